@@ -1,0 +1,1 @@
+"""The daemon beside a sandbox: listens, numbers, keeps and ships. Never imports api."""
