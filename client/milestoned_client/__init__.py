@@ -1,0 +1,75 @@
+"""What an RL trainer imports to read milestoned's rewards, step by step.
+
+with RewardClient("http://127.0.0.1:8700", token) as client:
+    episode = client.open("shop/buy-lamp", seed=7)
+    episode.step(action={"click": "Add to cart"})
+    episode.end_step()
+    print(episode.reward(0).reward)
+"""
+
+from milestoned_client.async_client import AsyncEpisode, AsyncRewardClient
+from milestoned_client.control import Control, ControlDir
+from milestoned_client.errors import (
+    ClientError,
+    ConflictError,
+    ForbiddenError,
+    InvalidRequestError,
+    NotFoundError,
+    PeerUnreachableError,
+    ProblemError,
+    ServiceFaultError,
+    TooLargeError,
+    TooManyRequestsError,
+    UnauthorizedError,
+    UnexpectedAnswerError,
+)
+from milestoned_client.exchange import Retry
+from milestoned_client.results import (
+    Closing,
+    EpisodeStatus,
+    Event,
+    Milestone,
+    Noted,
+    Opened,
+    Registered,
+    Reward,
+    StreamItem,
+    Transition,
+    Verdict,
+)
+from milestoned_client.sync_client import Episode, RewardClient
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AsyncEpisode",
+    "AsyncRewardClient",
+    "ClientError",
+    "Closing",
+    "ConflictError",
+    "Control",
+    "ControlDir",
+    "Episode",
+    "EpisodeStatus",
+    "Event",
+    "ForbiddenError",
+    "InvalidRequestError",
+    "Milestone",
+    "NotFoundError",
+    "Noted",
+    "Opened",
+    "PeerUnreachableError",
+    "ProblemError",
+    "Registered",
+    "Retry",
+    "Reward",
+    "RewardClient",
+    "ServiceFaultError",
+    "StreamItem",
+    "TooLargeError",
+    "TooManyRequestsError",
+    "Transition",
+    "UnauthorizedError",
+    "UnexpectedAnswerError",
+    "Verdict",
+]

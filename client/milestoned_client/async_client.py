@@ -1,0 +1,237 @@
+"""The asyncio client: `AsyncRewardClient` and the `AsyncEpisode` that it opens; the blocking one's twin."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+import httpx
+
+from milestoned_client import calls
+from milestoned_client.calls import Call
+from milestoned_client.control import Control, ControlDir
+from milestoned_client.errors import PeerUnreachableError, ProblemError
+from milestoned_client.exchange import Attempt, Flow, Pause, Peers, Retry, perform, wait_closed, wait_reward
+from milestoned_client.numbering import Numbering
+from milestoned_client.results import (
+    Closing,
+    EpisodeStatus,
+    Event,
+    Noted,
+    Opened,
+    Registered,
+    Reward,
+    StreamItem,
+    Transition,
+)
+from milestoned_client.saving import save
+from milestoned_client.sse import StreamReader, patient
+
+T = TypeVar("T")
+
+
+class AsyncRewardClient:
+    """Talks to one milestoned service. Close it, or use it as an async context manager.
+
+    ``token``: one of scope trainer (or read, which can only read). ``timeout_s``: how long one answer may
+    take; ``deadline_s``: how long one call may take with all its retries; both come on top of a ``wait_s``.
+    ``control``: the daemon's loopback port, if this runs beside it; steps then go there directly.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        control: Control | ControlDir | None = None,
+        timeout_s: float = 10.0,
+        deadline_s: float = 60.0,
+        retry: Retry | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self.peers = Peers(Control(url, token), control, retry or Retry(), timeout_s, deadline_s)
+        self._http = httpx.AsyncClient(transport=transport)
+
+    async def __aenter__(self) -> AsyncRewardClient:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Give the connections back; episodes stay as they are."""
+        await self._http.aclose()
+
+    async def register_task(self, task: Mapping[str, Any] | str) -> Registered:
+        """Register a task (a mapping, or YAML text). The same task again is fine; a changed one needs a
+        new version. Raises `InvalidRequestError`, `ConflictError`."""
+        return await self.call(calls.register_task(task))
+
+    async def open(
+        self,
+        task: str,
+        *,
+        version: str | None = None,
+        labels: Mapping[str, str | int | float | bool] | None = None,
+        seed: int | None = None,
+    ) -> AsyncEpisode:
+        """Open an episode of a registered task (its newest version unless told)."""
+        opened = await self.call(calls.open_episode(task, version, labels, seed))
+        return AsyncEpisode(self, opened.episode, opened)
+
+    def episode(self, episode: str) -> AsyncEpisode:
+        """A handle on an episode that was opened elsewhere."""
+        return AsyncEpisode(self, episode)
+
+    async def rewards(
+        self, items: Iterable[tuple[str, int]], wait_s: float = 0.0
+    ) -> list[Reward | ProblemError]:
+        """Many (episode, step) at once, in order; each gives its reward or the problem that it has."""
+        return await self.call(calls.rewards(items, wait_s))
+
+    async def call(self, call: Call[T]) -> T:
+        """Carry one call out, with its retries."""
+        return await self.run(perform(self.peers, call))
+
+    async def run(self, flow: Flow[T]) -> T:
+        """Carry a flow out: send what it yields, pause where it pauses."""
+        answer: httpx.Response | None = None
+        try:
+            wanted = flow.send(None)
+            while True:
+                if isinstance(wanted, Pause):
+                    await asyncio.sleep(wanted.seconds)
+                    answer = None
+                else:
+                    try:
+                        answer = await self._send(wanted)
+                    except httpx.TransportError as error:
+                        wanted = flow.throw(error)
+                        continue
+                wanted = flow.send(answer)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+    async def _send(self, attempt: Attempt) -> httpx.Response:
+        return await self._http.request(
+            attempt.method,
+            attempt.url,
+            params=attempt.params,
+            headers=attempt.headers,
+            content=attempt.content,
+            timeout=attempt.timeout_s,
+        )
+
+    async def stream_lines(self, reader: StreamReader) -> AsyncIterator[StreamItem]:
+        """Follow a stream over broken connections until the episode's end. Raises `PeerUnreachableError`."""
+        while not reader.ended:
+            attempt = reader.attempt(self.peers)
+            failed = False
+            try:
+                async with self._http.stream(
+                    attempt.method, attempt.url, headers=attempt.headers, timeout=patient(attempt)
+                ) as response:
+                    reader.connected(response, b"" if response.is_success else await response.aread())
+                    async for line in response.aiter_lines():
+                        for item in reader.feed(line):
+                            yield item
+            except httpx.TransportError as error:
+                failed = True
+                cause = error
+            if reader.ended:
+                return
+            pause = reader.pause_s(self.peers.retry, failed)
+            if pause < 0:
+                raise PeerUnreachableError(f"the stream broke again and again: {cause}") from cause
+            await asyncio.sleep(pause)
+
+
+class AsyncEpisode:
+    """One episode. ``token`` and ``plan`` are there only where this client opened it."""
+
+    def __init__(self, client: AsyncRewardClient, episode: str, opened: Opened | None = None) -> None:
+        self._client = client
+        self._numbering = Numbering(opened is not None)
+        self.id = episode
+        self.opened = opened
+
+    @property
+    def token(self) -> str:
+        """What the daemon needs to append to this episode. Raises `LookupError` on an episode of others."""
+        if self.opened is None:
+            raise LookupError(f"episode {self.id} was opened elsewhere; only its opener was told the token")
+        return self.opened.token
+
+    @property
+    def plan(self) -> Mapping[str, Any]:
+        """What the daemon may know of the task. Raises `LookupError` on an episode of others."""
+        if self.opened is None:
+            raise LookupError(f"episode {self.id} was opened elsewhere; only its opener was told the plan")
+        return self.opened.plan
+
+    async def status(self) -> EpisodeStatus:
+        """Where the episode stands."""
+        return await self._client.call(calls.status(self.id))
+
+    async def step(self, action: Any = None, *, step: int | None = None, wait_s: float = 10.0) -> Noted:
+        """Begin the next step, with what the agent is about to do (any JSON)."""
+        step = self._numbering.next(step)
+        return self._numbering.began(await self._note("/steps", wait_s, step=step, action=action), step)
+
+    async def end_step(self, step: int | None = None, *, wait_s: float = 10.0) -> Noted:
+        """The current step's action is done; the daemon waits for its effects and seals it."""
+        return await self._note(f"/steps/{self._numbering.current(step)}:end", wait_s)
+
+    async def answer(self, text: str, *, wait_s: float = 10.0) -> Noted:
+        """The agent's final answer."""
+        return await self._note("/answers", wait_s, text=text)
+
+    async def tool_called(
+        self, call: str, tool: str, arguments: Mapping[str, Any], *, wait_s: float = 10.0
+    ) -> Noted:
+        """The agent calls a tool; ``call`` is the harness's id of this call."""
+        return await self._note("/tools:call", wait_s, call=call, tool=tool, arguments=dict(arguments))
+
+    async def tool_returned(
+        self, call: str, *, ok: bool, result: Any = None, error: str | None = None, wait_s: float = 10.0
+    ) -> Noted:
+        """The tool came back."""
+        return await self._note("/tools:return", wait_s, call=call, ok=ok, result=result, error=error)
+
+    async def _note(self, what: str, wait_s: float, **body: Any) -> Noted:
+        direct = self._client.peers.daemon is not None
+        return await self._client.call(calls.note(self.id, what, wait_s, direct=direct, **body))
+
+    async def reward(self, step: int, *, wait_s: float = 30.0) -> Reward:
+        """The step's reward; after ``wait_s`` seconds without its seal it is ``settling`` and masked."""
+        return await self._client.run(wait_reward(self._client.peers, self.id, step, wait_s))
+
+    async def close(self, reason: str | None = None, *, wait_s: float = 30.0) -> Closing:
+        """Close the episode and wait until all is decided; after ``wait_s`` its status is ``closing``."""
+        direct = self._client.peers.daemon is not None
+        return await self._client.run(wait_closed(self._client.peers, self.id, reason, wait_s, direct))
+
+    async def trajectory(self) -> list[Transition]:
+        """The episode as (o, a, r, o') tuples."""
+        return await self._client.call(calls.trajectory(self.id))
+
+    async def events(
+        self, after: int = 0, *, limit: int | None = None, kind: str | None = None
+    ) -> list[Event]:
+        """Events after number ``after``, oldest first, at most ``limit`` (or as many as a page holds)."""
+        return await self._client.call(calls.events(self.id, after, limit, kind))
+
+    def stream(self, after: int | None = None) -> AsyncIterator[StreamItem]:
+        """Events, milestones and rewards as they come, until the episode's end."""
+        return self._client.stream_lines(StreamReader(self.id, after))
+
+    async def recording(self, target: str | os.PathLike[str]) -> int:
+        """Save the recording (``.mrec``) as ``target``; gives its size in bytes."""
+        return save(await self._client.call(calls.recording(self.id)), Path(target))

@@ -1,0 +1,210 @@
+"""Every call of the wire as a value: what is sent, what may be sent again, how the answer is read.
+
+No I/O here; the sync and the async client share all of it.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeVar
+from urllib.parse import quote
+
+from milestoned_client import results
+from milestoned_client.errors import ProblemError, UnexpectedAnswerError
+from milestoned_client.results import (
+    Closing,
+    EpisodeStatus,
+    Event,
+    Noted,
+    Opened,
+    Registered,
+    Reward,
+    Transition,
+    build,
+)
+
+T = TypeVar("T")
+
+LONGEST_POLL_S = 25.0
+"""How long one request may wait at the service; longer waits are several requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """One logical call. ``wait_s``: how long the peer may hold the answer back, beyond the usual timeout.
+
+    ``key`` is minted once and kept over retries, so the service does the work once. ``repeatable`` is
+    false for what must not be sent again when nobody knows whether it arrived. ``raw``: the answer is bytes,
+    not JSON.
+    """
+
+    method: Literal["GET", "POST"]
+    path: str
+    parse: Callable[[Any, bytes], T]
+    params: Mapping[str, str | int] = field(default_factory=dict)
+    content: bytes | None = None
+    content_type: str = "application/json"
+    wait_s: float = 0.0
+    key: str | None = None
+    repeatable: bool = True
+    peer: Literal["service", "daemon"] = "service"
+    raw: bool = False
+
+    def headers(self, token: str) -> dict[str, str]:
+        """The headers of every attempt of this call."""
+        headers = {"authorization": f"Bearer {token}", "accept": "application/json, application/problem+json"}
+        if self.content is not None:
+            headers["content-type"] = self.content_type
+        if self.key is not None:
+            headers["idempotency-key"] = self.key
+        return headers
+
+
+def milliseconds(seconds: float) -> int:
+    """The wire counts in milliseconds; one request never waits longer than `LONGEST_POLL_S`."""
+    return max(0, round(min(seconds, LONGEST_POLL_S) * 1000))
+
+
+def get(
+    path: str, parse: Callable[[Any, bytes], T], wait_s: float = 0.0, **params: str | int | None
+) -> Call[T]:
+    """A GET; parameters that are None are left out."""
+    given = {name: value for name, value in params.items() if value is not None}
+    return Call("GET", path, parse, given, wait_s=min(wait_s, LONGEST_POLL_S))
+
+
+def post(path: str, parse: Callable[[Any, bytes], T], wait_s: float = 0.0, **body: Any) -> Call[T]:
+    """A POST to the service with a fresh Idempotency-Key; members that are None are left out."""
+    return Call(
+        "POST",
+        path,
+        parse,
+        content=_encode(body),
+        wait_s=min(wait_s, LONGEST_POLL_S),
+        key=uuid.uuid4().hex,
+    )
+
+
+def _encode(body: Mapping[str, Any]) -> bytes:
+    return json.dumps({name: value for name, value in body.items() if value is not None}).encode()
+
+
+def _as(kind: type[T]) -> Callable[[Any, bytes], T]:
+    return lambda document, _body: build(kind, document)
+
+
+def _list(document: Any, name: str) -> list[Any]:
+    if not isinstance(document, Mapping) or not isinstance(document.get(name), list):
+        raise UnexpectedAnswerError(f"wanted an object with a list {name!r}, got {str(document)[:120]!r}")
+    return list(document[name])
+
+
+def register_task(task: Mapping[str, Any] | str) -> Call[Registered]:
+    """Register a task: a mapping goes as JSON, a string as the YAML that it is."""
+    if isinstance(task, str):
+        content, kind = task.encode(), "application/yaml"
+    else:
+        content, kind = json.dumps(task).encode(), "application/json"
+    return Call(
+        "POST", "/v1/tasks", _as(Registered), content=content, content_type=kind, key=uuid.uuid4().hex
+    )
+
+
+def open_episode(
+    task: str, version: str | None, labels: Mapping[str, Any] | None, seed: int | None
+) -> Call[Opened]:
+    """Open an episode of a registered task."""
+    labels = None if labels is None else dict(labels)
+    return post("/v1/episodes", _as(Opened), task=task, version=version, labels=labels, seed=seed)
+
+
+def episode_path(episode: str, rest: str = "") -> str:
+    """The path of an episode, its id quoted."""
+    return f"/v1/episodes/{quote(episode, safe='')}{rest}"
+
+
+def status(episode: str) -> Call[EpisodeStatus]:
+    """Where the episode stands."""
+    return get(episode_path(episode), _as(EpisodeStatus))
+
+
+def note(episode: str, what: str, wait_s: float, *, direct: bool, **body: Any) -> Call[Noted]:
+    """A step boundary, answer or tool call: to the daemon itself (``direct``) or by the service's queue.
+
+    The daemon answers a step that it already has with the same numbers, so those may be sent again.
+    """
+    if not direct:
+        return post(episode_path(episode, what), _as(Noted), wait_s, **body, wait_ms=milliseconds(wait_s))
+    numbered = body.get("step") is not None or what.endswith(":end")
+    return Call(
+        "POST",
+        f"/v1{what}",
+        _as(Noted),
+        content=_encode(body),
+        wait_s=wait_s,
+        key=uuid.uuid4().hex,
+        repeatable=numbered,
+        peer="daemon",
+    )
+
+
+def reward(episode: str, step: int, wait_s: float) -> Call[Reward]:
+    """One step's reward; the service waits for the seal at most ``wait_s``."""
+    return get(
+        episode_path(episode, f"/steps/{step}/reward"),
+        results.reward,
+        wait_s,
+        wait_ms=milliseconds(wait_s),
+    )
+
+
+def rewards(items: Iterable[tuple[str, int]], wait_s: float) -> Call[list[Reward | ProblemError]]:
+    """Many steps' rewards at once, in the order asked; each is a reward or the problem that it has."""
+    wanted = [{"episode": episode, "step": step} for episode, step in items]
+
+    def parse(document: Any, _body: bytes) -> list[Reward | ProblemError]:
+        return [results.reward_or_problem(one) for one in _list(document, "rewards")]
+
+    return post("/v1/rewards:query", parse, wait_s, items=wanted, wait_ms=milliseconds(wait_s))
+
+
+def close(episode: str, reason: str | None, wait_s: float) -> Call[Closing]:
+    """Close the episode; answered once its last event is in the log, or with ``closing``."""
+    return post(
+        episode_path(episode, ":close"),
+        lambda document, _body: results.closing({"episode": episode, **document}),
+        wait_s,
+        reason=reason,
+        wait_ms=milliseconds(wait_s),
+    )
+
+
+def close_direct(reason: str | None) -> Call[None]:
+    """Ask the daemon itself to close; closing twice is closing once."""
+    return Call("POST", "/v1/close", lambda _d, _b: None, content=_encode({"reason": reason}), peer="daemon")
+
+
+def events(episode: str, after: int, limit: int | None, kind: str | None) -> Call[list[Event]]:
+    """Events after number ``after``, oldest first."""
+
+    def parse(document: Any, _body: bytes) -> list[Event]:
+        return [build(Event, one) for one in _list(document, "events")]
+
+    return get(episode_path(episode, "/events"), parse, after=after, limit=limit, kind=kind)
+
+
+def trajectory(episode: str) -> Call[list[Transition]]:
+    """The episode as (o, a, r, o') tuples, one a step."""
+
+    def parse(document: Any, _body: bytes) -> list[Transition]:
+        return [build(Transition, one) for one in _list(document, "steps")]
+
+    return get(episode_path(episode, "/trajectory"), parse)
+
+
+def recording(episode: str) -> Call[bytes]:
+    """The recording: the stored segments' zstd frames, one after the other."""
+    return Call("GET", episode_path(episode, "/recording"), lambda _document, body: body, raw=True)
