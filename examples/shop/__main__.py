@@ -1,0 +1,37 @@
+"""``python -m examples.shop``: serve the shop on loopback until it is told to stop."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+from pathlib import Path
+
+import uvicorn
+
+from .app import create_shop
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Read the arguments and serve. Writes the port to ``--port-file`` once it listens."""
+    parser = argparse.ArgumentParser(prog="shop", description=main.__doc__)
+    parser.add_argument("--port", type=int, default=8000, help="0 takes a free one")
+    parser.add_argument("--port-file", type=Path, help="where to write the port, once it listens")
+    parser.add_argument("--access-log", type=Path, help="where to write one JSON line a request")
+    parser.add_argument(
+        "--invoice-after", type=int, default=0, help="a CSV invoice is finished this many page views later"
+    )
+    given = parser.parse_args(argv)
+    listener = socket.create_server(("127.0.0.1", given.port))
+    port = listener.getsockname()[1]
+    if given.port_file is not None:
+        part = given.port_file.with_name(given.port_file.name + ".part")
+        part.write_text(str(port))
+        os.replace(part, given.port_file)
+    print(f"The shop is open at http://127.0.0.1:{port}/", flush=True)
+    app = create_shop(given.access_log, given.invoice_after)
+    uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listener])
+
+
+if __name__ == "__main__":
+    main()
