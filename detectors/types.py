@@ -37,7 +37,8 @@ class Event(NamedTuple):
     data: Mapping[str, Json]
 
 
-class Segment(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Segment:
     """Contiguous events of one episode; ``digest`` = sha256 of the encoded text, which contains ``prev``."""
 
     episode: str
@@ -146,7 +147,7 @@ class Reward:
     reward: float | None
     mask: bool
     reason: str | None
-    components: Mapping[str, float]
+    components: Mapping[str, float | None]
     milestones: tuple[Milestone, ...]
     verdicts: tuple[Verdict, ...]
     decided_by: str | None

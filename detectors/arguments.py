@@ -1,0 +1,106 @@
+"""How a rule's typed arguments are read: a frozen dataclass of matchers is the declaration.
+
+A field's type says how its JSON is parsed, its default whether it may be left out, its metadata ``doc`` what it
+means. The JSON Schema for editors is made of the same declaration (api/schema.py).
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
+from typing import Any
+
+from detectors.errors import SpecError
+from detectors.matchers import BodyMatch, IntRange, StatusMatch, TextMatch, UrlMatch
+
+MATCHERS: tuple[Any, ...] = (TextMatch, UrlMatch, IntRange, StatusMatch, BodyMatch)
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldsMatch:
+    """Expected fields of a form: names to texts, numbers, matchers, or true/false for boxes."""
+
+    fields: tuple[tuple[str, TextMatch | bool], ...]
+
+    WANTED: typing.ClassVar[str] = "an object of field names and their texts, or true/false for a box"
+
+    @classmethod
+    def parse(cls, spec: Any, path: Path, origin: str | None = None) -> FieldsMatch:
+        """Make it of its JSON form. Raises `SpecError`."""
+        if not isinstance(spec, dict) or not spec:
+            raise SpecError(path, spec, cls.WANTED)
+        return cls(
+            tuple(
+                (name, value if isinstance(value, bool) else TextMatch.parse(value, (*path, name)))
+                for name, value in sorted(spec.items())
+            )
+        )
+
+
+class Argument(typing.NamedTuple):
+    """One declared argument: its name, type, whether it must be given, and its sentence for the docs."""
+
+    name: str
+    type: Any
+    required: bool
+    doc: str
+
+
+def arg(doc: str, default: Any = MISSING) -> Any:
+    """Declare one argument of a rule; without a default it must be given."""
+    if default is MISSING:
+        return field(metadata={"doc": doc})
+    return field(default=default, metadata={"doc": doc})
+
+
+@cache
+def declared(cls: type) -> tuple[Argument, ...]:
+    """The arguments that a rule's dataclass declares, in order."""
+    hints = typing.get_type_hints(cls)
+    return tuple(
+        Argument(f.name, _inner(hints[f.name]), f.default is MISSING, f.metadata.get("doc", "")) for f in fields(cls)
+    )
+
+
+def parse_args(cls: type, spec: Any, path: Path, origin: str | None) -> Any:
+    """Read a rule's arguments from JSON into its dataclass. Raises `SpecError` naming the first wrong one."""
+    arguments = {a.name: a for a in declared(cls)}
+    if not isinstance(spec, Mapping):
+        raise SpecError(path, spec, f"an object with {', '.join(arguments) or 'nothing in it'}")
+    for name in spec:
+        if name not in arguments:
+            raise SpecError((*path, str(name)), spec[name], f"no such argument; there are {', '.join(arguments)}")
+    missing = [a.name for a in arguments.values() if a.required and a.name not in spec]
+    if missing:
+        raise SpecError((*path, missing[0]), None, "this argument; it must be given")
+    values = {name: _value(arguments[name].type, value, (*path, name), origin) for name, value in spec.items()}
+    try:
+        return cls(**values)
+    except ValueError as error:  # a dataclass's own check of its arguments together
+        raise SpecError(path, spec, str(error)) from None
+
+
+def _inner(hint: Any) -> Any:
+    if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
+        return next(part for part in typing.get_args(hint) if part is not type(None))
+    return hint
+
+
+def _value(hint: Any, value: Any, path: Path, origin: str | None) -> Any:
+    if hint in MATCHERS or hint is FieldsMatch:
+        return hint.parse(value, path, origin)
+    if hint is bool and not isinstance(value, bool):
+        raise SpecError(path, value, "true or false")
+    if typing.get_origin(hint) is typing.Literal:
+        choices = typing.get_args(hint)
+        if value not in choices:
+            raise SpecError(path, value, f"one of {', '.join(map(str, choices))}")
+    if typing.get_origin(hint) is tuple and not (
+        isinstance(value, list) and value and all(isinstance(item, str) for item in value)
+    ):
+        raise SpecError(path, value, "a list of names")
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,121 @@
+"""How conditions stand: readings of leaves, carried up the tree to the milestones that wait for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from detectors.registry import Composite, Rule, Standing
+from detectors.ruleset import Node, Ruleset
+from detectors.state import State
+from detectors.types import Event, Reading
+from detectors.world import invalidated
+
+MAX_KEYS = 64
+"""Keys remembered of one leaf: tabs, fields, files under which its fact is true now."""
+
+MAX_EVIDENCE = 64
+
+Report = Callable[[Node, Standing, str, Event], None]
+"""Told of each reading at the top of a milestone's tree: (node, standing, key, event)."""
+
+
+class Conditions:
+    """The tree of one ruleset over one episode's state."""
+
+    STATEFUL: ClassVar[frozenset[str]] = frozenset(
+        "page.navigated page.titled field.filled frame.detached tab.closed "
+        "file.created file.modified file.deleted file.present file.moved".split()
+    )
+    """Kinds that can make an earlier reading untrue, though no rule hears them."""
+
+    required: Callable[[Node], tuple[Standing, ...]]
+    """How the milestones stand that a goal requires; set by the engine."""
+
+    def __init__(self, ruleset: Ruleset, state: State, report: Report) -> None:
+        self._nodes, self._slots = ruleset.nodes, ruleset.slots
+        self._state, self._report = state, report
+        self._holders: dict[str, set[int]] = {}
+        for leaf, standing in state.standings.items():
+            for key in standing.keys or ():
+                self._holders.setdefault(key, set()).add(leaf)
+
+    def standing(self, node: Node) -> Standing:
+        """How a condition stands; made on first use."""
+        found = self._state.standings.get(node.id)
+        if found is None:
+            initial = node.rule.initial if isinstance(node.rule, Composite) else 0.0
+            found = self._state.standings[node.id] = Standing(initial, initial)
+        return found
+
+    def read(self, event: Event) -> None:
+        """Let every leaf that hears the event read it, then drop what it made untrue."""
+        read: list[tuple[int, Reading]] = []
+        for slot in self._slots.get(event.kind, ()):
+            for leaf in slot.leaves(event):
+                node = self._nodes[leaf]
+                assert isinstance(node.rule, Rule)
+                read.extend((leaf, reading) for reading in node.rule.read(event, self._state.world, node.args))
+        if self._holders and event.kind in self.STATEFUL:
+            kept = {(leaf, reading.key) for leaf, reading in read}
+            for key in invalidated(event):
+                dropped = sorted(self._holders.get(key, ()))
+                read.extend((leaf, Reading(0.0, key)) for leaf in dropped if (leaf, key) not in kept)
+        read.sort(key=lambda pair: pair[0])
+        for leaf, reading in read:
+            self._apply(self._nodes[leaf], reading, event)
+
+    def _apply(self, node: Node, reading: Reading, event: Event) -> None:
+        standing = self.standing(node)
+        before = standing.now
+        keys = standing.keys = {} if standing.keys is None else standing.keys
+        self._hold(keys, reading, node.id)
+        standing.now = max(keys.values(), default=0.0)
+        standing.best = max(standing.best, standing.now)
+        if reading.level > 0:
+            standing.at = tuple(sorted({*reading.evidence, event.seq}))[-MAX_EVIDENCE:]
+            standing.cause = reading.cause
+        if standing.now != before or reading.level >= 1.0:
+            self._rise(node, standing, reading.key, event)
+
+    def _hold(self, keys: dict[str, float], reading: Reading, leaf: int) -> None:
+        keys.pop(reading.key, None)
+        if reading.level > 0:
+            keys[reading.key] = reading.level
+            self._holders.setdefault(reading.key, set()).add(leaf)
+            while len(keys) > MAX_KEYS:
+                oldest = next(iter(keys))
+                del keys[oldest]
+                self._release(oldest, leaf)
+        else:
+            self._release(reading.key, leaf)
+
+    def _release(self, key: str, leaf: int) -> None:
+        holders = self._holders.get(key)
+        if holders is not None:
+            holders.discard(leaf)
+            if not holders:
+                del self._holders[key]
+
+    def _rise(self, node: Node, standing: Standing, key: str, event: Event) -> None:
+        if node.parent < 0:
+            self._report(node, standing, key, event)
+            return
+        parent = self._nodes[node.parent]
+        own = self.standing(parent)
+        if self.combine(parent, own, node.place, event.seq):
+            self._rise(parent, own, "", event)
+
+    def combine(self, node: Node, own: Standing, place: int, seq: int) -> bool:
+        """Recompute a composite after its part at ``place`` was read; whether that is news to whoever waits."""
+        assert isinstance(node.rule, Composite)
+        parts = [self.standing(self._nodes[child]) for child in node.children]
+        parts.extend(self.required(node))
+        before = own.now
+        own.now = node.rule.combine(parts, own, place, seq, node.args)
+        own.best = max(own.best, own.now) if node.rule.latches else own.now
+        if own.now > 0:
+            seqs = {s for part in parts if part.best > 0 for s in part.at}
+            own.at = tuple(sorted(seqs))[-MAX_EVIDENCE:]
+            own.cause = next((part.cause for part in parts if part.cause is not None), None)
+        return own.now != before or own.now >= 1.0

@@ -1,0 +1,202 @@
+"""From events to milestones and sealed rewards: the one place where credit is given.
+
+Pure and total: any log whose numbers are contiguous is accepted, event by event, and the same log under the
+same ruleset gives the same bytes however it is cut into batches and however often the state is stored and
+loaded in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from detectors.conditions import Conditions
+from detectors.credit import Credit
+from detectors.errors import GapError
+from detectors.rewards import blend, total
+from detectors.ruleset import Ruleset
+from detectors.state import State
+from detectors.types import Event, Milestone, Reward, Verdict
+from detectors.world import FOLDED, fold
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a batch brought: milestones as they were reached, rewards as steps were sealed."""
+
+    milestones: list[Milestone] = field(default_factory=list)
+    rewards: list[Reward] = field(default_factory=list)
+
+
+class Engine:
+    """One episode under one ruleset."""
+
+    def __init__(self, ruleset: Ruleset, episode: str, state: State | None = None) -> None:
+        self.ruleset = ruleset
+        self.state = state or State(episode, ruleset.digest)
+        self.credit = Credit(ruleset, self.state)
+        self.conditions = Conditions(ruleset, self.state, self.credit.read)
+        self.credit.conditions = self.conditions
+        self.conditions.required = self.credit.required
+        self._out = Outcome()
+        self._control: dict[str, Callable[[Event], None]] = {
+            "step.began": self._began,
+            "step.sealed": self._sealed,
+            "episode.closed": self._closed,
+            "gap.began": self._gap_began,
+            "gap.ended": self._gap_ended,
+            "journal.dropped": self._dropped,
+        }
+        # Most events of a log are heard by nobody; one set look-up is all that they cost.
+        self._heard = frozenset((*self._control, *FOLDED, *ruleset.slots)) | Conditions.STATEFUL
+
+    @classmethod
+    def load(cls, ruleset: Ruleset, data: bytes) -> Engine:
+        """Resume from what `dump` gave. Raises `StateError` for another ruleset's."""
+        state = State.load(data, ruleset.digest)
+        return cls(ruleset, state.episode, state)
+
+    def dump(self) -> bytes:
+        """The state after the last event."""
+        return self.state.dump()
+
+    @property
+    def through(self) -> int:
+        """The seq of the last event taken in."""
+        return self.state.through
+
+    @property
+    def step(self) -> int | None:
+        """The step that began last, or None before the first."""
+        return self.state.step if self.state.step >= 0 else None
+
+    @property
+    def closed(self) -> bool:
+        """Whether the episode is over."""
+        return self.state.closed
+
+    @property
+    def success(self) -> bool | None:
+        """Whether the goal was reached, once closed; None where nobody can know or no goal was set."""
+        return self.state.success
+
+    @property
+    def total(self) -> float:
+        """Σ of the rewards sealed so far that are known."""
+        return self.state.total
+
+    def feed(self, events: Iterable[Event]) -> Outcome:
+        """Take in the next events. Raises `GapError` at the first that is not the next one."""
+        self._out = Outcome()
+        self.credit.reached = self._out.milestones
+        state, heard = self.state, self._heard
+        for event in events:
+            if event.seq != state.through + 1:
+                raise GapError(state.through + 1, event.seq)
+            state.through = event.seq
+            if event.kind in heard:
+                self._take(event)
+        return self._out
+
+    def _take(self, event: Event) -> None:
+        control = self._control.get(event.kind)
+        if control is not None:
+            control(event)
+            return
+        if event.kind in FOLDED:
+            fold(self.state.world, event, self.state.step)
+        self.conditions.read(event)
+
+    def _began(self, event: Event) -> None:
+        step = event.data.get("step")
+        if type(step) is not int or step <= self.state.step:
+            return
+        if not self.state.sealed:
+            self._seal(event.seq)
+        self.state.step, self.state.began, self.state.sealed = step, True, False
+        self.state.blind |= self.state.gaps
+
+    def _sealed(self, event: Event) -> None:
+        if event.data.get("step") == self.state.step and not self.state.sealed:
+            self._seal(event.seq)
+
+    def _closed(self, event: Event) -> None:
+        state = self.state
+        if state.closed:
+            return
+        if state.sealed:
+            # The last step is final already: what the close decides is paid in a closing step after it.
+            state.step, state.sealed = state.step + 1, False
+            state.blind |= state.gaps
+        self.credit.close(event)
+        state.closed = True
+        state.success = self.credit.success()
+        self._seal(event.seq)
+
+    def _gap_began(self, event: Event) -> None:
+        source = str(event.data.get("source"))
+        if source not in self.ruleset.sources:
+            return
+        self.state.gaps[source] = [event.seq, str(event.data.get("reason"))]
+        if not self.state.sealed:
+            self.state.blind[source] = self.state.gaps[source]
+
+    def _gap_ended(self, event: Event) -> None:
+        self.state.gaps.pop(str(event.data.get("source")), None)
+
+    def _dropped(self, event: Event) -> None:
+        source = str(event.data.get("source"))
+        if source in self.ruleset.sources:
+            self.state.blind[source] = [event.seq, f"{event.data.get('count')} observations dropped"]
+
+    def _seal(self, seq: int) -> None:
+        state, rules = self.state, self.ruleset
+        self.credit.levels(seq)
+        milestones = tuple(state.pending)
+        value: float | None = total(m.worth for m in milestones)
+        verdict = Verdict("rule", value, 1.0, f"{len(milestones)} milestones", rules.digest)
+        reason = None
+        if state.blind:
+            state.doubt = True
+            reason = _blindness(state)
+            verdict = Verdict("rule", None, 0.0, reason, rules.digest)
+            if state.closed and state.success is False:
+                state.success = None
+        elif state.closed and state.success is None and state.doubt and rules.has_goal:
+            reason = "the goal may have been reached while a source saw nothing; see the episode's gaps"
+            verdict = Verdict("rule", None, 0.0, reason, rules.digest)
+        value = blend((verdict,), rules.task.blend)
+        self._out.rewards.append(self._reward(seq, value, reason, milestones, verdict))
+        state.total = total((state.total, value or 0.0))
+        state.masked += value is None
+        state.sealed, state.pending, state.blind = True, [], {}
+
+    def _reward(
+        self, seq: int, value: float | None, reason: str | None, milestones: tuple[Milestone, ...], verdict: Verdict
+    ) -> Reward:
+        state = self.state
+        return Reward(
+            episode=state.episode,
+            step=state.step,
+            status="sealed" if value is not None else "unobserved",
+            reward=value,
+            mask=value is None,
+            reason=reason,
+            components={name: None if value is None else _part(milestones, name) for name in self.ruleset.components},
+            milestones=milestones,
+            verdicts=(verdict,),
+            decided_by="rule" if value is not None else None,
+            done=state.closed,
+            success=state.success if state.closed else None,
+            through=seq,
+            digest=self.ruleset.digest,
+        )
+
+
+def _part(milestones: tuple[Milestone, ...], component: str) -> float:
+    return total(m.worth for m in milestones if m.component == component)
+
+
+def _blindness(state: State) -> str:
+    parts = [f"{source} saw nothing from event {seq}: {why}" for source, (seq, why) in sorted(state.blind.items())]
+    return "; ".join(parts)

@@ -1,0 +1,43 @@
+"""One tree of errors: each names the place, the value and what was wanted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class DetectorError(Exception):
+    """Base of everything that detectors raise on purpose."""
+
+
+class SpecError(DetectorError):
+    """A part of a task is not what it should be: ``path`` (keys and indices), ``value``, ``wanted``."""
+
+    def __init__(self, path: tuple[str | int, ...], value: Any, wanted: str) -> None:
+        self.path, self.value, self.wanted = path, value, wanted
+        super().__init__(f"{dotted(path)}: got {shown(value)}, wanted {wanted}")
+
+
+class GapError(DetectorError):
+    """The engine was handed an event that is not the next one; ``wanted`` is the seq that it waits for."""
+
+    def __init__(self, wanted: int, got: int) -> None:
+        self.wanted, self.got = wanted, got
+        super().__init__(f"event {got} came, but event {wanted} is the next one: the log has a gap or a repeat")
+
+
+class StateError(DetectorError):
+    """A stored engine state belongs to another ruleset or engine version."""
+
+
+def dotted(path: tuple[str | int, ...]) -> str:
+    """``("milestones", 0, "when")`` as ``milestones[0].when``."""
+    out = ""
+    for part in path:
+        out += f"[{part}]" if isinstance(part, int) else f".{part}" if out else part
+    return out or "(top)"
+
+
+def shown(value: Any) -> str:
+    """``value`` for an error message, cut to a readable length."""
+    text = repr(value)
+    return text if len(text) <= 120 else text[:117] + "..."

@@ -1,0 +1,7 @@
+"""Typed matchers. What they compare *with* comes from the task's author; nothing from agent or page is a pattern."""
+
+from detectors.matchers.text import TextMatch, normal, text_key
+from detectors.matchers.url import UrlMatch, url_matches
+from detectors.matchers.values import BodyMatch, IntRange, StatusMatch
+
+__all__ = ["BodyMatch", "IntRange", "StatusMatch", "TextMatch", "UrlMatch", "normal", "text_key", "url_matches"]

@@ -1,0 +1,135 @@
+"""Text against what the author wrote: equality after normalisation, or one declared relaxation of it.
+
+Normalisation is Unicode NFKC, white space folded to single blanks and stripped; case is kept unless
+``ignore_case``. Matching takes time linear in the text for all forms but ``glob``, which is bounded by
+text times pattern length; no form compiles anything.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from detectors.errors import SpecError
+
+Mode = Literal["equals", "contains", "starts_with", "ends_with", "glob", "one_of", "number"]
+MODES: tuple[Mode, ...] = ("equals", "contains", "starts_with", "ends_with", "glob", "one_of", "number")
+
+# A plain decimal number, with thousands commas or without: "1,234.50", "-3", ".5". The pattern is ours.
+_NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?")
+
+
+def normal(text: str) -> str:
+    """NFKC, white space folded and stripped."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    return " ".join(text.split())
+
+
+def text_key(text: str) -> str:
+    """What two texts share if they can be equal under any setting: an index key."""
+    return normal(text).casefold()
+
+
+def number(text: str) -> float | None:
+    """The number that the whole text is, or None: "12 lamps" is no number."""
+    folded = normal(text)
+    if not folded or not _NUMBER.fullmatch(folded) or not any(c.isdigit() for c in folded):
+        return None
+    return float(folded.replace(",", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class TextMatch:
+    """One text matcher; `parse` makes it of a task's JSON, ``matches`` tells of a text."""
+
+    mode: Mode
+    texts: tuple[str, ...] = ()
+    number: float = 0.0
+    tolerance: float = 0.0
+    ignore_case: bool = False
+
+    WANTED: ClassVar[str] = f"a text, or one of {{{', '.join(MODES)}}} with ignore_case or tolerance beside it"
+
+    @classmethod
+    def parse(cls, spec: Any, path: tuple[str | int, ...], origin: str | None = None) -> TextMatch:
+        """Make a matcher of its JSON form. Raises `SpecError`."""
+        if isinstance(spec, str):
+            return cls("equals", (normal(spec),))
+        if isinstance(spec, (int, float)) and not isinstance(spec, bool):
+            return cls("equals", (str(spec),))
+        modes = [m for m in MODES if m in spec] if isinstance(spec, dict) else []
+        extra = set(spec) - {*modes, "ignore_case", "tolerance"} if isinstance(spec, dict) else set()
+        if len(modes) != 1 or extra:
+            raise SpecError(path, spec, cls.WANTED)
+        return cls._of_mode(modes[0], spec, path)
+
+    @classmethod
+    def _of_mode(cls, mode: Mode, spec: dict[str, Any], path: tuple[str | int, ...]) -> TextMatch:
+        value, fold = spec[mode], spec.get("ignore_case", False)
+        if not isinstance(fold, bool):
+            raise SpecError((*path, "ignore_case"), fold, "true or false")
+        if mode == "number":
+            tolerance = spec.get("tolerance", 0.0)
+            for name, part in (("number", value), ("tolerance", tolerance)):
+                if isinstance(part, bool) or not isinstance(part, (int, float)):
+                    raise SpecError((*path, name), part, "a number")
+            return cls(mode, (), float(value), float(tolerance))
+        if "tolerance" in spec:
+            raise SpecError((*path, "tolerance"), spec["tolerance"], "no tolerance: it goes with number only")
+        listed = value if mode == "one_of" else [value]
+        if not isinstance(listed, list) or not listed or not all(isinstance(v, str) for v in listed):
+            raise SpecError((*path, mode), value, "a list of texts" if mode == "one_of" else "a text")
+        if mode != "one_of" and not normal(value) and mode != "equals":
+            raise SpecError((*path, mode), value, "a text that is not empty: an empty one would match everything")
+        texts = tuple(normal(v).casefold() if fold else normal(v) for v in listed)
+        return cls(mode, texts, ignore_case=fold)
+
+    def matches(self, text: str) -> bool:
+        """Whether ``text``, which is data and nothing else, is what the author asked for."""
+        if self.mode == "number":
+            found = number(text)
+            return found is not None and abs(found - self.number) <= self.tolerance
+        folded = normal(text)
+        if self.ignore_case:
+            folded = folded.casefold()
+        wanted = self.texts[0]
+        match self.mode:
+            case "equals":
+                return folded == wanted
+            case "contains":
+                return wanted in folded
+            case "starts_with":
+                return folded.startswith(wanted)
+            case "ends_with":
+                return folded.endswith(wanted)
+            case "one_of":
+                return folded in self.texts
+            case _:
+                return glob(wanted, folded)
+
+    def keys(self) -> tuple[str, ...] | None:
+        """Index keys of the only texts that can match, or None if that can't be said beforehand."""
+        if self.mode in ("equals", "one_of"):
+            return tuple(sorted({text_key(t) for t in self.texts}))
+        return None
+
+
+def glob(pattern: str, text: str) -> bool:
+    """``*`` any run, ``?`` one character, all else itself; O(len(pattern) · len(text)) at the worst."""
+    p = t = 0
+    star, mark = -1, 0
+    while t < len(text):
+        if p < len(pattern) and pattern[p] == "*":
+            star, mark = p, t
+            p += 1
+        elif p < len(pattern) and pattern[p] in ("?", text[t]):
+            p, t = p + 1, t + 1
+        elif star >= 0:
+            mark += 1
+            p, t = star + 1, mark
+        else:
+            return False
+    return all(c == "*" for c in pattern[p:])

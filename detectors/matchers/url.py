@@ -1,0 +1,137 @@
+"""Addresses: scheme, host, path, query and fragment, each compared on its own after normalisation.
+
+A text is a whole address, or a path that resolves against the task's ``origin``. ``*`` in the path is a run of
+any characters. What the text leaves out (query, fragment) is not compared; a query that it names is compared
+as a multiset. Host and scheme are always compared: a path alone on any host would be paid on any host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar, NamedTuple
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import orjson
+
+from detectors.errors import SpecError
+from detectors.matchers.text import TextMatch, glob
+
+_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+_KEYS = frozenset(("origin", "path", "query", "fragment"))
+
+
+class Url(NamedTuple):
+    """A parsed address; ``origin`` is ``scheme://host[:port]``, lower case, default port left out."""
+
+    origin: str
+    path: str
+    query: tuple[tuple[str, str], ...]
+    fragment: str
+
+
+@lru_cache(maxsize=4096)
+def parse_url(text: str) -> Url | None:
+    """Parse and normalise; None for what is no address. A trailing slash of the path does not count."""
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        return None
+    host = (parts.hostname or "").rstrip(".")
+    suffix = f":{port}" if port is not None and port != _PORTS.get(parts.scheme) else ""
+    path = unquote(parts.path).rstrip("/") or "/"
+    query = tuple(sorted(parse_qsl(parts.query, keep_blank_values=True)))
+    return Url(f"{parts.scheme.lower()}://{host}{suffix}", path, query, unquote(parts.fragment))
+
+
+@dataclass(frozen=True, slots=True)
+class UrlMatch:
+    """One address matcher; see the module for what it compares."""
+
+    origin: str
+    path: str
+    globbed: bool
+    query: tuple[tuple[str, str], ...] | None = None
+    parameters: tuple[tuple[str, TextMatch], ...] = ()
+    fragment: TextMatch | None = None
+
+    WANTED: ClassVar[str] = (
+        "an address, a path below the task's origin, or {origin?, path, query?: {name: text}, fragment?}"
+    )
+
+    @classmethod
+    def parse(cls, spec: Any, path: tuple[str | int, ...], origin: str | None = None) -> UrlMatch:
+        """Make a matcher of its JSON form; ``origin`` is the task's. Raises `SpecError`."""
+        if isinstance(spec, str):
+            return cls._of_text(spec, path, origin)
+        if not isinstance(spec, dict) or not isinstance(spec.get("path"), str) or set(spec) - _KEYS:
+            raise SpecError(path, spec, cls.WANTED)
+        base = cls._of_text(spec["path"], (*path, "path"), spec.get("origin", origin))
+        query = spec.get("query", {})
+        if not isinstance(query, Mapping):
+            raise SpecError((*path, "query"), query, "an object of parameter names and texts")
+        parameters = tuple(
+            (str(name), TextMatch.parse(value, (*path, "query", name))) for name, value in sorted(query.items())
+        )
+        fragment = spec.get("fragment")
+        return cls(
+            base.origin,
+            base.path,
+            base.globbed,
+            base.query,
+            parameters,
+            None if fragment is None else TextMatch.parse(fragment, (*path, "fragment")),
+        )
+
+    @classmethod
+    def _of_text(cls, text: str, path: tuple[str | int, ...], origin: str | None) -> UrlMatch:
+        if text.startswith("/") and not text.startswith("//"):
+            if not isinstance(origin, str):
+                raise SpecError(path, text, "a whole address, or an `origin` in the task that a path resolves against")
+            text = origin.rstrip("/") + text
+        url = parse_url(text)
+        if url is None or "://" not in text or not url.origin.split("://")[1] and not text.startswith("file:"):
+            raise SpecError(path, text, "a whole address such as https://shop.example/cart, or a path such as /cart")
+        raw = urlsplit(text)
+        fragment = TextMatch("equals", (url.fragment,)) if raw.fragment else None
+        return cls(url.origin, url.path, "*" in url.path, url.query if raw.query else None, (), fragment)
+
+    def matches(self, text: str) -> bool:
+        """Whether the address ``text`` is the wanted one."""
+        url = parse_url(text)
+        if url is None or url.origin != self.origin:
+            return False
+        if not (glob(self.path, url.path) if self.globbed else url.path == self.path):
+            return False
+        if self.query is not None and url.query != self.query:
+            return False
+        if self.fragment is not None and not self.fragment.matches(url.fragment):
+            return False
+        return all(any(n == name and m.matches(v) for n, v in url.query) for name, m in self.parameters)
+
+    @property
+    def address(self) -> dict[str, str]:
+        """Origin and path alone, as a spec: what a daemon may know, without the values that the author wants."""
+        return {"origin": self.origin, "path": self.path}
+
+    def keys(self) -> tuple[str, ...] | None:
+        """Index keys: the path, unless it has a ``*``."""
+        return None if self.globbed else (self.path,)
+
+
+def url_key(text: str) -> str:
+    """The index key under which a matcher for the address ``text`` stands."""
+    url = parse_url(text)
+    return "" if url is None else url.path
+
+
+@lru_cache(maxsize=256)
+def _compiled(spec: bytes, origin: str | None) -> UrlMatch:
+    return UrlMatch.parse(orjson.loads(spec), ("url",), origin)
+
+
+def url_matches(spec: Any, url: str, origin: str | None) -> bool:
+    """Whether ``url`` matches a plan's url spec (JSON); raises `SpecError` for a spec that is none."""
+    return _compiled(orjson.dumps(spec, option=orjson.OPT_SORT_KEYS), origin).matches(url)

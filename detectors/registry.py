@@ -1,0 +1,121 @@
+"""What a rule is, and the table of all of them: the folder ``rules`` is the list.
+
+A leaf rule is a pure function of (event, world, arguments) that yields `Reading`s. A composite looks at its
+children's standing instead. Rules hold no state and never import each other.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from detectors.types import Event, Reading
+from detectors.world import World
+
+Read = Callable[[Event, World, Any], Iterable[Reading]]
+Keys = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Standing:
+    """How a condition stands: ``now``, the ``best`` so far, ``at`` = seqs that prove the latest reading ≥ 1.
+
+    ``reached`` is a sequence's memory: the seq at which each of its parts came in order, 0 for never.
+    """
+
+    now: float = 0.0
+    best: float = 0.0
+    at: tuple[int, ...] = ()
+    cause: int | None = None
+    keys: dict[str, float] | None = None
+    reached: list[int] | None = None
+
+
+Combine = Callable[[Sequence[Standing], Standing, int, int, Any], float]
+"""(children, own standing, index of the child that was read, seq, arguments) → level."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A leaf rule. ``index_args`` names the only index keys that can ever hit (None: any), ``index_event`` the
+    keys of an event: an event goes to a milestone only where they meet, so that a thousand milestones cost
+    what ten do."""
+
+    name: str
+    version: int
+    component: str
+    hears: tuple[str, ...]
+    args: type
+    read: Read
+    index_args: Callable[[Any], Keys | None]
+    index_event: Callable[[Event], Keys]
+    doc: str
+
+
+@dataclass(frozen=True, slots=True)
+class Composite:
+    """A rule over other conditions. ``latches``: its best is remembered (false for none_of)."""
+
+    name: str
+    version: int
+    args: type
+    combine: Combine
+    initial: float
+    latches: bool
+    doc: str
+
+
+def no_index(args: Any) -> Keys | None:
+    """For rules whose hits can't be told beforehand."""
+    return None
+
+
+def no_keys(event: Event) -> Keys:
+    """The index keys of an event for such rules: none are needed."""
+    return ()
+
+
+def rule(
+    *,
+    component: str,
+    hears: tuple[str, ...],
+    args: type,
+    version: int = 1,
+    index_args: Callable[[Any], Keys | None] = no_index,
+    index_event: Callable[[Event], Keys] = no_keys,
+) -> Callable[[Read], Rule]:
+    """Declare a leaf rule; the function's name is the rule's, its docstring the page of docs."""
+
+    def declare(read: Read) -> Rule:
+        name, doc = read.__name__, read.__doc__ or ""
+        return Rule(name, version, component, hears, args, read, index_args, index_event, doc)
+
+    return declare
+
+
+def composite(
+    *, args: type, version: int = 1, initial: float = 0.0, latches: bool = True
+) -> Callable[[Combine], Composite]:
+    """Declare a composite."""
+
+    def declare(combine: Combine) -> Composite:
+        return Composite(combine.__name__, version, args, combine, initial, latches, combine.__doc__ or "")
+
+    return declare
+
+
+@cache
+def rules() -> dict[str, Rule | Composite]:
+    """Every rule by name, sorted: each module of ``detectors.rules`` declares one of its own name."""
+    package = importlib.import_module("detectors.rules")
+    found: dict[str, Rule | Composite] = {}
+    for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda m: m.name):
+        declared = getattr(importlib.import_module(f"detectors.rules.{module.name}"), module.name)
+        if not isinstance(declared, Rule | Composite) or declared.name != module.name:
+            raise TypeError(f"detectors/rules/{module.name}.py must declare a rule named {module.name}")
+        found[module.name] = declared
+    return found

@@ -1,0 +1,1 @@
+"""One file a rule; each declares one rule of the file's name. See docs/rules.md for what each pays on."""

@@ -1,0 +1,35 @@
+"""A dialog of the browser was answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from detectors.arguments import arg
+from detectors.matchers import TextMatch
+from detectors.registry import rule
+from detectors.types import Event, Reading
+from detectors.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    accepted: bool | None = arg("Whether the answer was yes (OK) or no (Cancel); either if left out.", None)
+    type: Literal["alert", "confirm", "prompt", "beforeunload"] | None = arg("The dialog's type.", None)
+    message: TextMatch | None = arg("The dialog's message.", None)
+    input: TextMatch | None = arg("What was typed into a prompt.", None)
+
+
+@rule(component="ui", hears=("dialog.closed",), args=Args)
+def dialog_answered(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """An alert, confirm, prompt or beforeunload is closed with the wanted answer."""
+    data = event.data
+    if args.type is not None and data.get("type") != args.type:
+        return
+    if args.accepted is not None and data.get("accepted") is not args.accepted:
+        return
+    if args.message is not None and not args.message.matches(str(data.get("message"))):
+        return
+    if args.input is None or (data.get("accepted") is True and args.input.matches(str(data.get("input")))):
+        yield Reading(1.0, f"dialog:{data.get('type')}:{str(data.get('message'))[:80]}")

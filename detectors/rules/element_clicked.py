@@ -1,0 +1,52 @@
+"""Somebody with a hand clicked an element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from detectors.arguments import arg
+from detectors.matchers import TextMatch, UrlMatch, text_key
+from detectors.registry import Keys, rule
+from detectors.types import Event, Reading
+from detectors.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    name: TextMatch | None = arg("The accessible name.", None)
+    role: TextMatch | None = arg("The ARIA role, such as button or link.", None)
+    text: TextMatch | None = arg("The element's own visible text.", None)
+    id: TextMatch | None = arg("The HTML id.", None)
+    tag: TextMatch | None = arg("The tag, lower case.", None)
+    url: UrlMatch | None = arg("Only in a frame at this address.", None)
+
+    def __post_init__(self) -> None:
+        if all(part is None for part in (self.name, self.role, self.text, self.id, self.tag)):
+            raise ValueError("at least one of name, role, text, id, tag: without one, every click would count")
+
+
+def _wanted(args: Args) -> Keys | None:
+    for part, matcher in (("name", args.name), ("text", args.text), ("id", args.id)):
+        keys = matcher.keys() if matcher else None
+        if keys is not None:
+            return tuple(f"{part}:{key}" for key in keys)
+    return None
+
+
+def _given(event: Event) -> Keys:
+    element = event.data.get("element") or {}
+    return tuple(f"{part}:{text_key(str(element.get(part) or ''))}" for part in ("name", "text", "id"))
+
+
+@rule(component="ui", hears=("element.clicked",), args=Args, index_args=_wanted, index_event=_given)
+def element_clicked(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """A trusted click on the element. A click that page script makes (`isTrusted: false`) never counts."""
+    if event.data.get("trusted") is not True:
+        return
+    element = event.data.get("element") or {}
+    pairs = (("name", args.name), ("role", args.role), ("text", args.text), ("id", args.id), ("tag", args.tag))
+    if not all(matcher is None or matcher.matches(str(element.get(part) or "")) for part, matcher in pairs):
+        return
+    if args.url is None or args.url.matches(world.url(str(event.data.get("frame")))):
+        yield Reading(1.0, f"click:{element.get('role')}:{element.get('name') or element.get('id')}")

@@ -1,0 +1,61 @@
+"""A field holds a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from detectors.arguments import arg
+from detectors.form import holds
+from detectors.matchers import TextMatch, UrlMatch
+from detectors.registry import Keys, rule
+from detectors.types import Event, Reading
+from detectors.world import World, field_names
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    field: TextMatch = arg("The field: its accessible name (label), HTML name or id.")
+    value: TextMatch | None = arg("The text that it holds; for a multiple select, one of the chosen.", None)
+    checked: bool | None = arg("For a box or radio: whether it is checked.", None)
+    trusted: bool = arg("Only input by a user counts; false: a value that a script fills in counts too.", True)
+    url: UrlMatch | None = arg("Only in a frame at this address.", None)
+
+    def __post_init__(self) -> None:
+        if (self.value is None) == (self.checked is None):
+            raise ValueError("either value or checked")
+
+
+def _given(event: Event) -> Keys:
+    return field_names(event.data)
+
+
+@rule(
+    component="form",
+    hears=("field.filled",),
+    args=Args,
+    index_args=lambda args: args.field.keys(),
+    index_event=_given,
+)
+def field_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """A text field, select, box or radio comes to hold the value. Stays true until it holds another.
+
+    A password's value never reaches the log, so it equals nothing. Case and white space are as `field` and
+    `value` say; the field is found by any of its names.
+    """
+    if not any(args.field.matches(name) for name in _plain_names(event)):
+        return
+    if args.url is not None and not args.url.matches(world.url(str(event.data.get("frame")))):
+        return
+    wanted = args.checked if args.checked is not None else args.value
+    if wanted is not None and holds(event.data, wanted, args.trusted):
+        yield Reading(1.0, f"field:{event.data.get('frame')}:{event.data.get('field')}")
+
+
+def _plain_names(event: Event) -> Iterator[str]:
+    element = event.data.get("element") or {}
+    for part in ("name", "attr_name", "id"):
+        if isinstance(element.get(part), str) and element[part]:
+            yield element[part]
+
+

@@ -1,0 +1,51 @@
+"""A file has the wanted name and content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from detectors.arguments import arg
+from detectors.file_facts import cause, file_index, file_keys, named
+from detectors.matchers import IntRange, TextMatch
+from detectors.registry import rule
+from detectors.types import Event, Reading
+from detectors.world import World, file_key
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    name: TextMatch | None = arg("The file's name.", None)
+    path: TextMatch | None = arg("The path relative to the watched folder.", None)
+    root: TextMatch | None = arg("The label of the watched folder.", None)
+    extension: TextMatch | None = arg("What follows the last dot of the name, lower case, without the dot.", None)
+    size: IntRange | None = arg("The size in bytes.", None)
+    sha256: TextMatch | None = arg("The hex sha256 of the content.", None)
+
+    def __post_init__(self) -> None:
+        if all(p is None for p in (self.name, self.path, self.extension, self.size, self.sha256)):
+            raise ValueError("at least one of name, path, extension, size, sha256")
+
+
+@rule(
+    component="file",
+    hears=("file.created", "file.modified", "file.moved", "file.present"),
+    args=Args,
+    index_args=lambda args: file_index(args.name),
+    index_event=file_keys,
+)
+def file_matches(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """A file in a watched folder, settled, has the name, extension, size and hash that are asked for.
+
+    True until its content changes to another, or it goes. What already matched at the start earns nothing.
+    """
+    data = event.data
+    extension = str(data.get("name")).rpartition(".")[2].lower() if "." in str(data.get("name")) else ""
+    if (
+        named(data, args.name, args.path, args.root)
+        and (args.extension is None or args.extension.matches(extension))
+        and (args.size is None or args.size.matches(data.get("size")))
+        and (args.sha256 is None or args.sha256.matches(str(data.get("sha256"))))
+    ):
+        seqs, step = cause(event, world)
+        yield Reading(1.0, file_key(data, data.get("path")), seqs, step)

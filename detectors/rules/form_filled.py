@@ -1,0 +1,51 @@
+"""A form is filled, by fractions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from detectors.arguments import FieldsMatch, arg
+from detectors.form import holds
+from detectors.matchers import UrlMatch, text_key
+from detectors.registry import rule
+from detectors.types import Event, Reading
+from detectors.world import World, field_names
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    fields: FieldsMatch = arg("Each expected field, by accessible name, HTML name or id, and what it is to hold.")
+    trusted: bool = arg("Only input by a user counts; false: a value that a script fills in counts too.", True)
+    url: UrlMatch | None = arg("Only in a frame at this address.", None)
+
+
+@rule(
+    component="form",
+    hears=("field.filled",),
+    args=Args,
+    index_args=lambda args: tuple(text_key(name) for name, _ in args.fields.fields),
+    index_event=lambda event: field_names(event.data),
+)
+def form_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """Filled / expected: half of the fields right is a level of one half; all fields stand in one frame.
+
+    A field that is emptied again takes its part back from the level, but progress once credited is not paid
+    twice.
+    """
+    frame = str(event.data.get("frame"))
+    if args.url is not None and not args.url.matches(world.url(frame)):
+        return
+    known = world.fields(frame)
+    right = [seq for name, wanted in args.fields.fields for seq in _filled(known, name, wanted, args.trusted)]
+    yield Reading(len(right) / len(args.fields.fields), f"doc:{frame}", tuple(sorted(set(right))))
+
+
+def _filled(known: Mapping[str, Any], name: str, wanted: Any, trusted: bool) -> Iterator[int]:
+    """The seq of the field of that name if it holds what is wanted; of several (radios), any of them."""
+    key = text_key(name)
+    for data in known.values():
+        if key in field_names(data) and holds(data, wanted, trusted):
+            yield data["seq"]
+            return

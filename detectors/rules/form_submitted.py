@@ -1,0 +1,53 @@
+"""A form was submitted by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from detectors.arguments import FieldsMatch, arg
+from detectors.matchers import TextMatch, UrlMatch
+from detectors.registry import rule
+from detectors.types import Event, Reading
+from detectors.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    form: TextMatch | None = arg("The form: its accessible name, HTML name or id.", None)
+    action: UrlMatch | None = arg("The address that it goes to.", None)
+    fields: FieldsMatch | None = arg("HTML names of fields and what they hold as it is submitted.", None)
+
+    def __post_init__(self) -> None:
+        if self.form is None and self.action is None and self.fields is None:
+            raise ValueError("at least one of form, action, fields: without one, every form would count")
+
+
+@rule(component="form", hears=("form.submitted",), args=Args)
+def form_submitted(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """A form is submitted by a click or key of the user; what the server says is request_accepted's business.
+
+    A submit that page script causes never counts, though Chrome calls it trusted.
+    """
+    form = event.data.get("form") or {}
+    if event.data.get("trusted") is not True:
+        return
+    names = [str(form[part]) for part in ("name", "attr_name", "id") if form.get(part)]
+    if args.form is not None and not any(args.form.matches(name) for name in names):
+        return
+    if args.action is not None and not args.action.matches(str(form.get("action"))):
+        return
+    if args.fields is None or _carries(event, args.fields):
+        yield Reading(1.0, f"form:{names[0] if names else form.get('action')}")
+
+
+def _carries(event: Event, wanted: FieldsMatch) -> bool:
+    pairs = [pair for pair in event.data.get("fields") or () if isinstance(pair, list) and len(pair) == 2]
+    for name, matcher in wanted.fields:
+        values = [value for field, value in pairs if field == name]
+        if isinstance(matcher, bool):
+            if bool(values) is not matcher:
+                return False
+        elif not any(isinstance(value, str) and matcher.matches(value) for value in values):
+            return False
+    return True

@@ -1,0 +1,23 @@
+"""What the task is for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from detectors.arguments import arg
+from detectors.registry import Standing, composite
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    requires: tuple[str, ...] = arg("Ids of the milestones that must all have been reached.", ())
+
+
+@composite(args=Args)
+def goal(children: Sequence[Standing], own: Standing, child: int, seq: int, args: Args) -> float:
+    """All milestones in `requires` are reached and the conditions in `of` hold; then the episode is a success.
+
+    A required milestone that was already true at the start counts as reached; a goal that is, pays nothing.
+    """
+    return 1.0 if all(c.best >= 1.0 for c in children) else 0.0

@@ -1,0 +1,19 @@
+"""Several conditions, none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from detectors.registry import Standing, composite
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    """Nothing beside `of`."""
+
+
+@composite(args=Args, initial=1.0, latches=False)
+def none_of(children: Sequence[Standing], own: Standing, child: int, seq: int, args: Args) -> float:
+    """No condition in `of` is true now. For a click, which stays true once made: it was never made."""
+    return 1.0 - max(c.now for c in children)

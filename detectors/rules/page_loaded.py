@@ -1,0 +1,31 @@
+"""A page came in whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from detectors.arguments import arg
+from detectors.matchers import UrlMatch
+from detectors.matchers.url import url_key
+from detectors.registry import rule
+from detectors.types import Event, Reading
+from detectors.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    url: UrlMatch = arg("The address of the page; a path resolves against the task's origin.")
+
+
+@rule(
+    component="nav",
+    hears=("page.loaded",),
+    args=Args,
+    index_args=lambda args: args.url.keys(),
+    index_event=lambda event: (url_key(str(event.data.get("url"))),),
+)
+def page_loaded(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """The load event of a tab's main frame at the address fires; a page that never finishes is not loaded."""
+    if event.data.get("main") and args.url.matches(str(event.data.get("url"))):
+        yield Reading(1.0, f"url:{event.data.get('frame')}")

@@ -1,0 +1,31 @@
+"""A text came to stand on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from detectors.arguments import arg
+from detectors.matchers import TextMatch, UrlMatch
+from detectors.registry import rule
+from detectors.types import Event, Reading
+from detectors.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    text: TextMatch = arg("The text; usually {contains: ...}, since a page is seen in chunks.")
+    url: UrlMatch | None = arg("Only in a frame at this address.", None)
+
+
+@rule(component="ui", hears=("text.appeared",), args=Args)
+def text_visible(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """Visible text that was not there before contains what is wanted. True until the frame loads another page.
+
+    What stood there when the source attached earns nothing. Text is weak evidence: pages say much.
+    """
+    frame = str(event.data.get("frame"))
+    if args.url is not None and not args.url.matches(world.url(frame)):
+        return
+    if args.text.matches(str(event.data.get("text"))):
+        yield Reading(1.0, f"doc:{frame}")

@@ -1,0 +1,33 @@
+"""A tab bears a title."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from detectors.arguments import arg
+from detectors.matchers import TextMatch, UrlMatch, text_key
+from detectors.registry import rule
+from detectors.types import Event, Reading
+from detectors.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    title: TextMatch = arg("The title of the tab.")
+    url: UrlMatch | None = arg("Only while the tab is at this address: a title alone is easily borne.", None)
+
+
+@rule(
+    component="nav",
+    hears=("page.titled",),
+    args=Args,
+    index_args=lambda args: args.title.keys(),
+    index_event=lambda event: (text_key(str(event.data.get("title"))),),
+)
+def title_matches(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """The title of a tab becomes the text. Stays true until the tab's title changes."""
+    if args.url is not None and not args.url.matches(str(event.data.get("url"))):
+        return
+    if args.title.matches(str(event.data.get("title"))):
+        yield Reading(1.0, f"title:{event.data.get('tab')}")

@@ -1,0 +1,35 @@
+"""A tab stands at an address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from detectors.arguments import arg
+from detectors.matchers import UrlMatch
+from detectors.matchers.url import url_key
+from detectors.registry import rule
+from detectors.types import Event, Reading
+from detectors.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    url: UrlMatch = arg("The address; a path resolves against the task's origin, `*` in it is a run of characters.")
+    frames: bool = arg("Whether a child frame at the address counts too.", False)
+
+
+@rule(
+    component="nav",
+    hears=("page.navigated",),
+    args=Args,
+    index_args=lambda args: args.url.keys(),
+    index_event=lambda event: (url_key(str(event.data.get("url"))),),
+)
+def url_reached(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """The main frame of any tab commits the address, by a load, a redirect, pushState or a hash.
+
+    Stays true until that tab goes elsewhere.
+    """
+    if (args.frames or event.data.get("main")) and args.url.matches(str(event.data.get("url"))):
+        yield Reading(1.0, f"url:{event.data.get('frame')}")

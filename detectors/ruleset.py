@@ -1,0 +1,176 @@
+"""A task, compiled: the tree of its conditions, who hears what, and the digest that names the whole.
+
+Two logs scored under the same digest give the same rewards, byte for byte: the digest covers the task, the
+version of every rule in it and the engine's own version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from detectors.arguments import parse_args
+from detectors.codec import canonical, sha256
+from detectors.kinds import KINDS
+from detectors.registry import Composite, Keys, Rule, rules
+from detectors.task_json import task_to_json
+from detectors.types import Condition, Event, MilestoneSpec, Task
+
+ENGINE_VERSION = 1
+"""Raised whenever the same log and task would give another reward than before."""
+
+
+@dataclass(slots=True)
+class Node:
+    """One condition in the tree. ``parent`` is -1 at the top, ``place`` its index among the parent's children."""
+
+    id: int
+    rule: Rule | Composite
+    args: Any
+    owner: int
+    revokes: bool
+    parent: int = -1
+    place: int = 0
+    children: list[int] = field(default_factory=list)
+    requires: tuple[int, ...] = ()
+
+
+@dataclass(slots=True)
+class Slot:
+    """Where one rule's leaves wait for one kind: by index key, and those that any event may hit."""
+
+    index_event: Callable[[Event], Keys]
+    keyed: dict[str, list[int]] = field(default_factory=dict)
+    open: list[int] = field(default_factory=list)
+
+    def leaves(self, event: Event) -> list[int]:
+        """The leaves that the event may hit."""
+        if not self.keyed:
+            return self.open
+        found = [leaf for key in self.index_event(event) for leaf in self.keyed.get(key, ())]
+        return [*self.open, *dict.fromkeys(found)] if found else self.open
+
+
+@dataclass(slots=True)
+class Ruleset:
+    """See the module. ``share[i]``: what a full level of milestone i is worth, as part of the episode's reward."""
+
+    task: Task
+    digest: str
+    nodes: list[Node]
+    slots: dict[str, list[Slot]]
+    tops: list[int]
+    dependents: dict[int, list[int]]
+    share: list[float]
+    components: tuple[str, ...]
+    index: dict[str, int]
+
+    @property
+    def hears(self) -> frozenset[str]:
+        """The kinds that some rule of the task hears."""
+        return frozenset(self.slots)
+
+    @property
+    def sources(self) -> frozenset[str]:
+        """The sources that the rules depend on: a gap in one of them blinds the step."""
+        return frozenset(KINDS[kind].source for kind in self.slots if kind in KINDS)
+
+    @property
+    def has_goal(self) -> bool:
+        """Whether a milestone of the task says what success is."""
+        return any(self.nodes[top].rule.name == "goal" for top in self.tops)
+
+    @property
+    def attainable(self) -> float:
+        """The most that an episode can be worth: the weights of the components that have milestones."""
+        task = self.task
+        earns = {m.component for m in task.milestones if m.penalty is None}
+        return round(sum(weight for name, weight in sorted(task.weights.items()) if name in earns), 12)
+
+    def plan(self, episode: str) -> dict[str, Any]:
+        """What the daemon may know of the task: what to listen for, nothing of what would be right."""
+        asked = [node for node in self.nodes if getattr(node.args, "body", None) is not None]
+        return {
+            "episode": episode,
+            "task": self.task.id,
+            "digest": self.digest,
+            "hears": sorted(self.hears),
+            "quiet_ms": self.task.quiet_ms,
+            "settle_ms": self.task.settle_ms,
+            "text": "text.appeared" in self.slots,
+            "request_bodies": [node.args.url.address for node in asked],
+            "origin": self.task.origin,
+        }
+
+
+def compile_task(task: Task) -> Ruleset:
+    """Compile ``task``, which `task_from_json` has checked."""
+    index = {m.id: n for n, m in enumerate(task.milestones)}
+    nodes: list[Node] = []
+    tops = []
+    for n, milestone in enumerate(task.milestones):
+        tops.append(_grow(nodes, milestone.when, n, False, task.origin, index))
+        if milestone.revoke_on is not None:
+            _grow(nodes, milestone.revoke_on, n, True, task.origin, index)
+    dependents: dict[int, list[int]] = {}
+    for node in nodes:
+        for required in node.requires:
+            dependents.setdefault(required, []).append(node.id)
+    return Ruleset(
+        task=task,
+        digest=_digest(task, nodes),
+        nodes=nodes,
+        slots=_slots(nodes),
+        tops=tops,
+        dependents=dependents,
+        share=[_share(task, m) for m in task.milestones],
+        components=tuple(sorted({m.component for m in task.milestones})),
+        index=index,
+    )
+
+
+def _grow(
+    nodes: list[Node], condition: Condition, owner: int, revokes: bool, origin: str | None, index: dict[str, int]
+) -> int:
+    found = rules()[condition.rule]
+    args = parse_args(found.args, condition.args, (condition.rule,), origin)
+    node = Node(len(nodes), found, args, owner, revokes)
+    nodes.append(node)
+    if condition.rule == "goal":
+        node.requires = tuple(index[name] for name in args.requires)
+    for place, part in enumerate(condition.of):
+        child = _grow(nodes, part, owner, revokes, origin, index)
+        nodes[child].parent, nodes[child].place = node.id, place
+        node.children.append(child)
+    return node.id
+
+
+def _slots(nodes: list[Node]) -> dict[str, list[Slot]]:
+    slots: dict[str, dict[str, Slot]] = {}
+    for node in nodes:
+        if not isinstance(node.rule, Rule):
+            continue
+        keys = node.rule.index_args(node.args)
+        for kind in node.rule.hears:
+            slot = slots.setdefault(kind, {}).setdefault(node.rule.name, Slot(node.rule.index_event))
+            if keys is None:
+                slot.open.append(node.id)
+            else:
+                for key in dict.fromkeys(keys):
+                    slot.keyed.setdefault(key, []).append(node.id)
+    return {kind: [by_rule[name] for name in sorted(by_rule)] for kind, by_rule in sorted(slots.items())}
+
+
+def _share(task: Task, milestone: MilestoneSpec) -> float:
+    """w_c times the milestone's part of its component (docs/rewards.md): positive weights normalised to 1."""
+    if milestone.penalty is not None:
+        return -milestone.penalty
+    peers = [m.weight for m in task.milestones if m.component == milestone.component and m.penalty is None]
+    return task.weights[milestone.component] * milestone.weight / sum(peers)
+
+
+def _digest(task: Task, nodes: list[Node]) -> str:
+    versions = {node.rule.name: node.rule.version for node in nodes}
+    return sha256(canonical({"engine": ENGINE_VERSION, "rules": versions, "task": task_to_json(task)}))
+

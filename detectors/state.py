@@ -1,0 +1,84 @@
+"""What the engine remembers between two events, and its one stored form."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import orjson
+
+from detectors.errors import StateError
+from detectors.registry import Standing
+from detectors.rewards import milestone_from_json, milestone_to_json
+from detectors.types import Milestone
+from detectors.world import World
+
+STATE_VERSION = 1
+
+
+@dataclass(slots=True)
+class Award:
+    """How a milestone stands: ``base`` level at the baseline, ``best`` credited so far, ``paid`` in reward,
+    ``keys`` already paid (repeat), ``met`` the seq at which it was first full (0: not yet)."""
+
+    base: float = 0.0
+    best: float = 0.0
+    paid: float = 0.0
+    keys: list[str] = field(default_factory=list)
+    met: int = 0
+    earned: bool = False
+
+
+@dataclass(slots=True)
+class State:
+    """The engine's memory. ``step`` is -1 before the first; ``gaps`` are open, ``blind`` those of this step."""
+
+    episode: str
+    digest: str
+    through: int = 0
+    step: int = -1
+    began: bool = False
+    sealed: bool = True
+    closed: bool = False
+    success: bool | None = None
+    total: float = 0.0
+    masked: int = 0
+    penalties: float = 0.0
+    doubt: bool = False
+    gaps: dict[str, list[Any]] = field(default_factory=dict)
+    blind: dict[str, list[Any]] = field(default_factory=dict)
+    pending: list[Milestone] = field(default_factory=list)
+    world: World = field(default_factory=World)
+    standings: dict[int, Standing] = field(default_factory=dict)
+    awards: dict[int, Award] = field(default_factory=dict)
+
+    def dump(self) -> bytes:
+        """Encode; insertion order is kept, since the world's tables forget their oldest entry first."""
+        flat = {name: getattr(self, name) for name in _PLAIN}
+        flat["v"] = STATE_VERSION
+        flat["pending"] = [milestone_to_json(m) for m in self.pending]
+        flat["world"] = [self.world.frames, self.world.downloads]
+        flat["standings"] = [[n, s.now, s.best, s.at, s.cause, s.keys, s.reached] for n, s in self.standings.items()]
+        flat["awards"] = [[n, *asdict(a).values()] for n, a in self.awards.items()]
+        return orjson.dumps(flat)
+
+    @classmethod
+    def load(cls, data: bytes, digest: str) -> State:
+        """Decode. Raises `StateError` if it belongs to another ruleset or version."""
+        flat = orjson.loads(data)
+        if flat.get("v") != STATE_VERSION:
+            raise StateError(f"state: version is {flat.get('v')!r}, this build wants {STATE_VERSION}")
+        if flat["digest"] != digest:
+            raise StateError(f"state: made under ruleset {flat['digest'][:12]}, wanted {digest[:12]}")
+        state = cls(**{name: flat[name] for name in _PLAIN})
+        state.pending = [milestone_from_json(m) for m in flat["pending"]]
+        state.world = World(*flat["world"])
+        for n, now, best, at, cause, keys, reached in flat["standings"]:
+            state.standings[n] = Standing(now, best, tuple(at), cause, keys, reached)
+        state.awards = {n: Award(*rest) for n, *rest in flat["awards"]}
+        return state
+
+
+_PLAIN = (
+    "episode digest through step began sealed closed success total masked penalties doubt gaps blind".split()
+)

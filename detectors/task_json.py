@@ -1,0 +1,294 @@
+"""A task's one JSON form: what YAML is read into, what the service stores and the digest is taken of.
+
+`task_from_json` checks everything that can be known without running: names, types, arguments of rules,
+references between milestones. It collects all problems before it raises.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from detectors.arguments import Path, parse_args
+from detectors.errors import DetectorError, SpecError
+from detectors.registry import Composite, Rule, rules
+from detectors.types import Condition, MilestoneSpec, Task
+
+DEFAULT_WEIGHTS: Mapping[str, float] = {"nav": 0.1, "ui": 0.2, "form": 0.2, "file": 0.3, "goal": 0.2}
+COMPONENTS = ("nav", "ui", "form", "file", "goal", "tool", "ax", "answer")
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}(?:/[A-Za-z0-9_.\-]{1,64})*")
+_TASK_KEYS = frozenset(
+    ("$schema", "id", "version", "instruction", "origin", "weights", "credit", "penalty_floor", "settings", "milestones")
+)
+_MILESTONE_KEYS = frozenset(
+    "id when component weight penalty after before repeat baseline must_hold_at_end revoke_on".split()
+)
+
+
+class TaskError(DetectorError):
+    """A task is refused; ``problems`` lists every `SpecError` that was found."""
+
+    def __init__(self, problems: list[SpecError]) -> None:
+        self.problems = problems
+        super().__init__("; ".join(map(str, problems)))
+
+
+class _Reader:
+    """Reads one object's keys with their checks, noting problems instead of stopping at the first."""
+
+    def __init__(self) -> None:
+        self.problems: list[SpecError] = []
+
+    def note(self, path: Path, value: Any, wanted: str) -> None:
+        self.problems.append(SpecError(path, value, wanted))
+
+    def get(
+        self, spec: Mapping[str, Any], key: str, path: Path, ok: Callable[[Any], bool], wanted: str, default: Any = None
+    ) -> Any:
+        if key not in spec:
+            return default
+        if ok(spec[key]):
+            return spec[key]
+        self.note((*path, key), spec[key], wanted)
+        return default
+
+
+def task_from_json(spec: Any) -> Task:
+    """The `Task` that ``spec`` says. Raises `TaskError` with every problem that it has."""
+    read = _Reader()
+    if not isinstance(spec, Mapping):
+        raise TaskError([SpecError((), spec, "an object with id, version, instruction and milestones")])
+    _unknown(read, spec, _TASK_KEYS, ())
+    for key in ("id", "version", "instruction", "milestones"):
+        if key not in spec:
+            read.note((key,), None, "this key; it must be given")
+    weights = _weights(read, spec)
+    origin = read.get(spec, "origin", (), _text, "an origin such as https://shop.example")
+    milestones = _milestones(read, spec.get("milestones", []), weights, origin)
+    settings = read.get(spec, "settings", (), _mapping, "an object with quiet_ms, settle_ms", {})
+    _unknown(read, settings, frozenset(("quiet_ms", "settle_ms")), ("settings",))
+    credit = read.get(spec, "credit", (), lambda v: v in ("progress", "level") or _mapping(v), _CREDIT, {})
+    task = Task(
+        id=read.get(spec, "id", (), _is_id, "letters, digits, - _ . and /, at most 64 a part", ""),
+        version=read.get(spec, "version", (), _text, 'a text such as "1" (quote it)', ""),
+        instruction=read.get(spec, "instruction", (), _text, "the text that the agent is told", ""),
+        milestones=milestones,
+        weights=weights,
+        origin=origin,
+        credit=_credit(read, credit, weights),
+        penalty_floor=read.get(spec, "penalty_floor", (), lambda v: _number(v) and v <= 0, "a number up to 0", -1.0),
+        quiet_ms=read.get(settings, "quiet_ms", ("settings",), _millis, _MILLIS, 50),
+        settle_ms=read.get(settings, "settle_ms", ("settings",), _millis, _MILLIS, 1000),
+    )
+    if read.problems:
+        raise TaskError(read.problems)
+    return task
+
+
+def task_to_json(task: Task) -> dict[str, Any]:
+    """The canonical JSON of a task, with every default written out; `task_from_json` gives the task again."""
+    out: dict[str, Any] = {
+        "id": task.id,
+        "version": task.version,
+        "instruction": task.instruction,
+        "weights": dict(task.weights),
+        "credit": dict(task.credit),
+        "penalty_floor": task.penalty_floor,
+        "settings": {"quiet_ms": task.quiet_ms, "settle_ms": task.settle_ms},
+        "milestones": [_milestone_json(m) for m in task.milestones],
+    }
+    return out if task.origin is None else {**out, "origin": task.origin}
+
+
+def condition_to_json(condition: Condition) -> dict[str, Any]:
+    """A condition as `task_from_json` reads it."""
+    body: dict[str, Any] = dict(condition.args)
+    if condition.rule == "goal":
+        if condition.of:
+            body["when"] = condition_to_json(condition.of[0])
+    elif condition.of:
+        body["of"] = [condition_to_json(part) for part in condition.of]
+    return {condition.rule: body}
+
+
+_CREDIT = "progress, level, or an object of components and one of these"
+_MILLIS = "milliseconds, a whole number from 0 to 60000"
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _mapping(value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e6
+
+
+def _millis(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= 60_000
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str) and _ID.fullmatch(value) is not None
+
+
+def _names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(v, str) for v in value)
+
+
+def _unknown(read: _Reader, spec: Mapping[str, Any], known: frozenset[str], path: Path) -> None:
+    for key in spec:
+        if key not in known:
+            read.note((*path, str(key)), spec[key], f"no such key; there are {', '.join(sorted(known))}")
+
+
+def _weights(read: _Reader, spec: Mapping[str, Any]) -> dict[str, float]:
+    given = read.get(spec, "weights", (), _mapping, "an object of components and numbers", {})
+    _unknown(read, given, frozenset(COMPONENTS), ("weights",))
+    weights = dict(DEFAULT_WEIGHTS)
+    for name, value in given.items():
+        if name in COMPONENTS:
+            ok = read.get(given, name, ("weights",), lambda v: _number(v) and v >= 0, "a number from 0", 0.0)
+            weights[name] = float(ok)
+    return weights
+
+
+def _credit(read: _Reader, spec: Any, weights: Mapping[str, float]) -> dict[str, Any]:
+    if isinstance(spec, str):
+        return dict.fromkeys(weights, spec) if spec == "level" else {}
+    _unknown(read, spec, frozenset(weights), ("credit",))
+    for name, value in spec.items():
+        if value not in ("progress", "level"):
+            read.note(("credit", name), value, "progress or level")
+    return {name: value for name, value in spec.items() if value == "level"}
+
+
+def _milestones(
+    read: _Reader, specs: Any, weights: Mapping[str, float], origin: str | None
+) -> tuple[MilestoneSpec, ...]:
+    if not isinstance(specs, list) or not specs:
+        read.note(("milestones",), specs, "a list of at least one milestone")
+        return ()
+    found = [m for n, spec in enumerate(specs) if (m := _milestone(read, spec, ("milestones", n), weights, origin))]
+    ids = [m.id for m in found]
+    for n, milestone in enumerate(found):
+        path: Path = ("milestones", n)
+        if milestone.id in ids[:n]:
+            read.note((*path, "id"), milestone.id, "an id that no other milestone of the task has")
+        for key, names in (("after", milestone.after), ("before", milestone.before), *_required(milestone)):
+            for name in names:
+                if name not in ids or name == milestone.id:
+                    read.note((*path, key), name, f"another milestone's id; there are {', '.join(ids)}")
+    return tuple(found)
+
+
+def _required(milestone: MilestoneSpec) -> list[tuple[str, tuple[str, ...]]]:
+    if milestone.when.rule != "goal":
+        return []
+    return [("when", tuple(milestone.when.args.get("requires", ())))]
+
+
+def _milestone(
+    read: _Reader, spec: Any, path: Path, weights: Mapping[str, float], origin: str | None
+) -> MilestoneSpec | None:
+    if not isinstance(spec, Mapping) or "id" not in spec or "when" not in spec:
+        read.note(path, spec, "an object with id and when")
+        return None
+    _unknown(read, spec, _MILESTONE_KEYS, path)
+    when = _condition(read, spec["when"], (*path, "when"), origin, top=True)
+    revoke = spec.get("revoke_on")
+    component = read.get(spec, "component", path, lambda v: v in COMPONENTS, f"one of {', '.join(COMPONENTS)}")
+    component = component or _default_component(when)
+    if component not in weights:
+        read.note((*path, "component"), component, f"a weight for it: give weights.{component}")
+    return MilestoneSpec(
+        id=read.get(spec, "id", path, _is_id, "letters, digits, - _ . and /", ""),
+        when=when or Condition("goal"),
+        component=component,
+        weight=float(read.get(spec, "weight", path, lambda v: _number(v) and v > 0, "a number above 0", 1.0)),
+        penalty=read.get(spec, "penalty", path, lambda v: _number(v) and v > 0, "a number above 0; it is paid negative"),
+        after=tuple(read.get(spec, "after", path, _names, "a list of milestone ids", ())),
+        before=tuple(read.get(spec, "before", path, _names, "a list of milestone ids", ())),
+        repeat=read.get(spec, "repeat", path, lambda v: type(v) is int and 1 <= v <= 1000, "a whole number 1…1000", 1),
+        baseline=read.get(
+            spec, "baseline", path, lambda v: v in ("never", "transition"), "never or transition", "never"
+        ),
+        must_hold_at_end=read.get(spec, "must_hold_at_end", path, lambda v: isinstance(v, bool), "true or false", False),
+        revoke_on=None if revoke is None else _condition(read, revoke, (*path, "revoke_on"), origin),
+    )
+
+
+def _default_component(when: Condition | None) -> str:
+    """The rule's own component; of a composite, that of its first part; a goal's is goal."""
+    if when is None or when.rule == "goal":
+        return "goal"
+    found = rules()[when.rule]
+    return found.component if isinstance(found, Rule) else _default_component(when.of[0] if when.of else None)
+
+
+def _condition(
+    read: _Reader, spec: Any, path: Path, origin: str | None, top: bool = False, depth: int = 0
+) -> Condition | None:
+    if not isinstance(spec, Mapping) or len(spec) != 1:
+        read.note(path, spec, "an object with one key, the rule's name")
+        return None
+    name, body = next(iter(spec.items()))
+    found = rules().get(name)
+    if found is None or (name == "goal" and not top):
+        read.note((*path, str(name)), name, f"a rule; there are {', '.join(n for n in rules() if top or n != 'goal')}")
+        return None
+    if depth > 16:
+        read.note(path, name, "conditions nested at most 16 deep")
+        return None
+    body = {"of": body} if isinstance(body, list) else {} if body is None else body
+    return _checked(read, name, found, body, (*path, name), origin, depth)
+
+
+def _checked(
+    read: _Reader, name: str, found: Rule | Composite, body: Any, path: Path, origin: str | None, depth: int
+) -> Condition | None:
+    parts: list[Condition | None] = []
+    args = body
+    if isinstance(found, Composite) and isinstance(body, Mapping):
+        key = "when" if name == "goal" else "of"
+        args = {k: v for k, v in body.items() if k != key}
+        inner = [] if key not in body else [body[key]] if name == "goal" else body[key]
+        if not isinstance(inner, list) or (name != "goal" and not inner):
+            read.note((*path, "of"), inner, "a list of at least one condition")
+            inner = []
+        if name == "goal" and not inner and not args.get("requires"):
+            read.note(path, body, "requires: [milestone ids], or when: a condition, or both")
+        for n, part in enumerate(inner):
+            where = (*path, "when") if name == "goal" else (*path, "of", n)
+            parts.append(_condition(read, part, where, origin, depth=depth + 1))
+    try:
+        parse_args(found.args, args, path, origin)
+    except SpecError as error:
+        read.problems.append(error)
+        return None
+    if any(part is None for part in parts):
+        return None
+    return Condition(name, dict(args), tuple(part for part in parts if part is not None))
+
+
+def _milestone_json(m: MilestoneSpec) -> dict[str, Any]:
+    out: dict[str, Any] = {
+        "id": m.id,
+        "when": condition_to_json(m.when),
+        "component": m.component,
+        "weight": m.weight,
+        "after": list(m.after),
+        "before": list(m.before),
+        "repeat": m.repeat,
+        "baseline": m.baseline,
+        "must_hold_at_end": m.must_hold_at_end,
+    }
+    if m.penalty is not None:
+        out["penalty"] = m.penalty
+    if m.revoke_on is not None:
+        out["revoke_on"] = condition_to_json(m.revoke_on)
+    return out
