@@ -96,7 +96,9 @@ def _header(line: bytes) -> dict[str, Any]:
     if not isinstance(header["episode"], str) or not isinstance(header["prev"], str) or len(header["prev"]) != 64:
         raise CodecError("header: episode and prev must be strings, prev a hex sha256")
     if not _whole(header["first"], 1) or not _whole(header["count"], 1):
-        raise CodecError(f"header: first and count must be integers from 1, got {header['first']!r}, {header['count']!r}")
+        raise CodecError(
+            f"header: first and count must be integers from 1, got {header['first']!r}, {header['count']!r}"
+        )
     return header
 
 

@@ -154,7 +154,7 @@ class Engine:
         self.credit.levels(seq)
         milestones = tuple(state.pending)
         value: float | None = total(m.worth for m in milestones)
-        verdict = Verdict("rule", value, 1.0, f"{len(milestones)} milestones", rules.digest)
+        verdict = Verdict("rule", value, 1.0, _count(milestones), rules.digest)
         reason = None
         if state.blind:
             state.doubt = True
@@ -200,3 +200,7 @@ def _part(milestones: tuple[Milestone, ...], component: str) -> float:
 def _blindness(state: State) -> str:
     parts = [f"{source} saw nothing from event {seq}: {why}" for source, (seq, why) in sorted(state.blind.items())]
     return "; ".join(parts)
+
+
+def _count(milestones: tuple[Milestone, ...]) -> str:
+    return f"{len(milestones)} milestone{'' if len(milestones) == 1 else 's'}"

@@ -173,4 +173,3 @@ def _share(task: Task, milestone: MilestoneSpec) -> float:
 def _digest(task: Task, nodes: list[Node]) -> str:
     versions = {node.rule.name: node.rule.version for node in nodes}
     return sha256(canonical({"engine": ENGINE_VERSION, "rules": versions, "task": task_to_json(task)}))
-

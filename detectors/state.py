@@ -79,6 +79,4 @@ class State:
         return state
 
 
-_PLAIN = (
-    "episode digest through step began sealed closed success total masked penalties doubt gaps blind".split()
-)
+_PLAIN = "episode digest through step began sealed closed success total masked penalties doubt gaps blind".split()

@@ -19,7 +19,18 @@ DEFAULT_WEIGHTS: Mapping[str, float] = {"nav": 0.1, "ui": 0.2, "form": 0.2, "fil
 COMPONENTS = ("nav", "ui", "form", "file", "goal", "tool", "ax", "answer")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}(?:/[A-Za-z0-9_.\-]{1,64})*")
 _TASK_KEYS = frozenset(
-    ("$schema", "id", "version", "instruction", "origin", "weights", "credit", "penalty_floor", "settings", "milestones")
+    (
+        "$schema",
+        "id",
+        "version",
+        "instruction",
+        "origin",
+        "weights",
+        "credit",
+        "penalty_floor",
+        "settings",
+        "milestones",
+    )
 )
 _MILESTONE_KEYS = frozenset(
     "id when component weight penalty after before repeat baseline must_hold_at_end revoke_on".split()
@@ -150,7 +161,7 @@ def _weights(read: _Reader, spec: Mapping[str, Any]) -> dict[str, float]:
     given = read.get(spec, "weights", (), _mapping, "an object of components and numbers", {})
     _unknown(read, given, frozenset(COMPONENTS), ("weights",))
     weights = dict(DEFAULT_WEIGHTS)
-    for name, value in given.items():
+    for name, _value in given.items():
         if name in COMPONENTS:
             ok = read.get(given, name, ("weights",), lambda v: _number(v) and v >= 0, "a number from 0", 0.0)
             weights[name] = float(ok)
@@ -210,14 +221,18 @@ def _milestone(
         when=when or Condition("goal"),
         component=component,
         weight=float(read.get(spec, "weight", path, lambda v: _number(v) and v > 0, "a number above 0", 1.0)),
-        penalty=read.get(spec, "penalty", path, lambda v: _number(v) and v > 0, "a number above 0; it is paid negative"),
+        penalty=read.get(
+            spec, "penalty", path, lambda v: _number(v) and v > 0, "a number above 0; it is paid negative"
+        ),
         after=tuple(read.get(spec, "after", path, _names, "a list of milestone ids", ())),
         before=tuple(read.get(spec, "before", path, _names, "a list of milestone ids", ())),
         repeat=read.get(spec, "repeat", path, lambda v: type(v) is int and 1 <= v <= 1000, "a whole number 1…1000", 1),
         baseline=read.get(
             spec, "baseline", path, lambda v: v in ("never", "transition"), "never or transition", "never"
         ),
-        must_hold_at_end=read.get(spec, "must_hold_at_end", path, lambda v: isinstance(v, bool), "true or false", False),
+        must_hold_at_end=read.get(
+            spec, "must_hold_at_end", path, lambda v: isinstance(v, bool), "true or false", False
+        ),
         revoke_on=None if revoke is None else _condition(read, revoke, (*path, "revoke_on"), origin),
     )
 

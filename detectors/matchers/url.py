@@ -92,7 +92,7 @@ class UrlMatch:
                 raise SpecError(path, text, "a whole address, or an `origin` in the task that a path resolves against")
             text = origin.rstrip("/") + text
         url = parse_url(text)
-        if url is None or "://" not in text or not url.origin.split("://")[1] and not text.startswith("file:"):
+        if url is None or "://" not in text or (not url.origin.split("://")[1] and not text.startswith("file:")):
             raise SpecError(path, text, "a whole address such as https://shop.example/cart, or a path such as /cart")
         raw = urlsplit(text)
         fragment = TextMatch("equals", (url.fragment,)) if raw.fragment else None

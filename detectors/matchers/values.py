@@ -101,10 +101,7 @@ def body_fields(text: str, mime: str) -> Any:
         except orjson.JSONDecodeError:
             return lambda name: ()
         return lambda name: _json_values(root, name)
-    if "multipart/form-data" in mime:
-        pairs = _multipart(text)
-    else:
-        pairs = parse_qsl(text, keep_blank_values=True)
+    pairs = _multipart(text) if "multipart/form-data" in mime else parse_qsl(text, keep_blank_values=True)
     return lambda name: tuple(v for n, v in pairs if n == name)
 
 

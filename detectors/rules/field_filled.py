@@ -57,5 +57,3 @@ def _plain_names(event: Event) -> Iterator[str]:
     for part in ("name", "attr_name", "id"):
         if isinstance(element.get(part), str) and element[part]:
             yield element[part]
-
-

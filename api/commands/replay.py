@@ -1,0 +1,68 @@
+"""`milestoned replay RECORDING --task FILE`: rewards from a recording, with no browser and no service."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from api.commands.task import overrides
+from api.recordings import RecordingError, replay
+from api.tasks import BadTaskError, load_task_file
+from detectors.engine import Engine
+from detectors.rewards import encode_reward
+from detectors.ruleset import compile_task
+from detectors.types import Reward
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("recording", type=Path, metavar="RECORDING")
+    parser.add_argument("--task", type=Path, required=True, metavar="FILE", help="the task file to score it by")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="replace a top-level key")
+    parser.add_argument("--json", action="store_true", help="one reward a line, the very bytes that the service gives")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Replay and print."""
+    try:
+        ruleset = compile_task(load_task_file(args.task, overrides(args.set)))
+        engine, rewards = replay(args.recording, ruleset)
+    except BadTaskError as error:
+        for problem in error.problems:
+            print(f"{args.task}: {problem}", file=sys.stderr)
+        return 1
+    except RecordingError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"{error.filename}: {error.strerror}", file=sys.stderr)
+        return 1
+    if args.json:
+        for reward in rewards:
+            sys.stdout.buffer.write(encode_reward(reward) + b"\n")
+        return 0
+    for reward in rewards:
+        print(describe(reward))
+    print(_summary(engine, ruleset.attainable))
+    return 0
+
+
+def describe(reward: Reward) -> str:
+    """One step for people: its reward, then each milestone with its evidence."""
+    value = "null" if reward.reward is None else f"{reward.reward:+.3f}"
+    lines = [f"step {reward.step:>3}  {value}  {reward.reason or ''}".rstrip()]
+    for m in reward.milestones:
+        cause = "" if m.cause_step is None else f", set in motion in step {m.cause_step}"
+        events = ", ".join(map(str, m.evidence))
+        lines.append(f"          {m.worth:+.3f}  {m.component:<6} {m.id} ({m.rule}; events {events}{cause})")
+    return "\n".join(lines)
+
+
+def _summary(engine: Engine, attainable: float) -> str:
+    success = {True: "reached", False: "not reached", None: "not known"}[engine.success]
+    if not engine.closed:
+        success = "open: the recording ends before the episode does"
+    masked = f", {engine.state.masked} masked" if engine.state.masked else ""
+    return f"total {engine.total:g} of {attainable:g}{masked}; goal {success}; ruleset {engine.ruleset.digest[:12]}"

@@ -1,0 +1,65 @@
+"""Recording files: zstd frames of segments, read with a bound and with the chain checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import zstandard
+
+from detectors.codec import GENESIS, CodecError, decode_segment, split_segments
+from detectors.engine import Engine
+from detectors.ruleset import Ruleset
+from detectors.types import Reward, Segment
+
+MAX_TEXT = 1 << 30
+"""Bytes of text that a recording may unpack to."""
+
+
+class RecordingError(ValueError):
+    """A recording can't be read or its chain does not hold; the message says where."""
+
+
+def read_recording(path: Path) -> Iterator[Segment]:
+    """The segments of a recording, in order. Raises `RecordingError`, or `OSError`."""
+    head, following, episode = GENESIS, 1, None
+    try:
+        for text in split_segments(_unpack(path)):
+            segment = decode_segment(text)
+            episode = episode or segment.episode
+            if segment.episode != episode or segment.first != following or segment.prev != head:
+                raise RecordingError(
+                    f"{path}: the segment from event {segment.first} of {segment.episode} does not follow event "
+                    f"{following - 1} of {episode}: a segment was changed, swapped or removed"
+                )
+            head, following = segment.digest, segment.last + 1
+            yield segment
+    except CodecError as error:
+        raise RecordingError(f"{path}: {error}") from None
+    if episode is None:
+        raise RecordingError(f"{path}: the file is empty; wanted a recording with at least one segment")
+
+
+def _unpack(path: Path) -> bytes:
+    out = bytearray()
+    try:
+        with path.open("rb") as file:
+            reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+            while chunk := reader.read(1 << 20):
+                out += chunk
+                if len(out) > MAX_TEXT:
+                    raise RecordingError(f"{path}: unpacks to more than {MAX_TEXT} bytes")
+    except zstandard.ZstdError as error:
+        raise RecordingError(f"{path}: not zstd: {error}") from None
+    return bytes(out)
+
+
+def replay(path: Path, ruleset: Ruleset) -> tuple[Engine, list[Reward]]:
+    """Score a recording from nothing: the engine at its end and every sealed reward."""
+    engine: Engine | None = None
+    rewards: list[Reward] = []
+    for segment in read_recording(path):
+        engine = engine or Engine(ruleset, segment.episode)
+        rewards.extend(engine.feed(segment.events).rewards)
+    assert engine is not None
+    return engine, rewards
