@@ -1,0 +1,48 @@
+# Few verbs, the same here and in CI. Each does its own set-up and can be run twice.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test test-all check bench pins docs clean
+
+help: ## what there is
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+demo: $(VENV)/ready ## the main job on real Chromium: service, daemon, shop, agent, rewards step by step
+	@tools/system-packages chromium
+	$(BIN)/milestoned demo $(ARGS)
+
+test: $(VENV)/ready ## everything that must hold, but for the slow suites
+	@tools/system-packages chromium xvfb
+	$(MAKE) --no-print-directory check
+	$(BIN)/python -m pytest -m "not slow" $(ARGS)
+
+test-all: $(VENV)/ready ## the slow suites too
+	@tools/system-packages chromium xvfb
+	$(MAKE) --no-print-directory check
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(VENV)/ready ## ruff, formatting, mypy strict
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/mypy
+	$(BIN)/mypy --config-file pyproject.toml client/milestoned_client
+
+bench: $(VENV)/ready ## the figures of docs/performance.md, each beside its reference
+	@tools/system-packages chromium
+	$(BIN)/python -m benchmarks $(ARGS)
+
+docs: $(VENV)/ready ## the generated pages of docs/
+	$(BIN)/python tools/make_docs.py
+
+pins: ## the hashed requirement file, from pyproject.toml and requirements/dev.in
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet \
+	  --all-extras pyproject.toml requirements/dev.in -o requirements/dev.txt
+
+# The mark is written last: an interrupted set-up starts again.
+$(VENV)/ready: pyproject.toml requirements/dev.txt tools/build_page_script.py
+	@PYTHON="$(PYTHON)" tools/set-up $(VENV)
+
+clean: ## take away what the verbs above made
+	rm -rf $(VENV) .build .mypy_cache .ruff_cache .pytest_cache .hypothesis
