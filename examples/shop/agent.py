@@ -230,6 +230,10 @@ def main() -> int:
             sys.stdin.readline()
         agent = Agent(context.pages[0], given.shop.rstrip("/") + "/", given.downloads)
         work(agent, given)
+        if given.wait:
+            # The browser stays until the episode is closed: its end would be a gap in what the daemon sees.
+            print("done", flush=True)
+            sys.stdin.readline()
         if given.report is not None:
             given.report.write_text(json.dumps(agent.state(), indent=1))
         context.close()

@@ -32,9 +32,7 @@ def as_pdf(order: Order) -> bytes:
     """The invoice as a PDF of one page."""
     lines = [f"Invoice {order.number} for {order.name}", order.address, ""]
     for _, article, pieces, cents in rows(order)[1:]:
-        lines.append(
-            f"{pieces + ' x ' if pieces else ''}{article}   {money(int(cents)).replace('€', 'EUR ')}"
-        )
+        lines.append(f"{pieces + ' x ' if pieces else ''}{article}   {money(int(cents)).replace('€', 'EUR ')}")
     text = " T* ".join(f"({_escaped(line)}) Tj" for line in lines)
     content = f"BT /F1 14 Tf 20 TL 72 760 Td {text} ET".encode("latin-1", "replace")
     return _document(

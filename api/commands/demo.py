@@ -1,0 +1,172 @@
+"""`milestoned demo`: the whole product in one minute, on a shop of ours, with a scripted agent in Chromium."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from api.demo.check import Compared, compare
+from api.demo.needs import LackingError, find_chromium, find_client, find_display, find_playwright
+from api.demo.parts import (
+    Daemon,
+    Service,
+    shop_folder,
+    start_agent,
+    start_daemon,
+    start_service,
+    start_shop,
+    told,
+)
+from api.demo.processes import Part, PartFailedError, Parts
+from api.demo.session import Follower, Rows
+from api.demo.show import Screen
+from api.tasks import load_task_file
+from detectors.ruleset import Ruleset, compile_task
+from detectors.task_json import task_to_json
+
+if TYPE_CHECKING:
+    from milestoned_client import Closing, Episode
+
+LONGEST_S = 100.0
+"""The session takes about ten seconds; beyond this something hangs."""
+
+INVOICE_AFTER = 2
+"""The CSV invoice comes in this many page views after the click on its link."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("--headed", action="store_true", help="show the browser")
+    parser.add_argument(
+        "--out", type=Path, default=Path("milestoned-demo"), metavar="DIR", help="where the recording is written"
+    )
+    parser.add_argument("--keep", action="store_true", help="keep the logs, the database and the profile too")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the demo; 0 when the agent got through and the replayed rewards are the same bytes."""
+    try:
+        chromium = find_chromium()
+        find_client()
+        find_playwright()
+        find_display(args.headed)
+    except LackingError as error:
+        print(error, file=sys.stderr)
+        return 2
+    args.out.mkdir(parents=True, exist_ok=True)
+    work = args.out / "work" if args.keep else Path(tempfile.mkdtemp(prefix="milestoned-demo-"))
+    if args.keep:
+        shutil.rmtree(work, ignore_errors=True)
+    try:
+        with Parts(work / "logs") as parts:
+            equal = _demo(parts, work.resolve(), args.out, chromium, args.headed)
+    except PartFailedError as error:
+        print(f"The demo failed: {error}", file=sys.stderr)
+        return 1
+    finally:
+        if not args.keep:
+            shutil.rmtree(work, ignore_errors=True)
+    return 0 if equal else 1
+
+
+def _demo(parts: Parts, work: Path, out: Path, chromium: str, headed: bool) -> bool:
+    from milestoned_client import RewardClient
+
+    screen = Screen()
+    service = start_service(parts, work / "service")
+    shop = start_shop(parts, work / "shop", INVOICE_AFTER)
+    ruleset = compile_task(load_task_file(shop_folder() / "task.yaml", {"origin": shop.rstrip("/")}))
+    with RewardClient(service.url, service.token) as client:
+        client.register_task(task_to_json(ruleset.task))
+        episode = client.open(ruleset.task.id, labels={"from": "demo"})
+        _introduce(screen, ruleset, service, shop, episode.id)
+        daemon, agent = _start_beside(parts, work, shop, chromium, headed, service, episode)
+        rows = Rows(screen, ruleset.components)
+        follower = Follower(episode, rows.show)
+        follower.start()
+        agent.say("go")
+        closing = _until_closed(follower, episode, service.part, daemon.part, agent)
+        recording = out / "demo.mrec"
+        episode.recording(recording)
+        given = {step: episode.reward(step).body for step in range((closing.last_step or 0) + 1)}
+    return _conclude(screen, closing, ruleset, recording, compare(recording, ruleset, given))
+
+
+def _start_beside(
+    parts: Parts, work: Path, shop: str, chromium: str, headed: bool, service: Service, episode: Episode
+) -> tuple[Daemon, Part]:
+    """The sandbox: a browser in the agent's hands, and the daemon that watches it."""
+    beside, state = work / "sandbox", work / "daemon"
+    more = ("--control", str(state), "--episode", episode.id)
+    agent = start_agent(parts, beside, shop, chromium, headed=headed, more=more)
+    browser = ("--profile", str(beside / "profile"))
+    daemon = start_daemon(parts, state, service.url, episode.id, episode.token, browser, (beside / "downloads",))
+    return daemon, agent
+
+
+def _until_closed(follower: Follower, episode: Episode, *others: Part) -> Closing:
+    """Let the agent work, close the episode when it is done, and wait until all is shown."""
+    *watching, agent = others
+    until = time.monotonic() + LONGEST_S
+    agent.wait_until("its script was done", lambda: told(agent, "done") or _broken(follower, watching), LONGEST_S)
+    closing = episode.close("done", wait_s=max(1.0, until - time.monotonic()))
+    follower.join(max(1.0, until - time.monotonic()))
+    if closing.status != "closed" or follower.is_alive():
+        raise watching[-1].failed("did not close the episode in time")
+    agent.say("end")
+    if agent.wait_end(30.0) != 0:
+        raise agent.failed(f"ended with {agent.process.returncode}")
+    return closing
+
+
+def _broken(follower: Follower, watching: list[Part]) -> None:
+    """Raises `PartFailedError` if the service, the daemon or the stream between has failed."""
+    for part in watching:
+        if not part.running:
+            raise part.failed(f"ended early, with {part.process.returncode}")
+    if follower.failed is not None:
+        raise watching[0].failed(f"broke its stream: {follower.failed}")
+
+
+def _introduce(screen: Screen, ruleset: Ruleset, service: Service, shop: str, episode: str) -> None:
+    task = ruleset.task
+    screen.line(screen.paint(task.instruction, "bold"))
+    screen.line(f"task {task.id} version {task.version}, ruleset {ruleset.digest[:12]}, at most {ruleset.attainable:g}")
+    screen.line(f"service {service.url}  shop {shop}  episode {episode}")
+    screen.line()
+
+
+def _conclude(screen: Screen, closing: Closing, ruleset: Ruleset, recording: Path, same: Compared) -> bool:
+    goal = {True: "reached", False: "not reached", None: "not known"}[closing.success]
+    screen.line()
+    screen.line(screen.paint(f"total {closing.total:g} of {ruleset.attainable:g}, goal {goal}", "bold"))
+    size = recording.stat().st_size
+    screen.line(f"recording {recording}: {same.events} events in {size} bytes")
+    if same.unlike:
+        steps = ", ".join(map(str, same.unlike))
+        screen.line(screen.paint(f"replayed: the rewards of steps {steps} are NOT the same bytes", "red"))
+    else:
+        screen.line(
+            f"replayed without browser and service: {same.steps} of {same.steps} rewards are "
+            + screen.paint("the same bytes", "green")
+            + f" (sha256 {same.digest[:16]}…)"
+        )
+    screen.line(
+        f"try: milestoned replay {recording} --task {_shown(shop_folder() / 'task.yaml')} --set {_origin(ruleset)}"
+    )
+    return not same.unlike
+
+
+def _origin(ruleset: Ruleset) -> str:
+    return f"origin={ruleset.task.origin}"
+
+
+def _shown(path: Path) -> str:
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)

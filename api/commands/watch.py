@@ -1,0 +1,102 @@
+"""`milestoned watch TASK --cdp URL`: watch your own browser, and see each milestone as you reach it."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from api.demo.needs import LackingError, find_client
+from api.demo.parts import start_daemon, start_service
+from api.demo.processes import Part, PartFailedError, Parts
+from api.demo.session import Follower
+from api.demo.show import Screen, Table
+from api.tasks import BadTaskError, load_task_file
+from detectors.ruleset import Ruleset, compile_task
+from detectors.task_json import task_to_json
+
+if TYPE_CHECKING:
+    from milestoned_client import Episode, StreamItem
+
+GLANCE_S = 0.2
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("task", type=Path, metavar="TASK.yaml", help="what counts")
+    parser.add_argument(
+        "--cdp", required=True, metavar="URL", help="a browser started with --remote-debugging-port=9222 and a profile"
+    )
+    parser.add_argument("--files", type=Path, action="append", default=[], metavar="DIR", help="watch this folder too")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where to write the recording (a new folder)")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Watch until interrupted, then close, sum up and say where the recording is."""
+    try:
+        find_client()
+        ruleset = compile_task(load_task_file(args.task))
+    except LackingError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except BadTaskError as error:
+        for problem in error.problems:
+            print(f"{args.task}: {problem}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"{args.task}: {error.strerror}", file=sys.stderr)
+        return 1
+    out = args.out or Path(tempfile.mkdtemp(prefix="milestoned-watch-"))
+    try:
+        with Parts(out / "logs") as parts:
+            _watch(parts, ruleset, out.resolve(), args.cdp, args.files)
+    except PartFailedError as error:
+        print(f"Watching failed: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _watch(parts: Parts, ruleset: Ruleset, out: Path, cdp: str, files: list[Path]) -> None:
+    from milestoned_client import ControlDir, RewardClient
+
+    screen = Screen()
+    service = start_service(parts, out / "service")
+    state = out / "daemon"
+    with RewardClient(service.url, service.token, control=ControlDir(state)) as client:
+        client.register_task(task_to_json(ruleset.task))
+        episode = client.open(ruleset.task.id, labels={"from": "watch"})
+        daemon = start_daemon(parts, state, service.url, episode.id, episode.token, ("--cdp", cdp), files)
+        episode.step({"says": "what you do"})
+        screen.line(screen.paint(ruleset.task.instruction, "bold"))
+        screen.line(f"Watching {cdp}. Stop with ctrl-C.")
+        _follow(screen, ruleset, episode, daemon.part)
+        closing = episode.close("stopped by its user")
+        recording = out / "watch.mrec"
+        episode.recording(recording)
+    total = "not known" if closing.total is None else f"{closing.total:g}"
+    screen.line(f"total {total} of {ruleset.attainable:g}; recording: {recording}")
+
+
+def _follow(screen: Screen, ruleset: Ruleset, episode: Episode, daemon: Part) -> None:
+    """Show milestones until ctrl-C. Raises `PartFailedError` if the daemon ends."""
+    from milestoned_client import Event, Milestone
+
+    table = Table(screen, ruleset.components)
+    events: dict[int, tuple[str, str, object]] = {}
+
+    def show(item: StreamItem) -> None:
+        if isinstance(item.item, Event):
+            events[item.item.seq] = (item.item.source, item.item.kind, item.item.data)
+        elif isinstance(item.item, Milestone):
+            table.milestone(item.item, events)
+
+    follower = Follower(episode, show)
+    follower.start()
+    with contextlib.suppress(KeyboardInterrupt):
+        while daemon.running:
+            follower.join(GLANCE_S)
+        raise daemon.failed(f"ended with {daemon.process.returncode}")
