@@ -1,0 +1,354 @@
+"""Each rule's table of yes and of no: one milestone of its own, one step in which one thing happens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from detectors.registry import Composite, rules
+from tests.support.logs import (
+    ORIGIN,
+    Said,
+    answered,
+    clicked,
+    created,
+    episode,
+    filled,
+    finished,
+    loaded,
+    ruleset,
+    run,
+    titled,
+    went,
+)
+
+ADA = {"fields": {"Name": "Ada", "Mail": {"contains": "@"}, "Terms": True, "Size": {"one_of": ["L", "XL"]}}}
+BODY = {"text": "name=Ada&tag=a&tag=b", "mime": "application/x-www-form-urlencoded"}
+JSON_BODY = {"text": '{"name":"Ada","items":[{"id":7}]}', "mime": "application/json"}
+PART = '--x\r\nContent-Disposition: form-data; name="name"\r\n\r\nAda\r\n--x--\r\n'
+MULTIPART = {"text": PART, "mime": "multipart/form-data; boundary=x"}
+PLACED = {"method": "POST", "url": "/orders", "redirect_to": "/orders/*"}
+
+
+def hop(status: int = 303, **more: Any) -> dict[str, Any]:
+    return {"method": "POST", "url": f"{ORIGIN}/orders", "status": status, "location": "/orders/7", **more}
+
+
+def dialog(accepted: bool, message: str = "Cancel the order?", type: str = "confirm", input: str = "") -> Said:
+    data = {"tab": "T", "type": type, "message": message, "accepted": accepted, "input": input}
+    return ("dialog.closed", data)
+
+
+def submitted(trusted: bool = True, **form: Any) -> Said:
+    data = {"id": "checkout", "action": f"{ORIGIN}/orders", "method": "post", **form}
+    return ("form.submitted", {"tab": "T", "frame": "T", "form": data, "fields": [["qty", "2"]], "trusted": trusted})
+
+
+def text(said: str, **more: Any) -> Said:
+    return ("text.appeared", {"tab": "T", "frame": "T", "text": said, **more})
+
+
+YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
+    "url_reached": [
+        ({"url": "/cart"}, [went("/cart")], 1),
+        ({"url": "/cart"}, [went("/cart/")], 1),
+        ({"url": "/cart"}, [went("/cart?from=mail#top")], 1),
+        ({"url": "/cart"}, [went("HTTP://SHOP.TEST:80/cart")], 1),
+        ({"url": "/cart"}, [went("/cart", same_document=True)], 1),
+        ({"url": "/search?q=a&q=b"}, [went("/search?q=b&q=a")], 1),
+        ({"url": {"path": "/search", "query": {"q": {"contains": "lamp"}}}}, [went("/search?q=desk+lamp&p=2")], 1),
+        ({"url": "/items/*"}, [went("/items/lamp-2")], 1),
+        ({"url": "/a b"}, [went("/a%20b")], 1),
+        ({"url": "/#orders"}, [went("/#orders", same_document=True)], 1),
+        ({"url": "https://other.test/x"}, [went("https://other.test/x")], 1),
+        ({"url": "/inner", "frames": True}, [went("/inner", main=False)], 1),
+    ],
+    "page_loaded": [({"url": "/cart"}, [loaded("/cart")], 1)],
+    "title_matches": [
+        ({"title": "Your cart"}, [titled("Your  cart ")], 1),
+        ({"title": {"starts_with": "order", "ignore_case": True}}, [titled("Order 7")], 1),
+        ({"title": "Home", "url": "/"}, [titled("Home")], 1),
+    ],
+    "request_accepted": [
+        ({"url": "/api/cart"}, [finished("GET", "/api/cart", 200)], 1),
+        ({"method": "POST", "url": "/api/cart"}, [finished("POST", "/api/cart", 201)], 1),
+        (PLACED, [finished("GET", "/orders/7", 200, hops=[hop()])], 1),
+        (
+            {**PLACED, "body": {"name": "Ada", "tag": "b"}},
+            [finished("GET", "/orders/7", 200, hops=[hop(body=BODY)])],
+            1,
+        ),
+        (
+            {"method": "POST", "url": "/api", "body": {"name": "Ada", "items.0.id": 7}},
+            [finished("POST", "/api", 200, body=JSON_BODY)],
+            1,
+        ),
+        (
+            {"method": "POST", "url": "/api", "body": {"name": "Ada"}},
+            [finished("POST", "/api", 200, body=MULTIPART)],
+            1,
+        ),
+        ({"method": "DELETE", "url": "/api", "status": [204, 404]}, [finished("DELETE", "/api", 404)], 1),
+    ],
+    "element_clicked": [
+        ({"role": "button", "name": "Add to cart"}, [clicked("Add to cart")], 1),
+        ({"name": {"contains": "cart"}}, [clicked("Add to cart")], 1),
+        ({"id": "go", "tag": "button"}, [clicked("", id="go")], 1),
+        ({"text": "One"}, [clicked("", text=" One ")], 1),
+        ({"name": "Go", "url": "/cart"}, [went("/cart"), clicked("Go")], 1),
+    ],
+    "field_filled": [
+        ({"field": "Name", "value": "Ada"}, [filled("Name", " Ada ")], 1),
+        ({"field": "name", "value": "Ada"}, [filled("Name", "Ada")], 1),
+        ({"field": "Terms", "checked": True}, [filled("Terms", "on", checked=True)], 1),
+        ({"field": "Terms", "checked": False}, [filled("Terms", "on", checked=False)], 1),
+        ({"field": "Amount", "value": {"number": 1234.5}}, [filled("Amount", "1,234.50")], 1),
+        ({"field": "Tags", "value": "b"}, [filled("Tags", ["a", "b"])], 1),
+        ({"field": "Name", "value": "Ada", "trusted": False}, [filled("Name", "Ada", trusted=False)], 1),
+    ],
+    "form_filled": [
+        (ADA, [filled("Name", "Ada")], 0.25),
+        (ADA, [filled("Name", "Ada"), filled("Mail", "a@b")], 0.5),
+        (
+            ADA,
+            [filled("Name", "Ada"), filled("Mail", "a@b"), filled("Terms", "on", checked=True), filled("Size", "XL")],
+            1,
+        ),
+        (ADA, [filled("Name", "Ada"), filled("Name", "Ad"), filled("Name", "Ada")], 0.25),
+    ],
+    "form_submitted": [
+        ({"form": "checkout"}, [submitted()], 1),
+        ({"action": "/orders"}, [submitted()], 1),
+        ({"fields": {"qty": {"number": 2}}}, [submitted()], 1),
+        ({"form": "checkout", "fields": {"gift": False}}, [submitted()], 1),
+    ],
+    "text_visible": [({"text": {"contains": "Order confirmed"}}, [text("Thanks! Order confirmed, Ada.")], 1)],
+    "dialog_answered": [
+        ({"accepted": True}, [dialog(True)], 1),
+        ({"type": "confirm", "message": {"contains": "Cancel"}, "accepted": False}, [dialog(False)], 1),
+        ({"type": "prompt", "input": "Ada"}, [dialog(True, "Name?", "prompt", "Ada")], 1),
+    ],
+    "file_created": [
+        ({"name": "report.csv"}, [created("out/report.csv")], 1),
+        ({"name": {"glob": "invoice-*.csv"}, "root": "downloads"}, [created("invoice-7.csv", via="download")], 1),
+        ({"path": "out/a.txt"}, [created("out/a.txt", "file.moved", **{"from": "a.tmp"})], 1),
+    ],
+    "file_matches": [
+        ({"extension": "csv", "size": {"min": 5, "max": 10}}, [created("a.CSV")], 1),
+        ({"name": "a.csv", "sha256": "ab" * 32}, [created("a.csv", "file.modified")], 1),
+        ({"name": "a.csv", "size": 10}, [created("a.csv", size=3), created("a.csv", "file.modified")], 1),
+    ],
+    "answer_matches": [
+        ({"text": "Quest Lumaflex"}, [answered("Quest  Lumaflex")], 1),
+        ({"text": {"number": 42, "tolerance": 0.5}}, [answered("42.4")], 1),
+        ({"text": {"one_of": ["yes", "y"], "ignore_case": True}}, [answered("YES")], 1),
+    ],
+    "all_of": [
+        ([{"url_reached": {"url": "/a"}}, {"url_reached": {"url": "/b"}}], [went("/b"), went("/a")], 1),
+        ([{"url_reached": {"url": "/a"}}, {"url_reached": {"url": "/b"}}], [went("/a", "1"), went("/b", "2")], 1),
+        (
+            {"holding": True, "of": [{"url_reached": {"url": "/a"}}, {"url_reached": {"url": "/b"}}]},
+            [went("/a", "1"), went("/b", "2")],
+            1,
+        ),
+        ([{"form_filled": ADA}, {"url_reached": {"url": "/a"}}], [went("/a"), filled("Name", "Ada")], 0.25),
+    ],
+    "any_of": [([{"url_reached": {"url": "/a"}}, {"url_reached": {"url": "/b"}}], [went("/b")], 1)],
+    "none_of": [],  # true from the start, so alone it never pays; its use is inside others, see sequence and goal
+    "sequence": [
+        ([{"url_reached": {"url": "/a"}}, {"element_clicked": {"name": "Go"}}], [went("/a"), clicked("Go")], 1),
+        (
+            {
+                "holding": True,
+                "of": [{"field_filled": {"field": "N", "value": "1"}}, {"element_clicked": {"name": "Go"}}],
+            },
+            [filled("N", "2"), clicked("Go"), filled("N", "1"), clicked("Go")],
+            1,
+        ),
+        (
+            {
+                "holding": True,
+                "of": [{"none_of": [{"element_clicked": {"name": "No"}}]}, {"element_clicked": {"name": "Go"}}],
+            },
+            [clicked("Go")],
+            1,
+        ),
+    ],
+    "goal": [({"when": {"url_reached": {"url": "/done"}}}, [went("/done")], 1)],
+}
+
+NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
+    "url_reached": [
+        ({"url": "/cart"}, [went("http://shop.test.evil.example/cart")]),
+        ({"url": "/cart"}, [went("https://shop.test/cart")]),
+        ({"url": "/cart"}, [went("http://shop.test:8080/cart")]),
+        ({"url": "/cart"}, [went("http://sh\u043ep.test/cart")]),
+        ({"url": "/cart"}, [went("/cart/2")]),
+        ({"url": "/cart"}, [went("/cart", main=False)]),
+        ({"url": "/search?q=a"}, [went("/search?q=a&q=a")]),
+        ({"url": "/search?q=a"}, [went("/search")]),
+        ({"url": "/#orders"}, [went("/#home")]),
+        ({"url": "/cart"}, [went("http://evil.test/?next=http://shop.test/cart")]),
+        ({"url": "/cart"}, [went("http://[bad")]),
+        ({"url": "/cart"}, [finished("GET", "/cart", 200), loaded("/cart")]),
+    ],
+    "page_loaded": [
+        ({"url": "/cart"}, [went("/cart")]),
+        ({"url": "/cart"}, [loaded("/")]),
+        ({"url": "/cart"}, [loaded("/cart", main=False)]),
+    ],
+    "title_matches": [
+        ({"title": "Your cart"}, [titled("your cart")]),
+        ({"title": "Your cart"}, [titled("Your cart (2)")]),
+        ({"title": "Home", "url": "/elsewhere"}, [titled("Home")]),
+    ],
+    "request_accepted": [
+        (
+            PLACED,
+            [("request.sent", {"tab": "T", "frame": "T", "request": "r", "method": "POST", "url": ORIGIN + "/orders"})],
+        ),
+        (PLACED, [finished("POST", "/orders", 500)]),
+        (PLACED, [finished("POST", "/orders", 200)]),
+        (PLACED, [finished("GET", "/error", 200, hops=[hop(302)])]),
+        (PLACED, [finished("GET", "/orders/7", 500, hops=[hop()])]),
+        (PLACED, [finished("GET", "/orders/7", 200, hops=[hop(method="GET")])]),
+        ({"method": "POST", "url": "/orders"}, [finished("GET", "/orders/7", 200, hops=[hop()])]),
+        ({"method": "POST", "url": "/orders"}, [finished("GET", "/orders", 200)]),
+        (
+            {"url": "/api"},
+            [("request.failed", {"request": "r", "method": "GET", "url": ORIGIN + "/api", "canceled": True})],
+        ),
+        ({**PLACED, "body": {"name": "Ada"}}, [finished("GET", "/orders/7", 200, hops=[hop()])]),
+        ({"method": "POST", "url": "/api", "body": {"name": "Ad"}}, [finished("POST", "/api", 200, body=BODY)]),
+        (
+            {"method": "POST", "url": "/api", "body": {"name": "Ada"}},
+            [finished("POST", "/api", 200, body={**BODY, "cut": True})],
+        ),
+    ],
+    "element_clicked": [
+        ({"name": "Add to cart"}, [clicked("Add to cart", trusted=False)]),
+        ({"name": "Add to cart"}, [clicked("Add to cart now")]),
+        ({"role": "link", "name": "Go"}, [clicked("Go")]),
+        ({"name": "Go", "url": "/cart"}, [went("/"), clicked("Go")]),
+        ({"name": "Go"}, [("element.clicked", {"tab": "T", "frame": "T", "element": {"name": "Go"}})]),
+    ],
+    "field_filled": [
+        ({"field": "Name", "value": "Ada"}, [filled("Name", "ada")]),
+        ({"field": "Name", "value": "Ada"}, [filled("Name", None)]),
+        ({"field": "Name", "value": "Ada"}, [filled("Surname", "Ada")]),
+        ({"field": "Name", "value": "Ada"}, [filled("Name", "Ada", trusted=False)]),
+        ({"field": "Name", "value": "Ada"}, [filled("Name", "Ada", baseline=True)]),
+        ({"field": "Colour", "value": "red"}, [filled("Colour", "red", checked=False)]),
+        ({"field": "Terms", "checked": True}, [filled("Terms", "on")]),
+    ],
+    "form_filled": [
+        (ADA, [filled("Name", "Bob")]),
+        (ADA, [filled("Name", "Ada", trusted=False)]),
+        ({**ADA, "url": "/checkout"}, [went("/elsewhere"), filled("Name", "Ada")]),
+    ],
+    "form_submitted": [
+        ({"form": "checkout"}, [submitted(trusted=False)]),
+        ({"form": "search"}, [submitted()]),
+        ({"action": "/search"}, [submitted()]),
+        ({"fields": {"qty": "3"}}, [submitted()]),
+    ],
+    "text_visible": [
+        ({"text": {"contains": "Order confirmed"}}, [text("Your order is not confirmed")]),
+        ({"text": {"contains": "Order confirmed"}}, [text("Order confirmed", baseline=True)]),
+        ({"text": {"contains": "Order"}, "url": "/done"}, [went("/"), text("Order")]),
+    ],
+    "dialog_answered": [
+        ({"accepted": True}, [dialog(False)]),
+        ({"accepted": True}, [("dialog.opened", {"tab": "T", "type": "confirm", "message": "?", "url": ""})]),
+        ({"type": "prompt", "input": "Ada"}, [dialog(False, "Name?", "prompt", "Ada")]),
+        ({"message": {"contains": "Cancel"}}, [dialog(True, "Leave?")]),
+    ],
+    "file_created": [
+        ({"name": "report.csv"}, [created("report.csv", "file.modified")]),
+        ({"name": "report.csv"}, [created("report.csv.exe")]),
+        (
+            {"name": "report.csv"},
+            [created("report.csv", "file.present", baseline=True), created("report.csv", "file.modified")],
+        ),
+        ({"name": "report.csv", "root": "home"}, [created("report.csv")]),
+    ],
+    "file_matches": [
+        ({"name": "a.csv", "size": {"min": 11}}, [created("a.csv")]),
+        ({"extension": "csv"}, [created("csv")]),
+        ({"name": "a.csv", "sha256": "cd" * 32}, [created("a.csv")]),
+        ({"name": "a.csv"}, [created("a.csv", "file.deleted")]),
+    ],
+    "answer_matches": [
+        ({"text": "Quest Lumaflex"}, [answered("^.*$")]),
+        ({"text": "Quest Lumaflex"}, [answered(".*")]),
+        ({"text": "Quest Lumaflex"}, [answered("*")]),
+        ({"text": "Quest Lumaflex"}, [answered("(a+)+$")]),
+        ({"text": "Quest Lumaflex"}, [answered("")]),
+        ({"text": "Quest Lumaflex"}, [answered("Quest Luma")]),
+        ({"text": "Quest Lumaflex"}, [answered("Quest Lumaflex and more")]),
+        ({"text": "Quest Lumaflex"}, [answered("Lumaflex Quest")]),
+        ({"text": "Quest Lumaflex"}, [answered("Quest Lum\u0430flex")]),
+        ({"text": {"number": 42}}, [answered("42 lamps")]),
+        ({"text": {"number": 42}}, [answered("nan")]),
+    ],
+    "all_of": [
+        ([{"url_reached": {"url": "/a"}}, {"url_reached": {"url": "/b"}}], [went("/a")]),
+        (
+            {"holding": True, "of": [{"url_reached": {"url": "/a"}}, {"url_reached": {"url": "/b"}}]},
+            [went("/a"), went("/b")],
+        ),
+    ],
+    "any_of": [([{"url_reached": {"url": "/a"}}, {"url_reached": {"url": "/b"}}], [went("/c")])],
+    "none_of": [([{"url_reached": {"url": "/a"}}], [went("/b")])],
+    "sequence": [
+        ([{"url_reached": {"url": "/a"}}, {"element_clicked": {"name": "Go"}}], [clicked("Go"), went("/a")]),
+        (
+            {
+                "holding": True,
+                "of": [{"field_filled": {"field": "N", "value": "1"}}, {"element_clicked": {"name": "Go"}}],
+            },
+            [filled("N", "1"), filled("N", "2"), clicked("Go"), filled("N", "1")],
+        ),
+        (
+            {
+                "holding": True,
+                "of": [{"none_of": [{"element_clicked": {"name": "No"}}]}, {"element_clicked": {"name": "Go"}}],
+            },
+            [clicked("No"), clicked("Go")],
+        ),
+    ],
+    "goal": [({"when": {"url_reached": {"url": "/done"}}}, [went("/")])],
+}
+
+
+def paid(name: str, args: Any, said: list[Said]) -> float | None:
+    (reward,) = run(ruleset({"id": "m", "when": {name: args}, "component": "nav"}, weights={"nav": 1}), *episode(said))
+    return reward.reward
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "said", "level"),
+    [pytest.param(name, *case, id=f"{name}-{n}") for name, cases in YES.items() for n, case in enumerate(cases)],
+)
+def test_yes(name: str, args: Any, said: list[Said], level: float) -> None:
+    """What happened is worth the level."""
+    assert paid(name, args, said) == level
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "said"),
+    [pytest.param(name, *case, id=f"{name}-{n}") for name, cases in NO.items() for n, case in enumerate(cases)],
+)
+def test_no(name: str, args: Any, said: list[Said]) -> None:
+    """What happened is worth nothing; observed, so 0.0 and not null."""
+    assert paid(name, args, said) == 0.0
+
+
+def test_no_rule_without_its_tables() -> None:
+    """Every rule has a yes and a no, and a sentence for its page of docs."""
+    assert set(YES) == set(NO) == set(rules())
+    assert [name for name, cases in YES.items() if not cases] == ["none_of"]
+    assert all(NO.values())
+    assert all(rule.doc.strip() for rule in rules().values())
+    assert isinstance(rules()["goal"], Composite)
