@@ -114,7 +114,12 @@ def _until_closed(follower: Follower, episode: Episode, *others: Part) -> Closin
     """Let the agent work, close the episode when it is done, and wait until all is shown."""
     *watching, agent = others
     until = time.monotonic() + LONGEST_S
-    agent.wait_until("its script was done", lambda: told(agent, "done") or _broken(follower, watching), LONGEST_S)
+
+    def done() -> bool | None:
+        _check(follower, watching)
+        return told(agent, "done")
+
+    agent.wait_until("its script was done", done, LONGEST_S)
     closing = episode.close("done", wait_s=max(1.0, until - time.monotonic()))
     follower.join(max(1.0, until - time.monotonic()))
     if closing.status != "closed" or follower.is_alive():
@@ -125,7 +130,7 @@ def _until_closed(follower: Follower, episode: Episode, *others: Part) -> Closin
     return closing
 
 
-def _broken(follower: Follower, watching: list[Part]) -> None:
+def _check(follower: Follower, watching: list[Part]) -> None:
     """Raises `PartFailedError` if the service, the daemon or the stream between has failed."""
     for part in watching:
         if not part.running:
@@ -157,14 +162,9 @@ def _conclude(screen: Screen, closing: Closing, ruleset: Ruleset, recording: Pat
             + screen.paint("the same bytes", "green")
             + f" (sha256 {same.digest[:16]}…)"
         )
-    screen.line(
-        f"try: milestoned replay {recording} --task {_shown(shop_folder() / 'task.yaml')} --set {_origin(ruleset)}"
-    )
+    task = _shown(shop_folder() / "task.yaml")
+    screen.line(f"again: milestoned replay {recording} --task {task} --set origin={ruleset.task.origin}")
     return not same.unlike
-
-
-def _origin(ruleset: Ruleset) -> str:
-    return f"origin={ruleset.task.origin}"
 
 
 def _shown(path: Path) -> str:
