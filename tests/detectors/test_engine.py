@@ -1,0 +1,240 @@
+"""What a step is worth: components, progress, order, baseline, penalties, revocation, gaps and sealing."""
+
+from __future__ import annotations
+
+import pytest
+
+from detectors.engine import Engine
+from detectors.errors import GapError, StateError
+from detectors.rewards import blend
+from detectors.types import Verdict
+from tests.support.logs import (
+    answered,
+    began,
+    clicked,
+    created,
+    episode,
+    filled,
+    log,
+    ruleset,
+    run,
+    sealed,
+    went,
+    worth,
+)
+
+A = {"id": "a", "when": {"url_reached": {"url": "/a"}}}
+B = {"id": "b", "when": {"url_reached": {"url": "/b"}}}
+FORM = {"id": "form", "when": {"form_filled": {"fields": {"Name": "Ada", "Mail": "a@b"}}}}
+GO = {"id": "go", "when": {"element_clicked": {"name": "Go"}}}
+FILE = {"id": "file", "when": {"file_created": {"name": "a.csv"}}}
+ALIVE = ("gap.ended", {"source": "cdp"})
+DEAD = ("gap.began", {"source": "cdp", "reason": "browser gone"})
+
+
+def test_default_weights_are_the_fields() -> None:
+    """nav 0.1, ui 0.2, form 0.2, file 0.3, goal 0.2; together 1."""
+    goal = {"id": "done", "when": {"goal": {"requires": ["a", "go", "form", "file"]}}}
+    steps = [[went("/a")], [clicked("Go")], [filled("Name", "Ada"), filled("Mail", "a@b")], [created("a.csv")]]
+    rules = ruleset(A, GO, FORM, FILE, goal)
+    rewards = run(rules, *episode(*steps))
+    assert worth(rewards) == [0.1, 0.2, 0.2, 0.5]
+    assert rules.attainable == 1.0
+    assert [r.success for r in rewards] == [None, None, None, True]
+    assert set(rewards[0].components) == {"nav", "ui", "form", "file", "goal"}
+
+
+def test_milestones_share_their_component_by_weight() -> None:
+    """Within a component the positive weights are normalised to 1."""
+    rewards = run(ruleset({**A, "weight": 3}, B), *episode([went("/a")], [went("/b")]))
+    assert worth(rewards) == [0.075, 0.025]
+
+
+def test_a_form_pays_by_progress_and_only_what_is_new() -> None:
+    """Half now, half later; emptying and filling again is not paid twice."""
+    half, empty, rest = filled("Name", "Ada"), filled("Name", ""), filled("Mail", "a@b")
+    rewards = run(ruleset(FORM), *episode([half], [empty, half], [rest], [empty, half, empty, half]))
+    assert worth(rewards) == [0.1, 0.0, 0.1, 0.0]
+    assert rewards[2].milestones[0].value == 0.5
+
+
+def test_credit_by_level_pays_what_stands_at_each_step() -> None:
+    """The formula as often written: r_c(t) is the component's level at t."""
+    steps = [[filled("Name", "Ada")], [], [filled("Mail", "a@b")], [filled("Name", "")]]
+    rewards = run(ruleset(FORM, credit={"form": "level"}), *episode(*steps))
+    assert worth(rewards) == [0.1, 0.1, 0.2, 0.1]
+
+
+def test_every_unit_of_reward_has_evidence() -> None:
+    """Milestone, rule and version, digest and the numbers of the events."""
+    rules = ruleset(FORM)
+    said = episode([filled("Name", "Ada")], [filled("Mail", "a@b")])
+    first, second = run(rules, *said)
+    assert first.milestones[0].evidence == (3,)
+    assert second.milestones[0].evidence == (3, 5)
+    assert (second.milestones[0].rule, second.milestones[0].version) == ("form_filled", 1)
+    assert second.digest == rules.digest == second.verdicts[0].by
+
+
+def test_after_and_before_make_an_order() -> None:
+    """What comes too early is not remembered; what comes too late is not paid."""
+    late = ruleset({**A, "after": ["go"]}, GO)
+    assert worth(run(late, *episode([went("/a")], [clicked("Go")], [went("/x")], [went("/a")]))) == [0.0, 0.2, 0.0, 0.1]
+    early = ruleset({**A, "before": ["go"]}, GO)
+    assert worth(run(early, *episode([clicked("Go")], [went("/a")]))) == [0.2, 0.0]
+
+
+def test_repeat_pays_distinct_keys_up_to_its_number() -> None:
+    """Three different buttons once each, not one button three times."""
+    rules = ruleset({**GO, "when": {"element_clicked": {"role": "button"}}, "repeat": 2})
+    rewards = run(rules, *episode([clicked("A")], [clicked("A")], [clicked("B")], [clicked("C")]))
+    assert worth(rewards) == [0.1, 0.0, 0.1, 0.0]
+
+
+def test_penalties_are_negative_and_clamped() -> None:
+    """Each time up to `repeat`, and never below the task's floor."""
+    bad = {"id": "bad", "when": {"element_clicked": {"name": "Delete"}}, "penalty": 0.4, "repeat": 9}
+    rewards = run(ruleset(bad, penalty_floor=-1.0), *episode(*[[clicked("Delete")]] * 4))
+    assert worth(rewards) == [-0.4, -0.4, -0.2, 0.0]
+
+
+def test_must_hold_at_end_is_decided_by_the_end() -> None:
+    """Solve, then wander: what was earned stays, unless the task says that it must hold."""
+    stays, holds = ruleset(A), ruleset({**A, "must_hold_at_end": True})
+    wander = episode([went("/a")], [went("/x")])
+    assert worth(run(stays, *wander)) == [0.1, 0.0]
+    assert worth(run(holds, *wander)) == [0.0, 0.0]
+    assert worth(run(holds, *episode([went("/a")], [went("/a?x=1")]))) == [0.0, 0.1]
+
+
+def test_revoking_takes_back_what_was_paid_and_doing_again_pays_again() -> None:
+    """Done, undone, done: the sum never exceeds the weight; a goal that required it falls with it."""
+    undo = {"element_clicked": {"name": "Undo"}}
+    goal = {"id": "done", "when": {"goal": {"requires": ["go"]}}}
+    rules = ruleset({**GO, "revoke_on": undo}, goal)
+    assert worth(run(rules, *episode([clicked("Go")], [clicked("Undo")]))) == [0.4, -0.4]
+    rewards = run(rules, *episode([clicked("Go")], [clicked("Undo")], [clicked("Go")]))
+    assert worth(rewards) == [0.4, -0.4, 0.4]
+    assert rewards[-1].success is True
+    assert run(rules, *episode([clicked("Go")], [clicked("Undo")]))[-1].success is False
+
+
+def test_goal_waits_for_what_it_requires_and_for_its_condition() -> None:
+    """In any order; the goal pays in the step in which the last of it came."""
+    goal = {"id": "done", "when": {"goal": {"requires": ["a"], "when": {"element_clicked": {"name": "Finish"}}}}}
+    rules = ruleset(A, goal)
+    assert worth(run(rules, *episode([clicked("Finish")], [went("/a")]))) == [0.0, 0.3]
+    assert worth(run(rules, *episode([went("/a")], [clicked("Finish")]))) == [0.1, 0.2]
+    assert run(rules, *episode([went("/a")]))[-1].success is False
+
+
+def test_an_answer_is_worth_only_what_a_task_gives_it() -> None:
+    """The component answer has no weight by default; the latest answer counts."""
+    said = {"id": "said", "when": {"answer_matches": {"text": "42"}}, "must_hold_at_end": True}
+    rules = ruleset(said, weights={"answer": 0.5})
+    assert worth(run(rules, *episode([answered("42")]))) == [0.5]
+    assert worth(run(rules, *episode([answered("42"), answered("41")]))) == [0.0]
+
+
+def test_a_late_download_pays_where_it_came_and_names_the_step_that_caused_it() -> None:
+    """The click is in step 0; the file settles in step 2."""
+    download = ("download.began", {"tab": "T", "frame": "T", "url": "u", "name": "a.csv", "download": "g"})
+    rewards = run(ruleset(FILE), *episode([clicked("CSV"), download], [went("/x")], [created("a.csv", via="download")]))
+    assert worth(rewards) == [0.0, 0.0, 0.3]
+    assert (rewards[2].milestones[0].step, rewards[2].milestones[0].cause_step) == (2, 0)
+    assert rewards[2].milestones[0].evidence == (4, 8)
+
+
+def test_what_comes_after_the_seal_pays_in_the_next_step() -> None:
+    """Sealed is sealed; between two steps, the next one has it; after the last, a closing step."""
+    rules = ruleset(A, B)
+    between = episode([sealed(0), went("/a")], [went("/b")])
+    assert worth(run(rules, *between)) == [0.0, 0.1]
+    closing = run(rules, *episode([went("/a"), sealed(0), went("/b")]))
+    assert [(r.step, r.reward, r.done) for r in closing] == [(0, 0.05, False), (1, 0.05, True)]
+
+
+def test_a_gap_in_a_source_that_the_task_needs_makes_the_step_null() -> None:
+    """Null with a reason and a mask, never 0.0; the steps around it keep their worth."""
+    rewards = run(ruleset(A, B), *episode([went("/a")], [DEAD, ALIVE], [went("/b")]))
+    assert worth(rewards) == [0.05, None, 0.05]
+    assert (rewards[1].status, rewards[1].mask, rewards[1].decided_by) == ("unobserved", True, None)
+    assert rewards[1].reason == "cdp saw nothing from event 5: browser gone"
+    assert rewards[1].components == {"nav": None}
+
+
+def test_a_gap_in_a_source_that_no_rule_hears_changes_nothing() -> None:
+    """The task has no rule about files."""
+    gap = ("gap.began", {"source": "files", "reason": "folder gone"})
+    assert worth(run(ruleset(A), *episode([gap, went("/a")]))) == [0.1]
+
+
+def test_a_gap_that_is_over_before_the_step_begins_changes_nothing() -> None:
+    """The daemon was restarted between two steps."""
+    rewards = run(ruleset(A, B), *episode([went("/a"), sealed(0), DEAD, ALIVE], [went("/b")]))
+    assert worth(rewards) == [0.05, 0.05]
+
+
+def test_a_gap_that_lasts_masks_every_step_that_it_touches() -> None:
+    """From the step in which it began to the one in which it ended."""
+    rewards = run(ruleset(A), *episode([DEAD], [], [ALIVE], [went("/a")]))
+    assert worth(rewards) == [None, None, None, 0.1]
+
+
+def test_a_goal_missed_across_a_gap_is_not_known() -> None:
+    """`Must not happen` and `did not happen` do not pass across a gap."""
+    goal = {"id": "done", "when": {"goal": {"requires": ["a"]}}}
+    missed = run(ruleset(A, goal), *episode([DEAD, ALIVE], [went("/x")]))
+    assert worth(missed) == [None, None]
+    assert missed[-1].success is None
+    assert run(ruleset(A, goal), *episode([DEAD, ALIVE], [went("/a")]))[-1].success is True
+
+
+def test_what_came_true_during_a_gap_masks_the_step_instead_of_paying_or_failing() -> None:
+    """Seen as a baseline on re-attachment: somebody did it, nobody saw when."""
+    back = [DEAD, went("/a", baseline=True), ALIVE]
+    rewards = run(ruleset(A, B), *episode([went("/x"), sealed(0), *back], [went("/b")], [went("/a")]))
+    assert worth(rewards) == [0.0, None, 0.0]
+
+
+def test_a_baseline_may_pay_later_only_if_the_task_says_so() -> None:
+    """A later false → true transition pays once."""
+    there = went("/a", baseline=True)
+    said = episode([went("/x")], [went("/a")], [went("/x"), went("/a")], before=[there])
+    assert worth(run(ruleset(A), *said)) == [0.0, 0.0, 0.0]
+    assert worth(run(ruleset({**A, "baseline": "transition"}), *said)) == [0.0, 0.1, 0.0]
+
+
+def test_dropped_observations_mask_the_step() -> None:
+    """Loss is recorded, never silent."""
+    drop = ("journal.dropped", {"source": "cdp", "count": 3, "reason": "journal full"})
+    (reward,) = run(ruleset(A), *episode([drop, went("/a")]))
+    assert (reward.reward, reward.reason) == (None, "cdp saw nothing from event 3: 3 observations dropped")
+
+
+def test_an_event_that_is_not_the_next_is_refused() -> None:
+    """A gap and a repeat name the number that is wanted, and change nothing."""
+    engine = Engine(ruleset(A), "ep_1")
+    first, second, third = log(began(0), went("/a"), sealed(0))
+    engine.feed([first])
+    with pytest.raises(GapError, match="event 3 came, but event 2"):
+        engine.feed([third])
+    with pytest.raises(GapError):
+        engine.feed([first])
+    assert worth(engine.feed([second, third]).rewards) == [0.1]
+
+
+def test_a_state_of_another_ruleset_is_refused() -> None:
+    """So a changed task can't continue an episode that began under the old one."""
+    with pytest.raises(StateError, match="made under ruleset"):
+        Engine.load(ruleset(B), Engine(ruleset(A), "ep_1").dump())
+
+
+def test_blending_is_over_the_tiers_that_answered() -> None:
+    """Weights are renormalised over answers, never over silence; no answer is None."""
+    rule, silent = Verdict("rule", 0.5, 1.0, "", ""), Verdict("model", None, 0.0, "", "")
+    judge = Verdict("judge", 1.0, 0.9, "", "")
+    weights = {"rule": 0.5, "model": 0.3, "judge": 0.2}
+    assert blend([rule, silent], weights) == 0.5
+    assert blend([rule, judge], weights) == pytest.approx((0.5 * 0.5 + 0.2 * 1.0) / 0.7)
+    assert blend([silent], weights) is None

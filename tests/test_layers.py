@@ -1,0 +1,77 @@
+"""The import law of docs/architecture.md: who may know whom. Every import of every file is read."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+STDLIB = sys.stdlib_module_names | {"__future__"}
+OURS = {"agentd", "detectors", "api", "migrations", "milestoned_client"}
+IMPURE = {
+    "time",
+    "random",
+    "secrets",
+    "os",
+    "socket",
+    "subprocess",
+    "threading",
+    "asyncio",
+    "datetime",
+    "pathlib",
+    "io",
+}
+DAEMON = {"httpx", "orjson", "starlette", "structlog", "uvicorn", "watchdog", "websockets", "zstandard"}
+KNOWS_SQL = ("api/store", "api/log", "api/ledger", "api/tables", "migrations")
+KNOWS_FASTAPI = ("api/app", "api/routes", "api/pages")
+
+
+def imports(folder: str) -> dict[str, set[str]]:
+    """Each file below ``folder``, and the top-level names that it imports."""
+    found: dict[str, set[str]] = {}
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        names: set[str] = set()
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                names.add((node.module or "").split(".")[0])
+        found[str(path.relative_to(ROOT))] = names
+    assert found, f"no files below {folder}"
+    return found
+
+
+def test_detectors_are_the_floor_and_pure() -> None:
+    """Nothing of ours, of third parties only orjson; no clock, no I/O, no randomness."""
+    for path, names in imports("detectors").items():
+        assert names - STDLIB - {"detectors", "orjson"} == set(), path
+        assert names & IMPURE == set(), path
+
+
+def test_rules_never_import_each_other() -> None:
+    """A rule is one file."""
+    for path in (ROOT / "detectors" / "rules").glob("*.py"):
+        assert "detectors.rules" not in path.read_text(), path
+
+
+def test_the_daemon_is_light_and_knows_no_service() -> None:
+    """agentd imports what its base dependencies bring."""
+    for path, names in imports("agentd").items():
+        assert names - STDLIB - DAEMON - {"agentd", "detectors"} == set(), path
+
+
+def test_the_service_knows_no_daemon_and_its_layers_hold() -> None:
+    """SQLAlchemy only in log, ledger, tables and migrations; FastAPI only in app, routes and pages."""
+    for path, names in (imports("api") | imports("migrations")).items():
+        assert "agentd" not in names, path
+        if names & {"sqlalchemy", "alembic", "aiosqlite"}:
+            assert path.startswith(KNOWS_SQL), path
+        if names & {"fastapi", "starlette"}:
+            assert path.startswith((*KNOWS_FASTAPI, "api/examples")), path
+
+
+def test_the_client_needs_httpx_alone() -> None:
+    """What a trainer imports."""
+    for path, names in imports("client/milestoned_client").items():
+        assert names - STDLIB - {"httpx", "milestoned_client"} == set(), path
