@@ -35,9 +35,7 @@ class Peer:
         self.asked: list[Asked] = []
         self._answers: dict[str, deque[Response]] = {}
 
-    def answer(
-        self, path: str, body: Any = None, status: int = 200, headers: dict[str, str] | None = None
-    ) -> None:
+    def answer(self, path: str, body: Any = None, status: int = 200, headers: dict[str, str] | None = None) -> None:
         """Queue one answer for ``path``: bytes and text go as they are, the rest as JSON."""
         content = body if isinstance(body, bytes | str) else json.dumps(body)
         self._answers.setdefault(path, deque()).append(Response(content, status, headers))

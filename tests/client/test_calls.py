@@ -42,9 +42,7 @@ OPENED = {
 }  # fmt: skip
 
 
-def test_a_task_goes_as_yaml_where_it_is_text_and_as_json_where_it_is_a_mapping(
-    peer: Peer, connect: Any
-) -> None:
+def test_a_task_goes_as_yaml_where_it_is_text_and_as_json_where_it_is_a_mapping(peer: Peer, connect: Any) -> None:
     for _ in range(2):
         peer.answer("/v1/tasks", {"id": "a", "version": "1", "digest": "d", "attainable": 1.0}, 201)
     client = connect(peer.url)
@@ -90,9 +88,7 @@ def test_a_reward_is_typed_down_to_its_evidence_and_keeps_its_bytes(peer: Peer, 
     sent = json.dumps({**REWARD, "a_newer_field": 1})
     peer.answer("/v1/episodes/e1/steps/3/reward", sent)
     reward = connect(peer.url).episode("e1").reward(3)
-    assert reward.milestones == (
-        Milestone("order", "request_accepted", 1, "goal", 3, 1.0, 0.2, (17, 18), 2, False),
-    )
+    assert reward.milestones == (Milestone("order", "request_accepted", 1, "goal", 3, 1.0, 0.2, (17, 18), 2, False),)
     assert (reward.reward, reward.verdicts[0].stage, reward.settled) == (0.2, "rule", True)
     assert reward.body == sent.encode()
 
@@ -160,9 +156,7 @@ def test_events_trajectory_and_recording(peer: Peer, connect: Any, tmp_path: Pat
     assert peer.asked[0].query == {"after": "0", "kind": "episode.opened"}
 
 
-def test_steps_go_to_the_daemon_where_its_state_folder_is_known(
-    peer: Peer, connect: Any, tmp_path: Path
-) -> None:
+def test_steps_go_to_the_daemon_where_its_state_folder_is_known(peer: Peer, connect: Any, tmp_path: Path) -> None:
     (tmp_path / "control.token").write_text("local\n")
     (tmp_path / "agentd.json").write_text(json.dumps({"port": int(peer.url.rsplit(":", 1)[1])}))
     peer.answer("/v1/steps", {"step": 0, "seq": 3})

@@ -1,0 +1,103 @@
+"""The demo's table says for each step what was paid and which events show it."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from milestoned_client import Milestone, Reward
+from milestoned_client.results import Status
+
+from api.demo.processes import PartFailedError, Parts
+from api.demo.show import Screen, Table, clip, describe
+
+EARNED = Milestone("order", "request_accepted", 1, "goal", 3, 1.0, 0.1, (17,), 2)
+
+
+def _reward(value: float | None, *milestones: Milestone) -> Reward:
+    status: Status = "unobserved" if value is None else "sealed"
+    reason = "cdp saw nothing from event 9: the browser is gone" if value is None else None
+    return Reward(
+        "e1",
+        3,
+        status,
+        value,
+        value is None,
+        reason,
+        {"goal": value or 0.0},
+        milestones,
+        (),
+        None,
+        False,
+        None,
+        20,
+        "d",
+    )
+
+
+def _shown(*rewards: Reward) -> list[str]:
+    out = io.StringIO()
+    table = Table(Screen(out), ("goal", "nav"))
+    table.head()
+    events = {17: ("cdp", "request.finished", {"method": "POST", "url": "http://x/orders", "status": 200})}
+    for reward in rewards:
+        table.row("place the order", reward, events)
+    return out.getvalue().splitlines()
+
+
+def test_a_paid_step_names_its_milestone_its_evidence_and_the_step_that_caused_it() -> None:
+    head, row, milestone, evidence = _shown(_reward(0.1, EARNED))
+    assert head.split() == ["step", "action", "goal", "nav", "reward", "total"]
+    assert row.split() == ["3", "place", "the", "order", "+0.10", "·", "+0.100", "0.100"]
+    assert milestone.split("order", 1)[1].split() == "+0.100 by request_accepted v1, set in motion by step 2".split()
+    assert evidence.split() == ["#17", "request.finished", "POST", "/orders", "→", "200"]
+
+
+def test_a_masked_step_says_why_and_leaves_the_total_alone() -> None:
+    *_, row, reason = _shown(_reward(0.1), _reward(None))
+    assert row.split()[-2:] == ["masked", "0.100"]
+    assert "the browser is gone" in reason
+
+
+def test_rows_are_aligned() -> None:
+    head, first, second = _shown(_reward(0.0), _reward(-0.25))
+    assert len(head) == len(first) == len(second)
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        (("cdp", "page.navigated", {"url": "http://x/a?b=1", "same_document": True}), "/a?b=1 (same document)"),
+        (("cdp", "field.filled", {"element": {"role": "textbox", "name": "Password"}, "value": None}), "(kept back)"),
+        (("cdp", "field.filled", {"element": {"role": "checkbox", "name": "T"}, "checked": True}), "“T” checked"),
+        (("cdp", "element.clicked", {"element": {"role": "button", "name": "Go"}, "trusted": False}), "by page script"),
+        (("cdp", "dialog.closed", {"type": "confirm", "message": "Sure?", "accepted": False}), "“Sure?” → no"),
+        (("files", "file.created", {"name": "a.csv", "size": 3, "sha256": "abcdef0123"}), "a.csv 3 bytes"),
+        (("steps", "agent.answered", {"text": "done"}), '{"text":"done"}'),
+    ],
+)
+def test_an_event_is_described_by_what_a_person_asks_first(
+    event: tuple[str, str, dict[str, object]], said: str
+) -> None:
+    assert said in describe(event)
+
+
+def test_long_and_many_lined_text_stays_on_one_line() -> None:
+    assert clip("a\nb   c", 10) == "a b c"
+    assert len(clip("x" * 100, 20)) == 20
+
+
+def test_a_part_that_ends_early_is_reported_with_its_last_words(tmp_path: Path) -> None:
+    with Parts(tmp_path) as parts:
+        part = parts.start("broken", ["sh", "-c", "echo out of paper; exit 3"])
+        with pytest.raises(PartFailedError, match=r"(?s)broken ended with 3 before it printed.*out of paper"):
+            part.wait_until("it printed", lambda: None)
+
+
+def test_leaving_ends_every_part_with_what_it_started(tmp_path: Path) -> None:
+    with Parts(tmp_path) as parts:
+        part = parts.start("parent", ["sh", "-c", "trap '' TERM; sleep 300 & echo $!; wait"])
+        child = part.wait_until("its child ran", lambda: part.log.read_text().strip() or None)
+        part.kill()
+    assert not Path(f"/proc/{child}/cmdline").exists() or Path(f"/proc/{child}/cmdline").read_bytes() == b""
