@@ -114,7 +114,7 @@ class Conditions:
         before = own.now
         own.now = node.rule.combine(parts, own, place, seq, node.args)
         own.best = max(own.best, own.now) if node.rule.latches else own.now
-        if own.now > 0:
+        if own.now > 0 and node.rule.latches:  # that something did not happen has no event to show
             seqs = {s for part in parts if part.best > 0 for s in part.at}
             own.at = tuple(sorted(seqs))[-MAX_EVIDENCE:]
             own.cause = next((part.cause for part in parts if part.cause is not None), None)

@@ -157,6 +157,7 @@ YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
     "any_of": [([{"url_reached": {"url": "/a"}}, {"url_reached": {"url": "/b"}}], [went("/b")], 1)],
     "none_of": [],  # true from the start, so alone it never pays; its use is inside others, see sequence and goal
     "sequence": [
+        ([{"element_clicked": {"name": "Up"}}] * 3, [clicked("Up"), clicked("Up"), clicked("Up")], 1),
         ([{"url_reached": {"url": "/a"}}, {"element_clicked": {"name": "Go"}}], [went("/a"), clicked("Go")], 1),
         (
             {
@@ -302,6 +303,7 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
     "any_of": [([{"url_reached": {"url": "/a"}}, {"url_reached": {"url": "/b"}}], [went("/c")])],
     "none_of": [([{"url_reached": {"url": "/a"}}], [went("/b")])],
     "sequence": [
+        ([{"element_clicked": {"name": "Up"}}] * 3, [clicked("Up"), clicked("Up")]),
         ([{"url_reached": {"url": "/a"}}, {"element_clicked": {"name": "Go"}}], [clicked("Go"), went("/a")]),
         (
             {

@@ -1,0 +1,171 @@
+"""Task files: what is refused, with line, path, value and what was wanted; and that the schema says the same."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from api.schema import task_schema
+from api.tasks import BadTaskError, check_task, load_task_yaml
+from detectors.task_json import task_from_json, task_to_json
+
+ROOT = Path(__file__).parent.parent.parent
+GOOD = """\
+id: shop/buy
+version: "1"
+instruction: Buy the lamp.
+origin: http://shop.test
+weights: {nav: 0.5, answer: 0.5}
+settings: {quiet_ms: 20}
+milestones:
+  - id: page
+    when: {url_reached: {url: /lamp}}
+  - id: both
+    weight: 2
+    after: [page]
+    when:
+      all_of:
+        - element_clicked: {role: button, name: {contains: Add}}
+        - field_filled: {field: Terms, checked: true}
+  - id: order
+    when: {request_accepted: {method: POST, url: /orders, status: [2xx, 404], body: {name: Ada, qty: 2}}}
+    revoke_on: {dialog_answered: {type: confirm, accepted: true}}
+  - id: file
+    repeat: 2
+    when: {file_matches: {name: {glob: "*.csv"}, size: {min: 1}}}
+  - id: form
+    when: {form_filled: {fields: {Name: Ada, Terms: true}}}
+  - id: said
+    when: {answer_matches: {text: {number: 3, tolerance: 0.5}}}
+  - id: wrong
+    penalty: 0.1
+    when: {any_of: {of: [{text_visible: {text: {one_of: [a, b], ignore_case: true}}}]}}
+  - id: done
+    when: {goal: {requires: [page, order], when: {none_of: [{file_created: {name: x}}]}}}
+"""
+
+BAD = {
+    "unknown key": ("version:", "verison:", 'line 2: verison: got \'1\', wanted no such key; there are $schema, credit'),
+    "missing key": ("instruction: Buy the lamp.\n", "", "line 1: instruction: got None, wanted this key"),
+    "version a number": ('"1"', "1", "line 2: version: got 1, wanted a text such as \"1\" (quote it)"),
+    "bad id": ("id: page", "id: a page", "line 8: milestones[0].id: got 'a page', wanted letters, digits"),
+    "same id": ("id: both", "id: page", "line 10: milestones[1].id: got 'page', wanted an id that no other"),
+    "no such rule": ("url_reached:", "url_visited:", "line 9: milestones[0].when.url_visited: got 'url_visited', wanted a rule; there are all_of, answer_matches"),
+    "no such argument": ("{url: /lamp}", "{link: /lamp}", "line 9: milestones[0].when.url_reached.link: got '/lamp', wanted no such argument; there are url, frames"),
+    "argument missing": ("{url: /lamp}", "{}", "line 9: milestones[0].when.url_reached.url: got None, wanted this argument"),
+    "no origin": ("origin: http://shop.test\n", "", "line 8: milestones[0].when.url_reached.url: got '/lamp', wanted a whole address"),
+    "no address": ("url: /lamp", "url: lamp", "line 9: milestones[0].when.url_reached.url: got 'lamp', wanted a whole address"),
+    "bad matcher": ("{contains: Add}", "{matches: Add}", "line 15: milestones[1].when.all_of.of[0].element_clicked.name: got {'matches': 'Add'}, wanted a text, or one of"),
+    "empty contains": ("{contains: Add}", '{contains: ""}', "got '', wanted a text that is not empty"),
+    "not a box": ("checked: true", "checked: on-ish", "line 16: milestones[1].when.all_of.of[1].field_filled.checked: got 'on-ish', wanted true or false"),
+    "value and checked": ("checked: true", "checked: true, value: x", "wanted either value or checked"),
+    "after nobody": ("after: [page]", "after: [pages]", "line 12: milestones[1].after: got 'pages', wanted another milestone's id; there are page, both"),
+    "goal of nobody": ("requires: [page, order]", "requires: [page, orders]", "line 31: milestones[7].when: got 'orders', wanted another milestone's id"),
+    "bad status": ("[2xx, 404]", "[2xx, ok]", "wanted a status such as 201"),
+    "bad range": ("{min: 1}", "{min: 3, max: 1}", "min not above max"),
+    "bad dialog": ("type: confirm", "type: question", "wanted one of alert, confirm, prompt, beforeunload"),
+    "penalty 0": ("penalty: 0.1", "penalty: 0", "line 28: milestones[6].penalty: got 0, wanted a number above 0"),
+    "repeat a word": ("repeat: 2", "repeat: twice", "line 21: milestones[3].repeat: got 'twice', wanted a whole number"),
+    "weight of nothing": ("{nav: 0.5, answer: 0.5}", "{nav: 0.5}", "line 25: milestones[5].component: got 'answer', wanted a weight for it: give weights.answer"),
+    "negative weight": ("nav: 0.5", "nav: -0.5", "line 5: weights.nav: got -0.5, wanted a number from 0"),
+    "unknown component": ("nav: 0.5", "navigation: 0.5", "line 5: weights.navigation"),
+    "long settle": ("quiet_ms: 20", "quiet_ms: 99999", "line 6: settings.quiet_ms: got 99999, wanted milliseconds"),
+    "key twice": ('version: "1"', 'version: "1"\nversion: "2"', "line 3: (YAML): got the key 'version' is given twice"),
+    "no YAML": ("id: shop/buy", "id: [shop/buy", "line 2: (YAML)"),
+    "no milestones": (GOOD[GOOD.index("  - id: page") :], "", "line 7: milestones: got None, wanted a list of at least one milestone"),
+    "nested goal": ("url_reached: {url: /lamp}", "all_of: [{goal: {requires: [both]}}]", "got 'goal', wanted a rule"),
+}  # fmt: skip
+
+# What a schema of single values can't say: references between milestones, names that depend on others, YAML itself.
+BEYOND_SCHEMA = {
+    "same id", "no origin", "no address", "after nobody", "goal of nobody", "bad range", "weight of nothing",
+    "key twice", "no YAML", "empty contains", "value and checked",
+}  # fmt: skip
+
+
+def test_a_good_task_is_read_and_its_canonical_form_is_the_same_task() -> None:
+    """Reading, writing out and reading again."""
+    task = load_task_yaml(GOOD)
+    assert task_from_json(task_to_json(task)) == task
+    assert [m.component for m in task.milestones] == ["nav", "ui", "form", "file", "form", "answer", "ui", "goal"]
+    jsonschema.validate(yaml.safe_load(GOOD), task_schema())
+    jsonschema.validate(task_to_json(task), task_schema())
+
+
+@pytest.mark.parametrize(("old", "new", "said"), BAD.values(), ids=BAD)
+def test_a_bad_task_is_refused_with_line_path_value_and_what_was_wanted(old: str, new: str, said: str) -> None:
+    """One mistake at a time."""
+    assert GOOD.count(old) >= 1
+    with pytest.raises(BadTaskError) as refused:
+        load_task_yaml(GOOD.replace(old, new, 1))
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("name", sorted(set(BAD) - BEYOND_SCHEMA))
+def test_the_schema_refuses_it_too(name: str) -> None:
+    """So that an editor marks it before anybody runs the check."""
+    old, new, _ = BAD[name]
+    spec = yaml.safe_load(GOOD.replace(old, new, 1))
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(spec, task_schema())
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    """Nobody likes to be told one a run."""
+    text = GOOD.replace("penalty: 0.1", "penalty: 0").replace("repeat: 2", "repeat: 0").replace("nav: 0.5", "nav: x")
+    with pytest.raises(BadTaskError) as refused:
+        load_task_yaml(text)
+    assert [p.line for p in refused.value.problems] == [5, 21, 28]
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["id", "when", "goal", "all_of", "of", "url_reached", "url", "x"]), inner, max_size=3),
+    max_leaves=10,
+)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(["id", "weights", "credit", "settings", "milestones", "when", "origin"]), json_values)
+def test_any_json_is_a_task_or_is_refused(key: str, value: Any) -> None:
+    """No value crashes the check."""
+    spec = yaml.safe_load(GOOD)
+    target = spec["milestones"][0] if key == "when" else spec
+    target[key] = value
+    try:
+        task = check_task(spec)
+    except BadTaskError:
+        return
+    jsonschema.validate(task_to_json(task), task_schema())
+
+
+def test_the_published_schema_is_the_code_s_and_the_examples_are_good() -> None:
+    """docs/task.schema.json and every task file in examples/."""
+    run = [sys.executable, "-m", "api.cli", "task"]
+    printed = subprocess.run([*run, "schema"], capture_output=True, cwd=ROOT, check=True).stdout
+    assert printed == (ROOT / "docs" / "task.schema.json").read_bytes()
+    files = [str(p) for p in sorted((ROOT / "examples").rglob("*.yaml"))]
+    checked = subprocess.run([*run, "check", *files], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert checked.returncode == 0, checked.stderr
+    assert checked.stdout.count(": ok:") == len(files) > 0
+
+
+def test_the_command_names_the_file_and_exits_with_1(tmp_path: Path) -> None:
+    """One good, one bad, one missing."""
+    good, bad = tmp_path / "good.yaml", tmp_path / "bad.yaml"
+    good.write_text(GOOD)
+    bad.write_text(GOOD.replace("penalty: 0.1", "penalty: 0"))
+    run = [sys.executable, "-m", "api.cli", "task", "check", str(good), str(bad), str(tmp_path / "none.yaml")]
+    done = subprocess.run(run, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 1
+    assert "good.yaml: ok: shop/buy version 1, 8 milestones" in done.stdout
+    assert "bad.yaml: line 28: milestones[6].penalty: got 0, wanted a number above 0" in done.stderr
+    assert "none.yaml: No such file or directory" in done.stderr
