@@ -72,7 +72,7 @@ class Chromium:
         port_file = self.profile / "DevToolsActivePort"
         port_file.unlink(missing_ok=True)
         for lock in self.profile.glob("Singleton*"):
-            lock.unlink()  # a killed browser leaves its lock behind, and the next one would refuse the profile
+            lock.unlink()  # a killed browser leaves its lock, and the next one would refuse the profile
         env = dict(os.environ)
         if self._display is not None:
             env["DISPLAY"] = self._display

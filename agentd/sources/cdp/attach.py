@@ -1,0 +1,153 @@
+"""Targets and sessions: attaches to every page and every frame in another process, and enables no more than it hears.
+
+Nothing here touches the page: no emulation, no focus, no dialog handling, no download behaviour, and no
+`Runtime.enable`, which a page can notice. Without it a binding reaches only worlds that exist when it is
+added, so it is added to each document's world as soon as the document is committed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+from agentd.sources.cdp import tabs
+from agentd.sources.cdp.connection import CdpError, Connection, Params, Reply
+from agentd.sources.cdp.network import LONGEST_BODY
+from agentd.sources.cdp.script import PageScript
+from agentd.sources.cdp.state import SessionState
+
+_PAGES = [{"type": "page"}, {"type": "iframe"}]
+_FRAMES = [{"type": "iframe"}]
+
+Feed = Callable[[str, str, Params], None]
+
+
+class Attachment:
+    """Keeps every session of one connection set up. ``feed`` gets the replies that carry facts."""
+
+    def __init__(self, connection: Connection, script: PageScript, *, bodies: bool, feed: Feed) -> None:
+        self._connection = connection
+        self._script = script
+        self._bodies = bodies
+        self._feed = feed
+        self._initial = True
+        self._setting_up: set[Reply] = set()
+        self._bodies_coming: set[Reply] = set()
+        self._left_out: set[str] = set()
+        self._sources = {initial: script.source(initial=initial) for initial in (True, False)}
+
+    async def begin(self, patience_s: float) -> None:
+        """Attach to all that exists; returns when it has been told, or after ``patience_s``.
+
+        A tab that stands in a dialog answers only after the dialog: nobody waits for it longer.
+        """
+        send = self._connection.send
+        await send("Target.setDiscoverTargets", {"discover": True, "filter": [{"type": "page"}]})
+        await send("Target.setAutoAttach", _auto_attach(_PAGES))
+        deadline = asyncio.get_running_loop().time() + patience_s
+        while self._setting_up and (left := deadline - asyncio.get_running_loop().time()) > 0:
+            await asyncio.wait(tuple(self._setting_up), timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        self._initial = False
+
+    def hears(self, session: str) -> bool:
+        """Whether a session's messages count; those of the browser's own pages do not."""
+        return session not in self._left_out
+
+    def heard(self, session: str, method: str, params: Params) -> None:
+        """Look at one message, after it has been told, for what has to be set up."""
+        if method == "Target.attachedToTarget":
+            self._attached(params["sessionId"], params["targetInfo"])
+        elif method == "Page.frameNavigated":
+            self._bind(session, params["frame"]["id"])
+            if params.get("type") == "BackForwardCacheRestore":  # its frames come back without a word
+                self._ask_tree(session)
+
+    def fetch_bodies(self, missing: Iterable[tuple[str, str]]) -> None:
+        """Ask for request bodies that were not sent along."""
+        for session, number in missing:
+            reply = self._connection.send(
+                "Network.getRequestPostData", {"requestId": number}, session, partial(self._body, session, number)
+            )
+            self._bodies_coming.add(reply)
+            reply.add_done_callback(partial(self._body_done, session, number))
+
+    def flush(self, session: str, state: SessionState) -> list[Reply]:
+        """Make every document of the session tell what waits in it; also a round trip through its renderer."""
+        send = self._connection.send
+        flush = {"expression": self._script.flush(), "silent": True, "returnByValue": True}
+        replies = [send("Runtime.evaluate", flush | {"contextId": one}, session) for one in state.contexts]
+        return replies or [send("Page.getFrameTree", {}, session)]
+
+    def pending(self) -> list[Reply]:
+        """Replies under way that carry facts about what has already happened."""
+        return [*self._setting_up, *self._bodies_coming]
+
+    def _attached(self, session: str, info: Params) -> None:
+        if info["type"] == "page" and not tabs.is_tab(info):
+            self._left_out.add(session)
+            self._connection.send("Target.detachFromTarget", {"sessionId": session})
+            return
+        send = self._connection.send
+        world = {"worldName": self._script.world, "source": self._sources[self._initial], "runImmediately": True}
+        send("Page.enable", {}, session)
+        send("Network.enable", {"maxPostDataSize": LONGEST_BODY if self._bodies else 0}, session)
+        send("Page.addScriptToEvaluateOnNewDocument", world, session)
+        self._watch(send("Target.setAutoAttach", _auto_attach(_FRAMES), session))
+        self._ask_tree(session)
+        self._watch(send("Page.setLifecycleEventsEnabled", {"enabled": True}, session))
+
+    def _ask_tree(self, session: str) -> None:
+        def on_reply(result: Params) -> None:
+            self._feed(session, "Page.getFrameTree", result)
+            for frame in _frames(result["frameTree"]):
+                self._bind(session, frame)
+
+        self._watch(self._connection.send("Page.getFrameTree", {}, session, on_reply))
+
+    def _bind(self, session: str, frame: str) -> None:
+        """Give the frame's world the binding, and learn which context it is; the reply comes before any call."""
+        script, send = self._script, self._connection.send
+
+        def on_reply(result: Params) -> None:
+            context = result["executionContextId"]
+            self._feed(session, "Page.createIsolatedWorld", {"frameId": frame, "executionContextId": context})
+            check, inject = _quiet(context, script.flush()), partial(self._inject, session, context)
+            self._watch(send("Runtime.evaluate", check, session, inject))
+
+        self._watch(send("Page.createIsolatedWorld", {"frameId": frame, "worldName": script.world}, session, on_reply))
+        send("Runtime.addBinding", {"name": script.binding, "executionContextName": script.world}, session)
+
+    def _inject(self, session: str, context: int, result: Params) -> None:
+        # A frame's first, empty document gets no script by itself.
+        if result.get("result", {}).get("value") is False:
+            source = self._sources[self._initial]
+            self._watch(self._connection.send("Runtime.evaluate", _quiet(context, source), session))
+
+    def _watch(self, reply: Reply) -> None:
+        self._setting_up.add(reply)
+        reply.add_done_callback(self._setting_up.discard)
+
+    def _body(self, session: str, number: str, result: Params) -> None:
+        told: dict[str, Any] = {"requestId": number, "postData": result.get("postData", "")}
+        self._feed(session, "Network.getRequestPostData", told)
+
+    def _body_done(self, session: str, number: str, reply: Reply) -> None:
+        self._bodies_coming.discard(reply)
+        if not reply.cancelled() and isinstance(reply.exception(), CdpError):
+            self._feed(session, "Network.getRequestPostData", {"requestId": number})
+
+
+def _auto_attach(wanted: list[dict[str, str]]) -> dict[str, Any]:
+    return {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True, "filter": wanted}
+
+
+def _quiet(context: int, expression: str) -> dict[str, Any]:
+    return {"contextId": context, "expression": expression, "silent": True, "returnByValue": True}
+
+
+def _frames(tree: Params) -> Iterable[str]:
+    yield tree["frame"]["id"]
+    for child in tree.get("childFrames", ()):
+        yield from _frames(child)

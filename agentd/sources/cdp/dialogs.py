@@ -1,0 +1,23 @@
+"""Dialogs: shown, and answered by somebody. We only look: no answer is ever sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agentd.sources.cdp.masking import mask_url
+from agentd.sources.cdp.state import Browser, Params, Seen, SessionState
+
+LONGEST = 4000
+
+
+def told(browser: Browser, session: SessionState, method: str, params: Params) -> Iterator[Seen]:
+    """Fold one message about a dialog; while one is open the session's commands would not be answered."""
+    if method == "Page.javascriptDialogOpening":
+        about = {"tab": session.tab, "type": params["type"], "message": params["message"][:LONGEST]}
+        session.dialog = about
+        yield Seen("dialog.opened", about | {"url": mask_url(params["url"], browser.secrets)})
+    elif method == "Page.javascriptDialogClosed":
+        about = session.dialog or {"tab": session.tab, "type": "", "message": ""}
+        session.dialog = None
+        given = params.get("userInput", "")[:LONGEST]
+        yield Seen("dialog.closed", about | {"accepted": params["result"], "input": given})

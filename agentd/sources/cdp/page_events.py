@@ -1,0 +1,102 @@
+"""What the observer script says through its binding, checked field by field before it is believed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from agentd.sources.cdp.masking import mask_url
+from agentd.sources.cdp.state import Browser, Params, Seen, SessionState
+
+MOST_HELD = 2000
+LONGEST = 10_000
+"""Characters of any one text."""
+
+# Kind -> fields that pass, each with the type wanted.
+_FIELDS: dict[str, dict[str, type | tuple[type, ...]]] = {
+    "element.clicked": {"element": dict, "trusted": bool},
+    "field.filled": {
+        "element": dict,
+        "field": str,
+        "value": (str, list, type(None)),
+        "filled": bool,
+        "checked": bool,
+        "form": str,
+        "trusted": bool,
+        "commit": bool,
+        "baseline": bool,
+    },
+    "form.submitted": {"form": dict, "fields": list, "trusted": bool},
+    "text.appeared": {"text": str, "baseline": bool},
+}
+_ELEMENT = ("role", "name", "tag", "id", "attr_name", "type", "text")
+_FORM = ("id", "attr_name", "name", "action", "method")
+
+
+def told(browser: Browser, session: SessionState, binding: str, method: str, params: Params) -> Iterator[Seen]:
+    """Fold one call of the binding; ``Page.createIsolatedWorld`` stands for that command's reply.
+
+    A call from a context whose frame is not known yet waits for that reply.
+    """
+    if method == "Page.createIsolatedWorld":
+        context = params["executionContextId"]
+        session.contexts[context] = params["frameId"]
+        for payload in session.held.pop(context, ()):
+            yield from _said(browser, session, params["frameId"], payload)
+    elif method == "Runtime.bindingCalled" and params["name"] == binding:
+        context = params["executionContextId"]
+        frame = session.contexts.get(context)
+        if frame is not None:
+            yield from _said(browser, session, frame, params["payload"])
+        elif sum(map(len, session.held.values())) < MOST_HELD:
+            session.held.setdefault(context, []).append(params["payload"])
+
+
+def forget(browser: Browser, session: SessionState, method: str, params: Params) -> None:
+    """Drop the script contexts of documents that are no more: another process may use their numbers again."""
+    if method == "Page.frameNavigated":
+        left = params["frame"]["id"]
+    elif method == "Page.frameDetached":
+        left = params["frameId"]
+    else:
+        return
+    kept = {one: frame for one, frame in session.contexts.items() if frame != left and frame in browser.frames}
+    session.contexts = kept
+    if left == session.root:
+        session.held.clear()
+
+
+def _said(browser: Browser, session: SessionState, frame: str, payload: str) -> Iterator[Seen]:
+    kind, data = orjson.loads(payload)
+    if kind == "secret":
+        if isinstance(data.get("field"), str):
+            browser.secrets.add_name(data["field"])
+        if isinstance(data.get("hash"), int):
+            browser.secrets.add_hash(data["hash"])
+        return
+    wanted = _FIELDS.get(kind)
+    if wanted is None:
+        return
+    kept = {name: _short(data[name]) for name, types in wanted.items() if isinstance(data.get(name, ...), types)}
+    if "element" in kept:
+        kept["element"] = _only(kept["element"], _ELEMENT)
+    if kind == "form.submitted":
+        kept["form"] = _only(kept.get("form", {}), _FORM)
+        kept["form"]["action"] = mask_url(kept["form"].get("action", ""), browser.secrets)
+    if not browser.settled and "baseline" in wanted:
+        kept["baseline"] = True
+    yield Seen(kind, {"tab": session.tab, "frame": frame} | kept)
+
+
+def _only(data: dict[str, Any], names: tuple[str, ...]) -> dict[str, str]:
+    return {name: data[name] for name in names if isinstance(data.get(name), str)}
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, str):
+        return value[:LONGEST]
+    if isinstance(value, list):
+        return [_short(item) for item in value]
+    return value

@@ -1,0 +1,53 @@
+"""The observer script as it is sent to the browser: the bundle with its configuration filled in."""
+
+from __future__ import annotations
+
+import functools
+import secrets
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+
+BUNDLE = Path(__file__).with_name("page") / "observer.bundle.js"
+PLACEHOLDER = '"__MILESTONED_CONFIG__"'
+MAKE = "python tools/build_page_script.py"
+
+
+class MissingBundleError(RuntimeError):
+    """The page script was not bundled."""
+
+
+class PageScript(NamedTuple):
+    """Names that a page can't guess, new for each attachment. ``salt`` goes before every hashed secret."""
+
+    world: str
+    binding: str
+    salt: str
+    text: bool
+
+    @classmethod
+    def new(cls, *, text: bool) -> PageScript:
+        """Random names; ``text``: whether the page's visible text is reported."""
+        return cls(f"w{secrets.token_hex(8)}", f"b{secrets.token_hex(8)}", secrets.token_hex(16), text)
+
+    def source(self, *, initial: bool) -> str:
+        """The script's text; ``initial``: what stands in a document when the script comes is baseline."""
+        config = {"binding": self.binding, "salt": self.salt, "text": self.text, "initial": initial}
+        return bundle().replace(PLACEHOLDER, orjson.dumps(config).decode(), 1)
+
+    def flush(self) -> str:
+        """An expression: tell everything that waits; false where the script is not there (yet)."""
+        slot = f'globalThis["{self.binding}_observer"]'
+        return f"!!({slot} && {slot}.document === document && ({slot}.flush(), true))"
+
+
+@functools.cache
+def bundle() -> str:
+    """The bundle's text; raises MissingBundleError with the command that makes it."""
+    try:
+        return BUNDLE.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise MissingBundleError(
+            f"{BUNDLE} is missing: an installed wheel carries it, in a source tree run `{MAKE}`"
+        ) from None

@@ -1,0 +1,147 @@
+"""The browser source: one attachment at a time, told to the sink; raises SourceLostError when the browser is gone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from agentd.sources.base import Sink, SourceLostError
+from agentd.sources.cdp.address import websocket_address
+from agentd.sources.cdp.attach import Attachment
+from agentd.sources.cdp.connection import CdpError, Connection, Params, Reply
+from agentd.sources.cdp.network import WantsBody
+from agentd.sources.cdp.normaliser import Normaliser
+from agentd.sources.cdp.script import PageScript, bundle
+from agentd.sources.cdp.state import Seen
+
+BASELINE_S = 3.0
+"""How long the first look at what exists may take before the source counts as ready, in seconds."""
+
+log = structlog.get_logger(__name__)
+
+
+class CdpSource:
+    """Watches a browser over its DevTools port, as `Source` in agentd/sources/base.py says.
+
+    ``endpoint``: http://127.0.0.1:PORT; ``profile``: the browser's --user-data-dir (then a restarted browser
+    is found on its new port); ``plan``: the episode's plan, of which ``text``, ``request_bodies`` and
+    ``origin`` are read.
+    """
+
+    name = "cdp"
+
+    def __init__(self, endpoint: str | None, profile: Path | None, plan: Mapping[str, Any]) -> None:
+        self._endpoint = endpoint
+        self._profile = profile
+        self._text = bool(plan.get("text"))
+        self._wants_body = body_filter(plan)
+        self._bodies = bool(plan.get("request_bodies"))
+        self._tabs: set[str] = set()
+        self._live: _Live | None = None
+
+    async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
+        """Attach, report the baseline, call ``ready`` once, report until cancelled or the browser is lost."""
+        bundle()  # a missing bundle is said before anything else
+        connection = await Connection.open(await websocket_address(self._endpoint, self._profile))
+        script = PageScript.new(text=self._text)
+        live = self._live = _Live(connection, script, self._wants_body, self._bodies, sink)
+        reader = asyncio.create_task(connection.run(live.take))
+        try:
+            await self._attach(live, reader, sink)
+            ready()
+            await reader
+        finally:
+            self._live = None
+            self._tabs = set(live.normaliser.browser.tabs) or self._tabs
+            reader.cancel()
+            await asyncio.gather(reader, return_exceptions=True)
+            await connection.close()
+
+    async def fence(self, timeout_s: float) -> None:
+        """Return once everything that happened before the call has reached the sink, or after the timeout."""
+        if self._live is not None:
+            await self._live.fence(timeout_s)
+
+    async def _attach(self, live: _Live, reader: asyncio.Task[None], sink: Sink) -> None:
+        beginning = asyncio.create_task(live.attachment.begin(BASELINE_S))
+        try:
+            await asyncio.wait((beginning, reader), return_when=asyncio.FIRST_COMPLETED)
+            if not beginning.done():
+                reader.result()  # raises SourceLostError: the browser went away while we attached
+            await beginning
+        except CdpError as error:
+            raise SourceLostError(f"the browser refused to be watched: {error}") from None
+        finally:
+            beginning.cancel()
+            await asyncio.gather(beginning, return_exceptions=True)
+        for tab in self._tabs - set(live.normaliser.browser.tabs):
+            sink("tab.closed", {"tab": tab})
+        live.settle()
+        log.info("The browser is watched.", tabs=len(live.normaliser.browser.tabs))
+
+
+class _Live:
+    """One attachment: raw messages go to the normaliser, then to the attachment, and what they say to the sink."""
+
+    def __init__(
+        self, connection: Connection, script: PageScript, wants_body: WantsBody, bodies: bool, sink: Sink
+    ) -> None:
+        self.normaliser = Normaliser(script.binding, script.salt, wants_body)
+        self.attachment = Attachment(connection, script, bodies=bodies, feed=self._feed)
+        self._connection = connection
+        self._sink = sink
+        self._fences: dict[str, set[Reply]] = {}
+
+    def take(self, session: str, method: str, params: Params) -> None:
+        """One message from the browser."""
+        if not self.attachment.hears(session):
+            return
+        self._feed(session, method, params)
+        self.attachment.heard(session, method, params)
+        if method == "Page.javascriptDialogOpening":
+            # The page stands still now: whoever waits for its answer is let go.
+            for reply in self._fences.pop(session, ()):
+                reply.cancel()
+
+    def settle(self) -> None:
+        """From here on what comes is news, not baseline."""
+        self.normaliser.browser.settled = True
+
+    async def fence(self, timeout_s: float) -> None:
+        """See `CdpSource.fence`."""
+        waiting: list[Reply] = [self._connection.send("Browser.getVersion")]
+        for session, state in self.normaliser.browser.sessions.items():
+            if session and state.dialog is None:
+                replies = self.attachment.flush(session, state)
+                self._fences.setdefault(session, set()).update(replies)
+                waiting.extend(replies)
+        await asyncio.wait([*waiting, *self.attachment.pending()], timeout=timeout_s)
+        self._fences.clear()
+
+    def _feed(self, session: str, method: str, params: Params) -> None:
+        for seen in self.normaliser.feed(session, method, params):
+            self._tell(seen)
+        missing = self.normaliser.network.take_missing()
+        if missing:
+            names = {id(state): name for name, state in self.normaliser.browser.sessions.items()}
+            self.attachment.fetch_bodies((names[id(state)], number) for state, number in missing)
+
+    def _tell(self, seen: Seen) -> None:
+        self._sink(seen.kind, seen.data)
+
+
+def body_filter(plan: Mapping[str, Any]) -> WantsBody:
+    """Whether the plan asks for the bodies of requests to an address."""
+    specs, origin = plan.get("request_bodies") or (), plan.get("origin")
+    if not specs:
+        return lambda url: False
+    from detectors.matchers import url_matches
+
+    return lambda url: any(url_matches(spec, url, origin) for spec in specs)
+
+
+__all__ = ["CdpSource", "SourceLostError", "body_filter"]

@@ -1,0 +1,67 @@
+"""Clicks: what was clicked, and whether it was the agent's."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import Page
+
+from tests.cdp.site import Site
+from tests.cdp.watching import watching
+from tests.support.chromium import Chromium, needs_chromium
+
+pytestmark = [pytest.mark.browser, needs_chromium]
+
+
+async def test_a_click_names_the_button_a_person_would_name(browser: Chromium, page: Page, site: Site) -> None:
+    url = site.page("/shop", "<title>Shop</title><button id=buy name=b><span>Buy <b>now</b></span></button>")
+    async with watching(browser) as watch:
+        await page.goto(url)
+        await page.click("b")
+        await watch.fence()
+        [click] = watch.all("element.clicked")
+        [navigated] = watch.all("page.navigated", url=url)
+    assert click["element"] == {
+        "role": "button", "name": "Buy now", "tag": "button", "id": "buy", "attr_name": "b", "type": "submit", "text": "Buy now",
+    }  # fmt: skip
+    assert click["trusted"] is True
+    assert navigated["main"] is True
+    assert (click["tab"], click["frame"]) == (navigated["tab"], navigated["frame"])
+
+
+async def test_a_click_by_page_script_is_not_trusted(browser: Chromium, page: Page, site: Site) -> None:
+    url = site.page(
+        "/",
+        "<button onclick='seen = true'>Go</button><script>onload = () => document.querySelector('button').click()</script>",
+    )
+    async with watching(browser) as watch:
+        await page.goto(url)
+        click = await watch.one("element.clicked")
+    assert click["trusted"] is False
+    assert click["element"]["name"] == "Go"
+
+
+async def test_a_click_inside_an_open_shadow_root_is_seen(browser: Chromium, page: Page, site: Site) -> None:
+    url = site.page(
+        "/",
+        """<x-card></x-card><script>
+        document.querySelector('x-card').attachShadow({mode: 'open'}).innerHTML = '<a href="#in">Inside</a>'</script>""",
+    )
+    async with watching(browser) as watch:
+        await page.goto(url)
+        await page.click("text=Inside")
+        click = await watch.one("element.clicked")
+        assert (click["element"]["role"], click["element"]["name"]) == ("link", "Inside")
+        await watch.one("page.navigated", same_document=True, url=url + "#in")
+
+
+async def test_a_click_that_leaves_the_page_is_told_before_the_new_page(
+    browser: Chromium, page: Page, site: Site
+) -> None:
+    site.page("/two", "<title>two</title>")
+    url = site.page("/", "<a href=/two>Next</a>")
+    async with watching(browser) as watch:
+        await page.goto(url)
+        await page.click("a")
+        await watch.one("page.navigated", url=site.url + "/two")
+        kinds = [kind for kind, data in watch.seen if kind == "element.clicked" or data.get("url") == site.url + "/two"]
+    assert kinds[0] == "element.clicked"
