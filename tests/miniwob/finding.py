@@ -1,0 +1,118 @@
+"""Pages on which something has to be found first, and pages that are decided by what they show."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page
+
+from tests.miniwob.script import (
+    SUBMIT,
+    Act,
+    Script,
+    Table,
+    click,
+    clicked,
+    entry,
+    fill,
+    filled,
+    query,
+    quoted,
+    said,
+    then,
+)
+
+PAGES: Table = {}
+
+
+@entry(PAGES, "search-engine")
+def search(page: Page) -> Script:
+    """A search, then the nth of its results; the miss takes the one beside it."""
+    wanted = said(page)[0]
+    n = int(re.findall(r"(\d)(?:st|nd|rd|th)", query(page))[0]) - 1
+    other = n - 1 if n % 3 else n + 1
+    goal = then(filled("search-text", wanted), clicked(role="button", name="Search"), clicked(role="link", name=wanted))
+    turned = [click(f"#pagination a:text-is('{n // 3 + 1}')")] if n > 2 else []
+    found = [fill("#search-text", wanted), click("#search"), *turned]
+    right, wrong = (click(f"#page-content a.search-title >> nth={k % 3}") for k in (n, other))
+    return Script(goal, [*found, right], [*found, wrong])
+
+
+@entry(PAGES, "phone-book", seed="2")
+def phone_book(page: Page) -> Script:
+    """The phone, mail or address of a person who stands on a later page; the miss takes the page before."""
+    name, kind = re.findall(r"Find (.+) in the contact book and click on their (\w+)", query(page))[0]
+    turn, turns = click("#pagination .next a"), 0
+    while page.inner_text("#contact .name") != name:
+        turn.perform(page)
+        turns += 1
+    goal = clicked(tag="a", text=page.inner_text(f"#contact a.{kind}"))
+    take = click(f"#contact a.{kind}")
+    return Script(goal, [*[turn] * turns, take], [*[turn] * (turns - 1), take] if turns else [turn, take])
+
+
+@entry(PAGES, "email-inbox", seed="4")
+@entry(PAGES, "email-inbox-noscroll", seed="3")
+@entry(PAGES, "email-inbox-reply")
+@entry(PAGES, "email-inbox-star-reply", seed="2")
+def reply(page: Page) -> Script:
+    """A reply to one sender; the right words to another one miss."""
+    wanted, words = re.findall(r'email by (.+) and reply to them with the text "(.*)"', query(page))[0]
+    senders = page.locator("#main .email-sender").all_inner_texts()
+    other = next(name for name in senders if name != wanted)
+    goal = then(
+        {"text_visible": {"text": {"contains": f"to: {wanted} subject:"}}},
+        filled("reply-text", words),
+        clicked(id="send-reply"),
+    )
+
+    def answer(name: str) -> list[Act]:
+        opened = [click(f"#main .email-sender:text-is({quoted(name)})"), click("#email .email-reply")]
+        return [*opened, fill("#reply-text", words), click("#send-reply")]
+
+    return Script(goal, answer(wanted), answer(other))
+
+
+@entry(PAGES, "guess-number")
+def guess(page: Page) -> Script:
+    """A number is guessed with the page's help; only its own word tells that it was found."""
+    low, high, right = 0, 9, list[Act]()
+    while True:
+        n = (low + high) // 2
+        tried = [fill("#tt", str(n)), SUBMIT]
+        right += tried
+        for act in tried:
+            act.perform(page)
+        if page.locator("#correct:visible").count():
+            break
+        low, high = (low, n - 1) if page.locator("#lower:visible").count() else (n + 1, high)
+    goal = {"text_visible": {"text": {"contains": "Correct!"}}}
+    return Script(goal, right, [fill("#tt", str((n + 1) % 10)), SUBMIT])
+
+
+@entry(PAGES, "social-media", seed="2")
+def media(page: Page) -> Script:
+    """Behind one post's menu: mute or block its author; the miss does it to another."""
+    user, action = re.findall(r'For the user (\S+), click on the "(\w+)" button', query(page))[0]
+    users = page.locator("#area .username").all_inner_texts()
+    other = next(name for name in users if name != user)
+    kind = {"Mute": "menu-user", "Block": "block-user"}[action]
+
+    def act(name: str) -> list[Act]:
+        post = f"#area .media:has(.username:text-is({quoted(name)}))"
+        more = f"{post} >> .more"  # under the mouse it is another picture, which has to load first
+        return [Act("hover", more), click(more), click(f"{post} >> li.{kind}")]
+
+    return Script(clicked(tag="li", text=f"{action} {user}"), act(user), act(other))
+
+
+@entry(PAGES, "choose-date-easy")
+def day(page: Page) -> Script:
+    """A day of one month in a calendar that script draws; the day beside it misses."""
+    wanted = int(re.findall(r"\d+/(\d+)/\d+", query(page))[0])
+    goal = then(clicked(role="link", name=str(wanted)), clicked(id="subbtn"))
+
+    def pick(n: int) -> list[Act]:
+        return [click("#datepicker"), click(f"#ui-datepicker-div a:text-is('{n}')"), SUBMIT]
+
+    return Script(goal, pick(wanted), pick(wanted % 28 + 1))

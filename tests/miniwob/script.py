@@ -1,0 +1,139 @@
+"""What a scripted solution of a MiniWoB++ page is made of: acts on the page, and the goal as a task says it.
+
+A goal is a condition of a task file, made from what the page shows a person. Nothing here reads the page's globals.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from playwright.sync_api import Page
+
+Condition = dict[str, Any]
+
+
+class Act(NamedTuple):
+    """One trusted input: what is done, to which element (a Playwright selector), with which text."""
+
+    verb: str
+    target: str
+    text: str = ""
+
+    def perform(self, page: Page) -> None:
+        """Do it as a person would: the browser's input events, never the page's script."""
+        element = page.locator(self.target).first
+        match self.verb:
+            case "click":
+                element.click()
+            case "add":
+                element.click(modifiers=["Control"])
+            case "hover":
+                element.hover()
+            case "fill":
+                element.fill(self.text)
+            case "type":
+                element.press_sequentially(self.text)
+            case "press":
+                element.press(self.text)
+            case _:
+                raise ValueError(f"act: verb is {self.verb!r}, wanted click, add, hover, fill, type or press")
+
+
+class Script(NamedTuple):
+    """One instance of a page: the goal, the acts that reach it, the acts that narrowly miss it."""
+
+    goal: Condition
+    right: list[Act]
+    wrong: list[Act]
+
+
+Reader = Callable[[Page], Script]
+"""Looks at an instance of a page and says how it is solved. It may touch the page: the acts run on a fresh one."""
+
+
+class Entry(NamedTuple):
+    """A page of the collection, the seed of its instance, and who reads it."""
+
+    page: str
+    seed: str
+    read: Reader
+
+
+Table = dict[str, Entry]
+
+
+def entry(table: Table, page: str, seed: str = "1") -> Callable[[Reader], Reader]:
+    """List the decorated reader in ``table`` under the page's name; one reader may serve several pages."""
+
+    def add(read: Reader) -> Reader:
+        if page in table:
+            raise ValueError(f"page {page!r} is listed twice")
+        table[page] = Entry(page, seed, read)
+        return read
+
+    return add
+
+
+def quoted(text: str) -> str:
+    """``text`` as a string inside a selector."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def query(page: Page) -> str:
+    """The instruction as a person reads it."""
+    return " ".join(page.inner_text("#query").split())
+
+
+def said(page: Page) -> list[str]:
+    """The parts of the instruction that stand in quotation marks."""
+    return query(page).split('"')[1::2]
+
+
+def click(target: str) -> Act:
+    """Click the first element that the selector finds."""
+    return Act("click", target)
+
+
+def fill(target: str, text: str) -> Act:
+    """Put ``text`` in place of what the field holds."""
+    return Act("fill", target, text)
+
+
+def clicked(**matchers: Any) -> Condition:
+    """The condition that an element with this role, name, text, id or tag was clicked."""
+    return {"element_clicked": matchers}
+
+
+def filled(field: str, value: Any) -> Condition:
+    """The condition that the field holds the value."""
+    return {"field_filled": {"field": field, "value": value}}
+
+
+def checked(field: str) -> Condition:
+    """The condition that the box or radio is checked."""
+    return {"field_filled": {"field": field, "checked": True}}
+
+
+def together(*parts: Condition) -> Condition:
+    """All at the same time."""
+    return parts[0] if len(parts) == 1 else {"all_of": {"of": list(parts), "holding": True}}
+
+
+def none(*parts: Condition) -> Condition:
+    """None of them now."""
+    return {"none_of": {"of": list(parts)}}
+
+
+def then(*parts: Condition) -> Condition:
+    """One after the other, the earlier ones still true when the later come."""
+    return {"sequence": {"of": list(parts), "holding": True}}
+
+
+def submitted(*parts: Condition) -> Condition:
+    """The parts are true at the moment when the page's submit button is clicked."""
+    return then(together(*parts), clicked(id="subbtn"))
+
+
+SUBMIT = click("#subbtn")
