@@ -31,7 +31,9 @@ class Session:
     def start_browser(self) -> Chromium:
         """Start Chromium in this session's profile and take its first page in hand, as a harness would."""
         self.browser = Chromium(profile=self.profile).start()
-        self.context: BrowserContext = self.playwright.chromium.connect_over_cdp(self.browser.endpoint).contexts[0]
+        # no_defaults: downloads stay the browser's own affair, with .crdownload and all, as for a human user.
+        connected = self.playwright.chromium.connect_over_cdp(self.browser.endpoint, no_defaults=True)
+        self.context: BrowserContext = connected.contexts[0]
         self.page: Page = self.context.pages[0]
         self.page.set_default_timeout(20_000)
         return self.browser
