@@ -36,6 +36,10 @@ class Conditions:
         self._nodes, self._slots = ruleset.nodes, ruleset.slots
         self._state, self._report = state, report
         self._holders: dict[str, set[int]] = {}
+        self.settled: set[int] = set()
+        for owner, award in state.awards.items():
+            if award.earned and ruleset.final(owner):
+                self.settled.add(ruleset.tops[owner])
         for leaf, standing in state.standings.items():
             for key in standing.keys or ():
                 self._holders.setdefault(key, set()).add(leaf)
@@ -53,6 +57,8 @@ class Conditions:
         read: list[tuple[int, Reading]] = []
         for slot in self._slots.get(event.kind, ()):
             for leaf in slot.leaves(event):
+                if leaf in self.settled:
+                    continue
                 node = self._nodes[leaf]
                 assert isinstance(node.rule, Rule)
                 read.extend((leaf, reading) for reading in node.rule.read(event, self._state.world, node.args))
@@ -60,7 +66,8 @@ class Conditions:
             kept = {(leaf, reading.key) for leaf, reading in read}
             for key in invalidated(event):
                 dropped = sorted(self._holders.get(key, ()))
-                read.extend((leaf, Reading(0.0, key)) for leaf in dropped if (leaf, key) not in kept)
+                stale = (leaf for leaf in dropped if leaf not in self.settled and (leaf, key) not in kept)
+                read.extend((leaf, Reading(0.0, key)) for leaf in stale)
         read.sort(key=lambda pair: pair[0])
         for leaf, reading in read:
             self._apply(self._nodes[leaf], reading, event)

@@ -22,6 +22,8 @@ class Credit:
         self._rules, self._state = ruleset, state
         self._specs = ruleset.task.milestones
         self.reached: list[Milestone] = []
+        credit = ruleset.task.credit
+        self._levelled = [n for n, m in enumerate(self._specs) if m.component in credit and m.penalty is None]
 
     def read(self, node: Node, standing: Standing, key: str, event: Event) -> None:
         """A milestone's condition (or what revokes it) was read."""
@@ -66,9 +68,8 @@ class Credit:
 
     def levels(self, seq: int) -> None:
         """Components credited by level: each milestone's present level, less what it was at the baseline."""
-        for n, spec in enumerate(self._specs):
-            if spec.component not in self._rules.task.credit or spec.penalty is not None:
-                continue
+        for n in self._levelled:
+            spec = self._specs[n]
             node = self._rules.nodes[self._rules.tops[n]]
             standing = self.conditions.standing(node)
             level = max(0.0, standing.now - self._award(n).base)
@@ -147,6 +148,8 @@ class Credit:
         if award.best >= 1.0 and not award.met:
             award.met = event.seq
         award.earned = award.earned or award.best >= 1.0
+        if award.earned and self._rules.final(node.owner):
+            self.conditions.settled.add(node.id)
         if spec.component not in self._rules.task.credit:
             award.paid += worth
             self._pay(node, value, worth, standing, standing.at)

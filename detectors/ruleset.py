@@ -76,6 +76,13 @@ class Ruleset:
         """The sources that the rules depend on: a gap in one of them blinds the step."""
         return frozenset(KINDS[kind].source for kind in self.slots if kind in KINDS)
 
+    def final(self, owner: int) -> bool:
+        """Whether the milestone, once earned, can't change any more: then its leaf need not be read again."""
+        m = self.task.milestones[owner]
+        plain = m.repeat == 1 and m.penalty is None and m.revoke_on is None and not m.must_hold_at_end
+        levelled = m.component in self.task.credit
+        return plain and not levelled and isinstance(self.nodes[self.tops[owner]].rule, Rule)
+
     @property
     def has_goal(self) -> bool:
         """Whether a milestone of the task says what success is."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
 from detectors.errors import SpecError
@@ -28,6 +29,7 @@ def normal(text: str) -> str:
     return " ".join(text.split())
 
 
+@lru_cache(maxsize=8192)
 def text_key(text: str) -> str:
     """What two texts share if they can be equal under any setting: an index key."""
     return normal(text).casefold()

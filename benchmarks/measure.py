@@ -1,0 +1,32 @@
+"""How figures are taken on shared, noisy machines: interleaved rounds, medians, ratios."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+
+def interleaved(rounds: int, **runs: Callable[[], Any]) -> dict[str, float]:
+    """Median seconds of each run; every round does each once, so that noise hits all alike."""
+    taken: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(rounds):
+        for name, run in runs.items():
+            gc.collect()
+            start = time.perf_counter()
+            run()
+            taken[name].append(time.perf_counter() - start)
+    return {name: statistics.median(times) for name, times in taken.items()}
+
+
+def quantile(values: list[float], share: float) -> float:
+    """The value below which ``share`` of ``values`` lie."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def line(name: str, value: str, wanted: str = "") -> None:
+    """Print one figure."""
+    print(f"  {name:<58} {value:>14}  {wanted}", flush=True)

@@ -1,0 +1,80 @@
+"""A made log with the mix of kinds that real Chromium sessions have, and tasks of any size over it."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from detectors.codec import GENESIS, decode_segment, encode_segment
+from detectors.ruleset import Ruleset, compile_task
+from detectors.task_json import task_from_json
+from detectors.types import Event
+
+ORIGIN = "http://shop.test"
+SHARES = {
+    "request.sent": 30,
+    "request.finished": 30,
+    "field.filled": 12,
+    "page.titled": 5,
+    "page.navigated": 6,
+    "page.loaded": 5,
+    "element.clicked": 8,
+    "step.began": 2,
+    "step.sealed": 2,
+}
+"""Of 100 events; requests outnumber everything else on real pages."""
+
+
+def events(count: int, episode: str = "ep_bench", seed: int = 1) -> list[Event]:
+    """``count`` events of an episode; the same for the same seed."""
+    rng = random.Random(seed)
+    kinds = rng.choices(list(SHARES), weights=list(SHARES.values()), k=count)
+    step = -1
+    out = []
+    for seq, kind in enumerate(kinds, 1):
+        step += kind == "step.began"
+        source = "steps" if kind.startswith("step.") else "cdp"
+        out.append(Event(episode, seq, source, kind, seq * 1000, _data(rng, kind, step)))
+    return out
+
+
+def _data(rng: random.Random, kind: str, step: int) -> dict[str, Any]:
+    n = rng.randrange(3000)
+    place = {"tab": "8D3F2C", "frame": "8D3F2C"}
+    url = f"{ORIGIN}/items/{n}?ref=list"
+    if kind.startswith("step."):
+        return {"step": max(step, 0), "action": None} if kind == "step.began" else {"step": max(step, 0), "why": "quiet"}
+    if kind.startswith("page."):
+        return {**place, "main": True, "url": url, "title": f"Item {n}", "same_document": False}
+    if kind == "element.clicked":
+        return {**place, "element": {"role": "button", "name": f"Button {n}", "tag": "button"}, "trusted": True}
+    if kind == "field.filled":
+        element = {"role": "textbox", "name": f"Field {n}", "tag": "input", "type": "text"}
+        return {**place, "field": f"f{n % 40}", "element": element, "value": f"value {n}", "trusted": True}
+    request = {**place, "request": f"{n}.{rng.randrange(99)}", "method": "GET", "url": url, "type": "Fetch"}
+    return {**request, "status": 200, "mime": "application/json"} if kind == "request.finished" else request
+
+
+def segments(log: list[Event], size: int = 500) -> list[bytes]:
+    """The log's segment texts, chained."""
+    texts, prev = [], GENESIS
+    for at in range(0, len(log), size):
+        text = encode_segment(log[at : at + size], prev)
+        texts.append(text)
+        prev = decode_segment(text).digest
+    return texts
+
+
+def task(milestones: int) -> Ruleset:
+    """A task whose milestones are of six rules in turn, each about another address, name or value."""
+    forms = (
+        lambda n: {"url_reached": {"url": f"/items/{n}"}},
+        lambda n: {"element_clicked": {"role": "button", "name": f"Button {n}"}},
+        lambda n: {"field_filled": {"field": f"Field {n}", "value": f"value {n}"}},
+        lambda n: {"request_accepted": {"url": f"/items/{n}"}},
+        lambda n: {"title_matches": {"title": f"Item {n}"}},
+        lambda n: {"form_filled": {"fields": {f"Field {n}": f"value {n}", f"Field {n + 1}": f"value {n + 1}"}}},
+    )
+    listed = [{"id": f"m{n}", "when": forms[n % len(forms)](n)} for n in range(milestones)]
+    spec = {"id": "bench", "version": "1", "instruction": "-", "origin": ORIGIN, "milestones": listed}
+    return compile_task(task_from_json(spec))
