@@ -1,0 +1,28 @@
+"""One browser, one site and one service for all pages; a tab and a daemon for each episode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from tests.miniwob.bench import Bench
+from tests.miniwob.site import serve
+from tests.support.chromium import EXECUTABLE, Chromium
+from tests.support.stack import Stack
+
+
+@pytest.fixture(scope="package")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """Everything that runs; skips where the browser or the pages are missing."""
+    if not Path(EXECUTABLE).exists():
+        pytest.skip(f"{EXECUTABLE} is missing")
+    if find_spec("miniwob") is None:
+        pytest.skip("the package miniwob is missing; requirements/dev.txt has it")
+    folder = tmp_path_factory.mktemp("miniwob")
+    with serve() as origin, Chromium() as chromium, Stack(folder) as stack, sync_playwright() as playwright:
+        browser = playwright.chromium.connect_over_cdp(chromium.endpoint)
+        yield Bench(origin, chromium.endpoint, browser, stack)
