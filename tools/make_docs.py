@@ -68,7 +68,7 @@ def events_page() -> str:
 
 
 PLACES = {  # folder: (x, y); what is drawn inside is counted from the code
-    "client": (40, 40), "api": (40, 180), "migrations": (40, 320), "detectors": (340, 250), "agentd": (640, 180),
+    "client": (40, 40), "api": (40, 180), "migrations": (40, 320), "detectors": (340, 260), "agentd": (640, 180),
 }  # fmt: skip
 SAYS = {
     "client": "what trainers import",
@@ -84,8 +84,7 @@ def picture() -> str:
     boxes, arrows = [], []
     for folder, (x, y) in PLACES.items():
         files = sorted((ROOT / folder).rglob("*.py"))
-        lines = sum(len(path.read_text().splitlines()) for path in files)
-        boxes.append(_box(x, y, folder, SAYS[folder], f"{len(files)} files, {round(lines, -2):,} lines"))
+        boxes.append(_box(x, y, folder, SAYS[folder], _parts(folder)))
         for other in sorted(_imports(files) & set(PLACES) - {folder}):
             arrows.append(_arrow(PLACES[folder], PLACES[other]))
     wire = (
@@ -95,7 +94,8 @@ def picture() -> str:
     )
     style = (
         "text{font:14px sans-serif;fill:#1b2733}.b{fill:#f4f7fb;stroke:#5b7a99}.n{font-weight:bold}"
-        ".s{font-size:12px;fill:#51606f}.a{stroke:#5b7a99;fill:none}.wire{stroke:#b5602a;stroke-dasharray:5 4;fill:none}"
+        ".s{font-size:12px;fill:#51606f}.a{stroke:#5b7a99;fill:none}"
+        ".wire{stroke:#b5602a;stroke-dasharray:5 4;fill:none}"
     )
     heads = "".join(
         f'<marker id="{i}" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="8" markerHeight="8" orient="auto">'
@@ -105,10 +105,16 @@ def picture() -> str:
     body = "".join((*arrows, wire, *boxes))
     key = '<text class="s" x="40" y="425">full line: imports; broken line: the wire. Made by make docs.</text>'
     return (
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 920 440" role="img" aria-label="The folders and who '
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 920 440" role="img" aria-label="Folders and who '
         f'imports whom"><style>{style}</style><defs>{heads}</defs><rect width="920" height="440" fill="#fff"/>'
         f"{body}{key}</svg>\n"
     )
+
+
+def _parts(folder: str) -> str:
+    """The packages inside the folder."""
+    inner = sorted({p.parent.name for p in (ROOT / folder).glob("*/*.py")} - {"versions"})
+    return ", ".join(inner)
 
 
 def _imports(files: list[Path]) -> set[str]:
@@ -133,10 +139,12 @@ def _box(x: int, y: int, name: str, says: str, size: str) -> str:
 def _arrow(start: tuple[int, int], end: tuple[int, int]) -> str:
     (x1, y1), (x2, y2) = start, end
     if x1 == x2:
-        down = y2 > y1
-        return f'<path class="a" d="M{x1 + 60},{y1 + (70 if down else 0)} L{x2 + 60},{y2 + (0 if down else 70)}" marker-end="url(#i)"/>'
-    left = x1 < x2
-    return f'<path class="a" d="M{x1 + (240 if left else 0)},{y1 + 45} L{x2 + (0 if left else 240)},{y2 + 35}" marker-end="url(#i)"/>'
+        down = 1 if y2 > y1 else 0
+        path = f"M{x1 + 60},{y1 + 70 * down} L{x2 + 60},{y2 + 70 * (1 - down)}"
+    else:
+        right = 1 if x1 < x2 else 0
+        path = f"M{x1 + 240 * right},{y1 + 45} L{x2 + 240 * (1 - right)},{y2 + 35}"
+    return f'<path class="a" d="{path}" marker-end="url(#i)"/>'
 
 
 def pages() -> dict[str, bytes]:

@@ -1,0 +1,43 @@
+"""The docs say what the code says: generated pages are current, links lead somewhere, commands exist."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "client" / "README.md"]
+
+
+def test_generated_pages_are_current() -> None:
+    """`make docs` would change nothing."""
+    run = [sys.executable, "tools/make_docs.py", "--check"]
+    done = subprocess.run(run, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    """Every relative link and picture of every page."""
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_make_verbs_that_the_docs_name_exist() -> None:
+    """No page names a verb that the Makefile lacks."""
+    verbs = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
+    named = {verb for page in PAGES for verb in re.findall(r"`make ([a-z-]+)", page.read_text())}
+    assert named <= verbs
+
+
+def test_dependencies_are_all_explained() -> None:
+    """docs/dependencies.md has a reason for every dependency of both distributions."""
+    text = (ROOT / "docs" / "dependencies.md").read_text()
+    for project in ("pyproject.toml", "client/pyproject.toml"):
+        for name in re.findall(r'^  "([a-z0-9-]+)[>=<\[]', (ROOT / project).read_text(), re.M):
+            assert f"`{name}`" in text, name
