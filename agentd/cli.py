@@ -1,0 +1,68 @@
+"""The command `agentd`: reads options, sets up logs, runs, and turns errors into words and exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+
+from agentd.errors import AgentdError
+from agentd.settings import Settings, add_options, read_settings
+
+EXIT_CODES = """exit codes:
+  0  closed and acknowledged (run), written (record), or told to stop: start again to go on
+  1  something broke that the message names
+  2  wrong options, an unknown episode, or another daemon works in --state
+  3  the service refuses the token
+  4  the service refuses the log (another journal wrote to the episode); the journal is kept
+
+Every option can stand in the environment too: AGENTD_STATE for --state, and so on."""
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The console command's entry; ends the process with one of `EXIT_CODES`."""
+    parser = _parser()
+    given = parser.parse_args(argv)
+    try:
+        settings = read_settings(given.command, vars(given))
+        code = _run(given.command, settings, verbose=given.verbose)
+    except AgentdError as error:
+        print(f"agentd: {error}", file=sys.stderr)
+        code = error.exit_code
+    sys.exit(code)
+
+
+def _parser() -> argparse.ArgumentParser:
+    shape = argparse.RawDescriptionHelpFormatter
+    about = "Watches the browser and the files of a computer-use agent, and never touches them."
+    parser = argparse.ArgumentParser("agentd", description=about, epilog=EXIT_CODES, formatter_class=shape)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, short in (
+        ("run", "watch for one episode of a service, until it is closed"),
+        ("record", "watch without a service and write a recording, until ctrl-C"),
+    ):
+        command = commands.add_parser(name, help=short, description=short, epilog=EXIT_CODES, formatter_class=shape)
+        command.add_argument("-v", "--verbose", action="store_true", help="log more, for a search for faults")
+        add_options(command, name)
+    return parser
+
+
+def _run(command: str, settings: Settings, *, verbose: bool) -> int:
+    from agentd.logs import set_up_logs
+
+    set_up_logs(verbose=verbose)
+    if command == "record":
+        from agentd.record import record
+
+        events = asyncio.run(record(settings))
+        print(f"{settings.out}: {events} events")
+        return 0
+    from agentd.daemon import run
+
+    asyncio.run(run(settings))
+    return 0
+
+
+if __name__ == "__main__":
+    main()

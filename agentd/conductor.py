@@ -1,0 +1,128 @@
+"""What the harness says, put in order: one thing at a time, sources fenced first, on disk before it is answered.
+
+Both the loopback port and the service's channel speak through here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+import structlog
+
+from agentd.recorder import Recorder
+from agentd.seal import Sealer, Why
+from agentd.steps import Steps
+
+log = structlog.get_logger(__name__)
+
+
+class NotKeptError(Exception):
+    """The journal could not take the event: the disk is full or the cap is reached."""
+
+
+class Said(NamedTuple):
+    """The answer: the step that it belongs to (None before step 0) and the event's number."""
+
+    step: int | None
+    seq: int
+
+
+class Conductor:
+    """``fence`` returns once the sources' past is journalled; ``closed`` is set with ``episode.closed``."""
+
+    def __init__(self, recorder: Recorder, steps: Steps, sealer: Sealer, fence: Callable[[], Awaitable[None]]) -> None:
+        self.recorder = recorder
+        self.steps = steps
+        self.closed = asyncio.Event()
+        self._sealer = sealer
+        self._fence = fence
+        self._turn = asyncio.Lock()
+        self._changed = asyncio.Event()
+        recorder.listen(sealer.heard)
+
+    async def resume(self) -> None:
+        """After a restart: wait again for the quiet of a step that ended and was not sealed."""
+        if self.steps.closed:
+            self.closed.set()
+        elif self.steps.ended and not self.steps.sealed:
+            self._sealer.start(self._fence, self._seal)
+
+    async def begin(self, step: int | None = None, action: Any = None, command: int | None = None) -> Said:
+        """Begin ``step`` (None: the next one). Raises `StepError` or `NotKeptError`."""
+        async with self._turn:
+            if not self.steps.begins(step):
+                return self._again("step.began")
+            await self._finish("next")
+            data = {"step": self.steps.next} | ({} if action is None else {"action": action})
+            return self._say("step.began", data, command)
+
+    async def end(self, step: int | None = None, command: int | None = None) -> Said:
+        """End ``step`` (None: the current one); its seal follows by itself. Raises as `begin`."""
+        async with self._turn:
+            if step is None:
+                step = self.steps.current
+            if not self.steps.ends(step):
+                return self._again("step.ended")
+            said = self._say("step.ended", {"step": step}, command)
+            self._sealer.start(self._fence, self._seal)
+            return said
+
+    async def say(self, kind: str, data: dict[str, Any], command: int | None = None) -> Said:
+        """Journal an answer or a tool event; the same call id again gives the first event's number."""
+        async with self._turn:
+            self.steps.must_be_open()
+            before = self.steps.call_seq(kind, data["call"]) if "call" in data else None
+            if before is not None:
+                return Said(self.steps.current, before)
+            return self._say(kind, data, command)
+
+    async def close(self, reason: str) -> Said:
+        """Close the episode: end the open step, fence, and journal ``episode.closed`` as the last event."""
+        async with self._turn:
+            if self.steps.closed:
+                return self._again("episode.closed")
+            if self.steps.current is not None and not self.steps.ended:
+                self._say("step.ended", {"step": self.steps.current}, None)
+            await self._finish(None)
+            said = self._say("episode.closed", {"reason": reason}, None, source="journal")
+            self.closed.set()
+            return said
+
+    async def wait_sealed(self, step: int) -> int | None:
+        """Wait until ``step`` is sealed; its ``step.sealed``'s number, None if the episode went on without one."""
+        while self.steps.current == step and not self.steps.sealed and not self.steps.closed:
+            await self._changed.wait()
+        return self.steps.seq_of("step.sealed") if self.steps.current == step else None
+
+    async def _finish(self, why: str | None) -> None:
+        """Fence what came before a boundary, and seal a step that was still settling where ``why`` is given."""
+        self._sealer.stop()
+        await self._fence()
+        if why is not None and self.steps.ended and not self.steps.sealed:
+            self._say("step.sealed", {"step": self.steps.current, "why": why}, None)
+
+    def _seal(self, why: Why) -> None:
+        try:
+            self._say("step.sealed", {"step": self.steps.current, "why": why}, None)
+        except NotKeptError as error:
+            log.error("The step could not be sealed in the journal.", step=self.steps.current, why=str(error))
+
+    def _again(self, kind: str) -> Said:
+        # After `Steps.adopt` the number of the first time is not known: 0 says so.
+        return Said(self.steps.current, self.steps.seq_of(kind) or 0)
+
+    def _say(self, kind: str, data: dict[str, Any], command: int | None, source: str = "steps") -> Said:
+        if command is not None:
+            data["command"] = command
+        seq = self.recorder.append(source, kind, data)
+        if seq is None:
+            raise NotKeptError(self.recorder.journal.full or "the journal reached its cap")
+        self.steps.note(seq, kind, data)
+        self._changed.set()
+        self._changed = asyncio.Event()
+        if not self.recorder.flush():
+            # Numbered and in memory: said again, it is answered by its number once the disk takes it.
+            raise NotKeptError(self.recorder.journal.full or "the disk is full")
+        return Said(self.steps.current, seq)

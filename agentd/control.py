@@ -1,0 +1,167 @@
+"""The loopback port: where the harness beside the daemon says what it does, one short request a word.
+
+127.0.0.1 only, and only with the control token, which lies in the state directory for the owner alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import os
+import secrets
+import socket
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from agentd.conductor import Conductor, NotKeptError, Said
+from agentd.problems import ProblemError, answer, body_of, field_problem, on_problem
+from agentd.steps import StepError
+
+Health = Callable[[], dict[str, Any]]
+
+
+def make_app(conductor: Conductor, token: str, health: Health) -> Starlette:
+    """The port's application. Every route but the bare health check wants ``token`` as bearer."""
+    routes = _Routes(conductor, token, health)
+    return Starlette(
+        routes=[
+            Route("/v1/steps", routes.begin, methods=["POST"]),
+            Route("/v1/steps/{step:int}:end", routes.end, methods=["POST"]),
+            Route("/v1/answers", routes.answered, methods=["POST"]),
+            Route("/v1/tools:call", routes.tool_called, methods=["POST"]),
+            Route("/v1/tools:return", routes.tool_returned, methods=["POST"]),
+            Route("/v1/close", routes.close, methods=["POST"]),
+            Route("/healthz", routes.healthz, methods=["GET"]),
+        ],
+        exception_handlers={ProblemError: on_problem, StepError: _on_step, NotKeptError: _on_full},
+    )
+
+
+class _Routes:
+    def __init__(self, conductor: Conductor, token: str, health: Health) -> None:
+        self._conductor = conductor
+        self._expected = f"Bearer {token}".encode()
+        self._health = health
+
+    def _known(self, request: Request) -> bool:
+        given = request.headers.get("authorization", "").encode()
+        return hmac.compare_digest(given, self._expected)
+
+    def _authorize(self, request: Request) -> None:
+        if not self._known(request):
+            raise ProblemError(401, "Not authorized", "wanted the bearer token that lies in control.token in --state")
+
+    async def begin(self, request: Request) -> Response:
+        self._authorize(request)
+        body = await body_of(request, {"step": (int, type(None)), "action": (object,)})
+        return _said(await self._conductor.begin(body.get("step"), body.get("action")))
+
+    async def end(self, request: Request) -> Response:
+        self._authorize(request)
+        await body_of(request, {})
+        wait = request.query_params.get("wait")
+        if wait not in (None, "seal"):
+            raise field_problem("wait", wait, "seal, or no such parameter")
+        step = request.path_params["step"]
+        said = await self._conductor.end(step)
+        if wait is None:
+            return _said(said)
+        return answer({**said._asdict(), "sealed": await self._conductor.wait_sealed(step)})
+
+    async def answered(self, request: Request) -> Response:
+        self._authorize(request)
+        body = await body_of(request, {"text": (str,)}, ("text",))
+        return _said(await self._conductor.say("agent.answered", body))
+
+    async def tool_called(self, request: Request) -> Response:
+        self._authorize(request)
+        body = await body_of(request, {"call": (str,), "tool": (str,), "arguments": (object,)}, ("call", "tool"))
+        body.setdefault("arguments", {})
+        return _said(await self._conductor.say("agent.tool_called", body))
+
+    async def tool_returned(self, request: Request) -> Response:
+        self._authorize(request)
+        fields = {"call": (str,), "ok": (bool,), "result": (object,), "error": (object,)}
+        body = await body_of(request, fields, ("call", "ok"))
+        return _said(await self._conductor.say("agent.tool_returned", body))
+
+    async def close(self, request: Request) -> Response:
+        self._authorize(request)
+        body = await body_of(request, {"reason": (str,)})
+        return _said(await self._conductor.close(body.get("reason", "closed by the harness")))
+
+    async def healthz(self, request: Request) -> Response:
+        return answer(self._health() if self._known(request) else {"status": "ok"})
+
+
+def _said(said: Said) -> Response:
+    return answer(said._asdict())
+
+
+async def _on_step(request: Request, error: Exception) -> Response:
+    assert isinstance(error, StepError)
+    return await on_problem(request, field_problem(error.field, error.value, error.wanted, status=409))
+
+
+async def _on_full(request: Request, error: Exception) -> Response:
+    return await on_problem(request, ProblemError(507, "The journal is full", f"the journal took nothing: {error}"))
+
+
+class _Server(uvicorn.Server):
+    """uvicorn inside our loop: signals are the daemon's, not the server's."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield
+
+
+class ControlPort:
+    """The listening port. ``port`` is known once made; raises OSError if it is taken."""
+
+    def __init__(self, app: Starlette, port: int) -> None:
+        self._socket = socket.create_server(("127.0.0.1", port))
+        self.port: int = self._socket.getsockname()[1]
+        config = uvicorn.Config(
+            app, http="h11", ws="none", lifespan="off", log_config=None, access_log=False, timeout_graceful_shutdown=1
+        )
+        self._server = _Server(config)
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Serve from now on; requests that came before wait in the listening socket."""
+        self._task = asyncio.create_task(self._server.serve([self._socket]), name="control port")
+
+    async def stop(self) -> None:
+        """Let running requests finish (at most a second) and close the port."""
+        self._server.should_exit = True
+        if self._task is not None:
+            await self._task
+        self._socket.close()
+
+
+def control_token(state: Path) -> str:
+    """The token of ``state``'s control port, made on the first start, readable by the owner alone."""
+    path = state / "control.token"
+    if path.exists():
+        return path.read_text().strip()
+    token = secrets.token_urlsafe(32)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(fd, "w") as file:
+        file.write(token + "\n")
+    return token
+
+
+def announce(state: Path, port: int, episode: str) -> None:
+    """Write agentd.json, whole or not at all: {port, pid, episode}."""
+    fresh = state / "agentd.json.new"
+    fresh.write_bytes(orjson.dumps({"port": port, "pid": os.getpid(), "episode": episode}))
+    fresh.replace(state / "agentd.json")

@@ -1,0 +1,157 @@
+"""`agentd run`: one episode beside one sandbox, from the plan to the last acknowledgement."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+
+import httpx
+import structlog
+
+from agentd.channel import Channel
+from agentd.errors import AgentdError, JournalError, LogRefusedError, UsageError
+from agentd.lock import StateLock
+from agentd.service import Service
+from agentd.session import Session
+from agentd.settings import Settings
+from agentd.ship import Shipper
+
+FAREWELL_S = 2.0
+"""How long a daemon that is told to stop goes on shipping, in seconds."""
+
+log = structlog.get_logger(__name__)
+
+
+async def run(settings: Settings) -> None:
+    """Run until the episode is closed and acknowledged, or until TERM or INT; raises `AgentdError`."""
+    assert settings.service is not None
+    assert settings.state is not None
+    lock = StateLock(settings.state)
+    try:
+        async with httpx.AsyncClient(base_url=settings.service, trust_env=False) as client:
+            await Daemon(settings, settings.state, _service(settings, client)).run(until_signal())
+    finally:
+        lock.release()
+
+
+def _service(settings: Settings, client: httpx.AsyncClient) -> Service:
+    assert settings.token_file is not None
+    assert settings.episode is not None
+    try:
+        token = settings.token_file.read_text().strip()
+    except OSError as error:
+        raise UsageError(f"--token-file {settings.token_file}: {error.strerror}; wanted the append token") from None
+    if not token or not token.isascii():
+        raise UsageError(f"--token-file {settings.token_file}: wanted one token of ASCII characters")
+    return Service(client, settings.episode, token, str(settings.token_file))
+
+
+def until_signal() -> asyncio.Event:
+    """An event that TERM and INT set."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    return stop
+
+
+class Daemon:
+    """Joins a session to the service."""
+
+    def __init__(self, settings: Settings, state: Path, service: Service) -> None:
+        self._settings = settings
+        self._state = state
+        self._service = service
+        self._refused: AgentdError | None = None
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Serve until closed or ``stop``; raises what the service refused, once everything is on disk."""
+        stopped = asyncio.create_task(stop.wait(), name="stop")
+        plan = asyncio.create_task(self._service.plan(self._state / "plan.json"), name="plan")
+        try:
+            await asyncio.wait({stopped, plan}, return_when=asyncio.FIRST_COMPLETED)
+            if not plan.done():
+                return
+            session = Session(self._settings, self._state, self._service.episode, plan.result())
+            try:
+                await self._serve(session, stopped)
+            finally:
+                await session.stop()
+        finally:
+            plan.cancel()
+            stopped.cancel()
+        if self._refused is not None:
+            raise self._refused
+
+    async def _serve(self, session: Session, stopped: asyncio.Task[bool]) -> None:
+        shipper = Shipper(session.recorder, self._service, adopted=session.adopted)
+        if session.may_lack and not await _unless(stopped, shipper.meet):
+            return
+        session.resume()
+        await session.start()
+        channel = Channel(self._service, session.conductor)
+        ship = asyncio.create_task(shipper.run(), name="ship")
+        listen = asyncio.create_task(channel.run(), name="channel")
+        try:
+            await self._until_closed(session, stopped, ship, listen)
+            await session.stop_sources()
+            await self._farewell(session, shipper, stopped, ship)
+        finally:
+            for task in (ship, listen):
+                task.cancel()
+            await asyncio.gather(ship, listen, return_exceptions=True)
+
+    async def _until_closed(
+        self, session: Session, stopped: asyncio.Task[bool], ship: asyncio.Task[None], listen: asyncio.Task[None]
+    ) -> None:
+        closed = asyncio.create_task(session.conductor.closed.wait(), name="closed")
+        waiting: set[asyncio.Task[bool] | asyncio.Task[None]] = {stopped, closed, ship, listen}
+        try:
+            while not (stopped.done() or closed.done()):
+                done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                for task in done & {ship, listen}:
+                    self._weigh(task)
+        finally:
+            closed.cancel()
+
+    def _weigh(self, task: asyncio.Task[bool] | asyncio.Task[None]) -> None:
+        """A refused log stops shipping only: the journal goes on, so that nothing more is lost than must be."""
+        try:
+            task.result()
+        except (LogRefusedError, JournalError) as error:
+            self._refused = error
+
+    async def _farewell(
+        self, session: Session, shipper: Shipper, stopped: asyncio.Task[bool], ship: asyncio.Task[None]
+    ) -> None:
+        """Ship the rest: of a closed episode all of it, of an open one what goes in `FAREWELL_S`."""
+        drained = asyncio.create_task(shipper.drained(), name="drained")
+        enders: set[asyncio.Task[bool] | asyncio.Task[None]] = {drained, ship}
+        try:
+            if not stopped.done():
+                await asyncio.wait(enders | {stopped}, return_when=asyncio.FIRST_COMPLETED)
+            if stopped.done():
+                await asyncio.wait(enders, timeout=FAREWELL_S, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            drained.cancel()
+        if ship.done():
+            self._weigh(ship)
+        elif session.steps.closed and drained.done() and not drained.cancelled():
+            log.info("The episode is closed and the service has all of it.", through=session.journal.last)
+        elif session.journal.acknowledged < session.journal.last:
+            left = session.journal.last - session.journal.acknowledged
+            log.warning("Stopped with events that the service does not have; start again to ship them.", events=left)
+
+
+async def _unless(stopped: asyncio.Task[bool], what: Callable[[], Coroutine[None, None, None]]) -> bool:
+    """Await ``what()`` unless ``stopped`` comes first; whether it was awaited to its end."""
+    task = asyncio.create_task(what())
+    try:
+        await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            task.result()
+        return task.done()
+    finally:
+        task.cancel()

@@ -1,0 +1,28 @@
+"""How the daemon logs: sentences with fields on stderr, coloured for a person, JSON lines for a machine."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import structlog
+
+
+def set_up_logs(*, verbose: bool) -> None:
+    """Configure structlog and quieten the libraries; ``verbose`` shows debug messages too."""
+    person = sys.stderr.isatty()
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="%H:%M:%S" if person else "iso", utc=not person),
+            *(
+                [structlog.dev.ConsoleRenderer()]
+                if person
+                else [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+            ),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG if verbose else logging.INFO),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)

@@ -1,0 +1,112 @@
+"""`agentd record`: watch without a service, and leave a recording that any task can be replayed on.
+
+The journal lies beside the recording while it runs, so that a crash loses nothing: the next start with the same
+``--out`` goes on with it. It is removed once the recording is written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import uuid
+from pathlib import Path
+from typing import Any
+
+import structlog
+import zstandard
+
+from agentd.daemon import until_signal
+from agentd.errors import AgentdError, UsageError
+from agentd.journal import Journal
+from agentd.lock import StateLock
+from agentd.session import Session
+from agentd.settings import Settings
+
+HEARS_ALL: dict[str, Any] = {
+    "task": "recording",
+    "digest": "",
+    "hears": None,
+    "quiet_ms": 50,
+    "settle_ms": 1000,
+    "text": False,
+    "request_bodies": [],
+    "origin": None,
+}
+"""The plan of a recording: every kind of event, but neither page text nor bodies."""
+
+log = structlog.get_logger(__name__)
+
+
+async def record(settings: Settings) -> int:
+    """Record until ctrl-C, TERM or a close over the port; gives the number of events. Raises `AgentdError`."""
+    assert settings.out is not None
+    if settings.cdp is None and settings.profile is None and not settings.files:
+        raise UsageError("nothing to watch: wanted --cdp, --profile or --files")
+    if not settings.out.resolve().parent.is_dir():
+        raise UsageError(f"--out {settings.out}: its directory does not exist")
+    state = settings.out.with_name(settings.out.name + ".state")
+    lock = StateLock(state)
+    try:
+        return await _record(settings, settings.out, state)
+    finally:
+        lock.release()
+
+
+async def _record(settings: Settings, out: Path, state: Path) -> int:
+    session = Session(settings, state, _episode(state), HEARS_ALL)
+    stop = until_signal()
+    session.resume()
+    await session.start()
+    try:
+        if not session.steps.closed:
+            await _watch(session, stop, auto=settings.steps == "auto")
+        await session.stop_sources()
+        if not session.journal.cut():
+            raise AgentdError(f"{state}: {session.journal.full}; make room and start again with the same --out")
+        write_recording(session.journal, out)
+    finally:
+        await session.stop()
+    shutil.rmtree(state)
+    return session.journal.last
+
+
+async def _watch(session: Session, stop: asyncio.Event, *, auto: bool) -> None:
+    waits = {
+        name: asyncio.create_task(what, name=name)
+        for name, what in (
+            ("stop", stop.wait()),
+            ("closed", session.conductor.closed.wait()),
+            ("ready", session.supervisor.all_ready()),
+        )
+    }
+    ready = waits["ready"]
+    try:
+        await asyncio.wait(waits.values(), return_when=asyncio.FIRST_COMPLETED)
+        if auto and ready.done() and session.steps.current is None:
+            await session.conductor.begin(action="watch")
+            log.info("Recording; ctrl-C ends it.")
+        await asyncio.wait({waits["stop"], waits["closed"]}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in waits.values():
+            task.cancel()
+    await session.conductor.close("recording ended")
+
+
+def _episode(state: Path) -> str:
+    """The recording's own episode id, the same after a restart."""
+    kept = state / "episode"
+    if not kept.exists():
+        kept.write_text(f"rec-{uuid.uuid4().hex[:12]}")
+    return kept.read_text()
+
+
+def write_recording(journal: Journal, out: Path) -> None:
+    """All segments of ``journal`` as zstd frames, one after another; ``out`` appears whole or not at all."""
+    compress = zstandard.ZstdCompressor(level=9)
+    fresh = out.with_name(out.name + ".new")
+    with fresh.open("wb") as file:
+        through = 0
+        while (cut := journal.next_cut(through)) is not None:
+            file.write(compress.compress(journal.text(cut)))
+            through = cut.last
+    fresh.replace(out)

@@ -1,0 +1,115 @@
+"""Where all observations meet: stamps the time, numbers them in the journal, wakes whom they concern.
+
+Commits are grouped: an event waits at most `FLUSH_S` in memory, and whoever needs it on disk now calls `flush`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import structlog
+
+from agentd.clock import EpisodeClock
+from agentd.journal import SEGMENT_EVENTS, Journal
+from agentd.sources.base import Sink
+
+FLUSH_S = 0.005
+RETRY_S = 0.5
+"""How often a full disk is tried again, in seconds."""
+
+log = structlog.get_logger(__name__)
+
+
+class Listener(Protocol):
+    """Told of every event just numbered, on the loop's thread."""
+
+    def __call__(self, source: str, kind: str) -> None: ...
+
+
+class Recorder:
+    """The one way into the journal. Not thread-safe: call it on the loop's thread."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        origin, boot, last = journal.clock_marks()
+        self.clock = EpisodeClock.resume(origin, boot, last)
+        journal.set_clock(self.clock.origin)
+        self._listeners: list[Listener] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._was_full = False
+        self.closed = False
+        """Whether the episode is closed: then nothing follows, and `append` takes nothing."""
+
+    def listen(self, listener: Listener) -> None:
+        """Tell ``listener`` of every event from now on."""
+        self._listeners.append(listener)
+
+    def append(self, source: str, kind: str, data: Mapping[str, Any]) -> int | None:
+        """Journal one event now; None if it had to be dropped, which is counted and journalled in its turn."""
+        if self.closed:
+            return None
+        self.closed = kind == "episode.closed"
+        at = self.clock.now()
+        try:
+            seq = self.journal.append(source, kind, data, at)
+        except TypeError:  # orjson refuses half a surrogate pair, which pages and file names can hold
+            seq = self.journal.append(source, kind, _printable(data), at)
+        if seq is None:
+            self.closed = False
+        else:
+            for listener in self._listeners:
+                listener(source, kind)
+        if self.journal.pending >= SEGMENT_EVENTS:
+            self.flush()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(FLUSH_S, self.flush)
+        return seq
+
+    def sink(self, source: str) -> Sink:
+        """What a source of that name reports into."""
+
+        def report(kind: str, data: Mapping[str, Any]) -> None:
+            self.append(source, kind, data)
+
+        return report
+
+    def flush(self) -> bool:
+        """Put everything appended on disk; False where the disk is full: it is tried again by itself."""
+        self._disarm()
+        kept = self.journal.flush(self.clock.now())
+        if not kept or self.journal.pending:
+            self._timer = asyncio.get_running_loop().call_later(RETRY_S if not kept else FLUSH_S, self.flush)
+        self._tell(full=not kept)
+        return kept
+
+    def _tell(self, *, full: bool) -> None:
+        if full and not self._was_full:
+            log.error("The journal takes no more events; what comes is counted as dropped.", why=self.journal.full)
+        elif self._was_full and not full:
+            log.info("The journal takes events again.")
+        self._was_full = full
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def close(self) -> None:
+        """Flush for the last time and close the journal's file."""
+        self._disarm()
+        self.journal.flush(self.clock.now())
+        self.journal.flush()
+        self.journal.close()
+
+
+def _printable(value: Any) -> Any:
+    """``value`` with every lone surrogate replaced by a question mark."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, Mapping):
+        return {_printable(str(key)): _printable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_printable(item) for item in value]
+    return value

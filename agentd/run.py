@@ -1,0 +1,147 @@
+"""The supervisor: each source in a task of its own, so that one fails alone, and its blindness is on record.
+
+A source is a gap until it is ready, again from the moment it is lost, and after a restart of the daemon. Here
+stands the one broad ``except`` of the daemon: a source is code at the mercy of a browser, a desktop, a disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import structlog
+
+from agentd.recorder import Recorder
+from agentd.service import Backoff
+from agentd.settings import Settings
+from agentd.sources.base import Source, SourceLostError
+
+FENCE_S = 0.1
+LONGEST_S = 2.0
+"""The longest wait before a lost source is tried again, in seconds; the first is 0.1."""
+
+log = structlog.get_logger(__name__)
+
+
+def _cdp(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
+    if settings.cdp is None and settings.profile is None:
+        return None
+    from agentd.sources.cdp import CdpSource
+
+    return CdpSource(settings.cdp, settings.profile, plan)
+
+
+def _files(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
+    if not settings.files:
+        return None
+    from agentd.sources.files import FilesSource
+
+    return FilesSource(dict(settings.files))
+
+
+TABLE: Mapping[str, Callable[[Settings, Mapping[str, Any]], Source | None]] = {"cdp": _cdp, "files": _files}
+"""Every source, by hand: a line here and a file or folder in sources/ make one."""
+
+
+def sources_of(settings: Settings, plan: Mapping[str, Any]) -> list[Source]:
+    """The sources that the settings ask for."""
+    return [source for make in TABLE.values() if (source := make(settings, plan)) is not None]
+
+
+class Supervisor:
+    """Runs ``sources`` until `stop`; ``gaps`` names those that see nothing now."""
+
+    def __init__(self, sources: Iterable[Source], recorder: Recorder) -> None:
+        self._sources = list(sources)
+        self._recorder = recorder
+        self._tasks: list[asyncio.Task[None]] = []
+        self._ready = asyncio.Event()
+        self.gaps: set[str] = set()
+
+    @property
+    def states(self) -> dict[str, str]:
+        """Every source with "ready" or "gap"."""
+        return {source.name: "gap" if source.name in self.gaps else "ready" for source in self._sources}
+
+    def began(self, name: str, reason: str) -> None:
+        """Record that ``name`` sees nothing from now on, unless that is on record."""
+        if name not in self.gaps:
+            self.gaps.add(name)
+            self._recorder.append("journal", "gap.began", {"source": name, "reason": reason})
+
+    def _ended(self, name: str) -> None:
+        if name in self.gaps:
+            self.gaps.discard(name)
+            self._recorder.append("journal", "gap.ended", {"source": name})
+            log.info("The source sees.", source=name)
+        if not self.gaps:
+            self._ready.set()
+
+    def recall(self, events: Iterable[tuple[int, str, dict[str, Any]]]) -> None:
+        """Rebuild from the journal's own events which gaps are open, then open one for each source that saw."""
+        names = {source.name for source in self._sources}
+        for _, kind, data in events:
+            if kind == "gap.began":
+                self.gaps.add(data["source"])
+                names.add(data["source"])
+            elif kind == "gap.ended":
+                self.gaps.discard(data["source"])
+        for name in sorted(names):
+            self.began(name, "daemon restarted")
+
+    def start(self) -> None:
+        """Start every source; each is a gap until it is ready."""
+        for source in self._sources:
+            self.began(source.name, "starting")
+            self._tasks.append(asyncio.create_task(self._keep(source), name=f"source {source.name}"))
+        if not self.gaps:
+            self._ready.set()
+
+    async def all_ready(self) -> None:
+        """Wait until every source was ready at the same time."""
+        await self._ready.wait()
+
+    async def _keep(self, source: Source) -> None:
+        backoff = Backoff(longest_s=LONGEST_S)
+        sink = self._recorder.sink(source.name)
+
+        def ready() -> None:
+            backoff.reset()
+            self._ended(source.name)
+
+        while True:
+            try:
+                await source.run(sink, ready)
+                reason = "the source ended by itself"
+            except SourceLostError as lost:
+                reason = str(lost) or "lost"
+            except Exception as crash:
+                reason = f"crashed: {type(crash).__name__}: {crash}"[:500]
+                log.error("A source crashed; it is started again.", source=source.name, exc_info=crash)
+            log.warning("The source sees nothing; trying again.", source=source.name, why=reason)
+            self._ready.clear()
+            self.began(source.name, reason)
+            await backoff.wait()
+
+    async def fence(self) -> None:
+        """Wait until what happened so far is journalled, at most `FENCE_S`; blind sources are not waited for."""
+        fences = [source.fence(FENCE_S) for source in self._sources if source.name not in self.gaps]
+        if not fences:
+            return
+        done = asyncio.gather(*fences, return_exceptions=True)
+        try:
+            failures = await asyncio.wait_for(done, FENCE_S * 2)
+        except TimeoutError:
+            log.warning("A source overstays its fence; nobody waits for it any longer.")
+            return
+        for failed in failures:
+            if isinstance(failed, Exception):
+                log.warning("A fence failed.", why=f"{type(failed).__name__}: {failed}")
+
+    async def stop(self) -> None:
+        """Stop every source."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks.clear()

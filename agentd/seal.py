@@ -1,0 +1,62 @@
+"""When a step is complete: its sources are fenced, then nothing heard for ``quiet_ms``, at most ``settle_ms``.
+
+One timer, moved on when it finds that something was heard meanwhile; events themselves only note the time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection
+from typing import Literal
+
+Why = Literal["quiet", "settle_ms"]
+
+OWN = ("journal", "steps")
+"""Sources whose events are words of the harness and the daemon, not effects of an action."""
+
+
+class Sealer:
+    """Waits for the quiet after a step's end. ``hears``: kinds that disturb it, None for every kind."""
+
+    def __init__(self, hears: Collection[str] | None, quiet_ms: int, settle_ms: int) -> None:
+        self._hears = None if hears is None else frozenset(hears)
+        self._quiet_s = quiet_ms / 1000
+        self._settle_s = settle_ms / 1000
+        self._heard_at = float("-inf")
+        self._task: asyncio.Task[None] | None = None
+
+    def heard(self, source: str, kind: str) -> None:
+        """A listener for the recorder."""
+        if source not in OWN and (self._hears is None or kind in self._hears):
+            self._heard_at = asyncio.get_running_loop().time()
+
+    def start(self, fence: Callable[[], Awaitable[None]], seal: Callable[[Why], None]) -> None:
+        """From now on wait for the quiet and call ``seal`` once, unless `stop` comes first."""
+        self.stop()
+        self._task = asyncio.create_task(self._settle(fence, seal), name="seal")
+
+    async def _settle(self, fence: Callable[[], Awaitable[None]], seal: Callable[[Why], None]) -> None:
+        loop = asyncio.get_running_loop()
+        ended = loop.time()
+        await fence()
+        if self._quiet_s == 0:
+            seal("quiet")
+            return
+        while True:
+            quiet_at = max(ended, self._heard_at) + self._quiet_s
+            due = min(quiet_at, ended + self._settle_s)
+            if loop.time() >= due:
+                break
+            await asyncio.sleep(due - loop.time())
+        seal("quiet" if loop.time() >= quiet_at else "settle_ms")
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a step's quiet is awaited now."""
+        return self._task is not None and not self._task.done()
+
+    def stop(self) -> None:
+        """Wait no longer; the step goes unsealed, or is sealed by whoever calls this."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None

@@ -1,0 +1,121 @@
+"""The daemon's side of the service's HTTP: one client, the append token, errors that say what to do."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import httpx
+import orjson
+import structlog
+
+from agentd.errors import TokenRefusedError, UsageError
+
+FIRST_S = 0.1
+LONGEST_S = 5.0
+"""The wait before a second try, doubled from try to try up to the longest, in seconds."""
+
+log = structlog.get_logger(__name__)
+
+
+class Backoff:
+    """Waits of 0.1, 0.2, 0.4 … 5 seconds; ``reset`` after a success."""
+
+    def __init__(self, first_s: float = FIRST_S, longest_s: float = LONGEST_S) -> None:
+        self._first = self._next = first_s
+        self._longest = longest_s
+
+    def reset(self) -> None:
+        self._next = self._first
+
+    async def wait(self, least_s: float = 0.0) -> None:
+        """Sleep for this try's wait, at least ``least_s``, at most the longest."""
+        delay = min(max(self._next, least_s), self._longest)
+        self._next = min(self._next * 2, self._longest)
+        await asyncio.sleep(delay)
+
+
+class Service:
+    """One episode at the service. ``client`` has the base URL and the transport; tests hand in their own."""
+
+    def __init__(self, client: httpx.AsyncClient, episode: str, token: str, token_from: str) -> None:
+        self._client = client
+        self._path = f"/v1/episodes/{episode}"
+        self._headers = {"authorization": f"Bearer {token}"}
+        self._token_from = token_from
+        self.episode = episode
+
+    async def get(self, what: str = "", *, timeout_s: float = 10.0, **params: int) -> httpx.Response:
+        """GET the episode or one of its parts; raises httpx.TransportError, `TokenRefusedError`, `UsageError` (404)."""
+        response = await self._client.get(
+            self._path + what, params=params, headers=self._headers, timeout=httpx.Timeout(timeout_s, connect=5.0)
+        )
+        self._check(response)
+        return response
+
+    async def post_segment(self, frame: bytes) -> httpx.Response:
+        """Ship one compressed segment; raises as `get`."""
+        headers = self._headers | {"content-type": "application/zstd"}
+        response = await self._client.post(self._path + "/events", content=frame, headers=headers, timeout=30.0)
+        self._check(response)
+        return response
+
+    def _check(self, response: httpx.Response) -> None:
+        if response.status_code in (401, 403):
+            raise TokenRefusedError(
+                f"the service answered {response.status_code} to the token from {self._token_from}: wanted the "
+                f"append token of episode {self.episode} ({said(response)})"
+            )
+        if response.status_code == 404:
+            raise UsageError(f"--episode {self.episode}: the service does not know it ({said(response)})")
+
+    async def plan(self, cache: Path) -> dict[str, Any]:
+        """The episode's plan: from ``cache`` if it was fetched before, else asked for until the service answers."""
+        if (cached := _cached(cache)) is not None:
+            return cached
+        backoff = Backoff()
+        while True:
+            try:
+                response = await self.get("/plan")
+                response.raise_for_status()
+                plan: dict[str, Any] = orjson.loads(response.content)
+            except (httpx.TransportError, httpx.HTTPStatusError, orjson.JSONDecodeError) as error:
+                log.warning("The service gave no plan yet; asking again.", why=words(error))
+                await backoff.wait()
+                continue
+            fresh = cache.with_suffix(".new")
+            fresh.write_bytes(response.content)
+            fresh.replace(cache)
+            return plan
+
+
+def _cached(cache: Path) -> dict[str, Any] | None:
+    plan: dict[str, Any] | None = orjson.loads(cache.read_bytes()) if cache.exists() else None
+    return plan
+
+
+def words(error: Exception) -> str:
+    """An error in words; httpx leaves some of its errors without any."""
+    return str(error) or type(error).__name__
+
+
+def said(response: httpx.Response) -> str:
+    """What a problem document says, or else the beginning of the body."""
+    body = problem(response)
+    return str(body.get("detail") or body.get("title") or response.text[:200])
+
+
+def problem(response: httpx.Response) -> dict[str, Any]:
+    """The problem document of an answer; empty where there is none."""
+    try:
+        body = orjson.loads(response.content)
+    except orjson.JSONDecodeError:
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def retry_after(response: httpx.Response) -> float:
+    """Seconds that the service asks to wait; 0 where it asks nothing understandable."""
+    text = response.headers.get("retry-after", "")
+    return float(text) if text.isascii() and text.isdigit() else 0.0

@@ -1,0 +1,91 @@
+"""One episode as the daemon runs it, with a service or without: the parts, wired, started and stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from agentd.clock import boot_id
+from agentd.conductor import Conductor
+from agentd.control import ControlPort, announce, control_token, make_app
+from agentd.journal import Journal
+from agentd.recorder import Recorder
+from agentd.run import Supervisor, sources_of
+from agentd.seal import Sealer
+from agentd.settings import Settings
+from agentd.steps import Steps
+
+log = structlog.get_logger(__name__)
+
+
+class Session:
+    """``hears`` None in ``plan`` means every kind disturbs a step's quiet."""
+
+    def __init__(self, settings: Settings, state: Path, episode: str, plan: Mapping[str, Any]) -> None:
+        self._state = state
+        self._plan = plan
+        self.journal = Journal(state / "journal.sqlite3", episode, max_bytes=settings.journal_max)
+        _, boot, _ = self.journal.clock_marks()
+        self.may_lack = self.journal.last == 0 or not boot or boot != boot_id()
+        """Whether the service may have more than the journal: a new journal, or one from before a boot."""
+        self.recorder = Recorder(self.journal)
+        self.steps = Steps()
+        self.supervisor = Supervisor(sources_of(settings, plan), self.recorder)
+        sealer = Sealer(plan.get("hears"), plan["quiet_ms"], plan["settle_ms"])
+        self.conductor = Conductor(self.recorder, self.steps, sealer, self.supervisor.fence)
+        self._port = ControlPort(make_app(self.conductor, control_token(state), self.health), settings.port)
+
+    def resume(self) -> None:
+        """Open the journal's episode, or take up where the process before ended: its steps, its gaps."""
+        for seq, kind, data in sorted([*self.journal.rows("steps"), *self.journal.rows("journal")]):
+            self.steps.note(seq, kind, data)
+        self.recorder.closed = self.steps.closed
+        if self.steps.closed:
+            return
+        if self.journal.last == 0:
+            data = {"task": self._plan.get("task", ""), "digest": self._plan.get("digest", "")}
+            self.recorder.append("journal", "episode.opened", data)
+        else:
+            log.info("Going on with an episode after a restart.", through=self.journal.last, step=self.steps.current)
+            self.supervisor.recall(self.journal.rows("journal"))
+
+    def adopted(self, lacking: int, step: int | None) -> None:
+        """Told by the shipper that the journal lost its tail: say so, and that every source was blind."""
+        self.steps.adopt(step)
+        reason = f"the journal lost its last {lacking} events, which the service has; what followed them is unknown"
+        self.recorder.append("journal", "journal.dropped", {"source": "journal", "count": lacking, "reason": reason})
+
+    async def start(self) -> None:
+        """Start sources and the control port, and say where it listens."""
+        if not self.steps.closed:
+            self.supervisor.start()
+        await self.conductor.resume()
+        self._port.start()
+        self.recorder.flush()
+        announce(self._state, self._port.port, self.journal.episode)
+        log.info("Listening for the harness.", address=f"http://127.0.0.1:{self._port.port}", state=str(self._state))
+
+    def health(self) -> dict[str, Any]:
+        """What /healthz says to who knows the token."""
+        return {
+            "episode": self.journal.episode,
+            "through": self.journal.last,
+            "shipped": self.journal.acknowledged,
+            "step": self.steps.current,
+            "sources": self.supervisor.states,
+        }
+
+    async def stop_sources(self) -> None:
+        """See nothing more; what was seen goes to disk."""
+        await self.supervisor.stop()
+        self.recorder.flush()
+
+    async def stop(self) -> None:
+        """Close the port and the journal."""
+        await self.supervisor.stop()
+        await self._port.stop()
+        (self._state / "agentd.json").unlink(missing_ok=True)
+        self.recorder.close()

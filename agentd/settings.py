@@ -1,0 +1,143 @@
+"""Every option of the daemon in one table, read once: name, default, what it means.
+
+An option comes from the command line, else from the environment (``AGENTD_`` and its name in capitals), else
+it has its default. The token itself is never an option: command lines and environments are read by others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from agentd.errors import UsageError
+from agentd.journal import KEEP_BYTES
+
+
+def _files(text: str) -> tuple[str, Path]:
+    """``LABEL=DIR`` or ``DIR``."""
+    label, equals, folder = text.partition("=")
+    if not equals or "/" in label:
+        label, folder = "", text
+    path = Path(folder).expanduser().resolve()
+    if not path.is_dir():
+        raise UsageError(f"--files {text}: {path} is not a directory; wanted DIR or LABEL=DIR")
+    return label or path.name or "root", path
+
+
+def _url(text: str) -> str:
+    if not text.startswith(("http://", "https://")):
+        raise UsageError(f"{text!r}: wanted an address that begins with http:// or https://")
+    return text.rstrip("/")
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise UsageError(f"--port {text}: wanted a number from 0 (any free port) to 65535")
+    return int(text)
+
+
+def _bytes(text: str) -> int:
+    digits, unit = text.rstrip("KMGiB"), text[len(text.rstrip("KMGiB")) :]
+    factor = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(unit.removesuffix("iB"))
+    if not digits.isdecimal() or factor is None:
+        raise UsageError(f"--journal-max {text}: wanted a number of bytes, or one with K, M or G")
+    return int(digits) * factor
+
+
+class Option(NamedTuple):
+    """``read`` turns the text into the value and raises `UsageError`; ``commands`` are those that have it."""
+
+    name: str
+    read: Callable[[str], Any]
+    default: Any
+    metavar: str
+    help: str
+    commands: tuple[str, ...] = ("run", "record")
+    many: bool = False
+    needed: bool = False
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option("service", _url, None, "URL", "the service, as in http://127.0.0.1:8700", ("run",), needed=True),
+    Option("episode", str, None, "ID", "the episode that the trainer opened", ("run",), needed=True),
+    Option("token_file", Path, None, "FILE", "holds the episode's append token", ("run",), needed=True),
+    Option(
+        "state", Path, None, "DIR", "journal, control token, agentd.json; one daemon a directory", ("run",), needed=True
+    ),
+    Option("out", Path, None, "FILE", "the recording to write (.mrec)", ("record",), needed=True),
+    Option("cdp", _url, None, "URL", "the browser's debugging address, as in http://127.0.0.1:9222"),
+    Option("profile", Path, None, "DIR", "or the browser's profile: the port is read from DevToolsActivePort"),
+    Option("files", _files, (), "[LABEL=]DIR", "a directory to watch; may be given again", many=True),
+    Option("port", _port, 0, "PORT", "the loopback control port; 0 (default) takes any free one"),
+    Option("journal_max", _bytes, KEEP_BYTES, "BYTES", "the journal's cap, as in 512M (default 1G)"),
+    Option(
+        "steps",
+        str,
+        "auto",
+        "auto|port",
+        "one step until ctrl-C (default), or steps over the control port",
+        ("record",),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the daemon was started with; never changes."""
+
+    service: str | None = None
+    episode: str | None = None
+    token_file: Path | None = None
+    state: Path | None = None
+    out: Path | None = None
+    cdp: str | None = None
+    profile: Path | None = None
+    files: tuple[tuple[str, Path], ...] = ()
+    port: int = 0
+    journal_max: int = KEEP_BYTES
+    steps: str = "auto"
+
+
+def add_options(parser: argparse.ArgumentParser, command: str) -> None:
+    """Give ``parser`` the options of ``command``."""
+    for option in OPTIONS:
+        if command in option.commands:
+            parser.add_argument(
+                "--" + option.name.replace("_", "-"),
+                dest=option.name,
+                metavar=option.metavar,
+                help=option.help + (" (needed)" if option.needed else ""),
+                action="append" if option.many else "store",
+            )
+
+
+def read_settings(
+    command: str, given: Mapping[str, str | Sequence[str] | None], environ: Mapping[str, str] = os.environ
+) -> Settings:
+    """The settings of ``command``; raises `UsageError` that names the option and what was wanted."""
+    values: dict[str, Any] = {}
+    for option in OPTIONS:
+        if command not in option.commands:
+            continue
+        text = given.get(option.name) or environ.get("AGENTD_" + option.name.upper())
+        if text:
+            texts = [text] if isinstance(text, str) else text
+            values[option.name] = tuple(map(option.read, texts)) if option.many else option.read(texts[-1])
+        elif option.needed:
+            raise UsageError(f"--{option.name.replace('_', '-')} {option.metavar} is missing: {option.help}")
+    _check(values)
+    return Settings(**values)
+
+
+def _check(values: Mapping[str, Any]) -> None:
+    if values.get("cdp") and values.get("profile"):
+        raise UsageError("--cdp and --profile: wanted one of the two")
+    labels = [label for label, _ in values.get("files", ())]
+    if twice := {label for label in labels if labels.count(label) > 1}:
+        raise UsageError(f"--files: the label {sorted(twice)[0]!r} stands for two directories; wanted LABEL=DIR")
+    if values.get("steps", "auto") not in ("auto", "port"):
+        raise UsageError(f"--steps {values['steps']}: wanted auto or port")

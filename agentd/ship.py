@@ -1,0 +1,168 @@
+"""The shipper: takes segments from the journal to the service, in order, one in flight, until acknowledged.
+
+It is woken by an event at boundaries of steps and gaps, by 500 events, or 50 ms after the first unshipped one.
+What the service has is asked for, never guessed: at the start, and when it refuses a segment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import httpx
+import structlog
+import zstandard
+
+from agentd.errors import JournalError, LogRefusedError
+from agentd.journal import SEGMENT_EVENTS, Cut
+from agentd.recorder import RETRY_S, Recorder
+from agentd.service import Backoff, Service, problem, retry_after, said, words
+from detectors.codec import GENESIS
+
+LINGER_S = 0.05
+"""How long an event that nobody waits for may stay unshipped, in seconds."""
+
+URGENT = frozenset(
+    ("step.began", "step.ended", "step.sealed", "episode.opened", "episode.closed", "agent.answered", "gap.ended")
+)
+"""Kinds that somebody is waiting for at the service."""
+
+log = structlog.get_logger(__name__)
+
+
+class Shipper:
+    """``run`` ends by an `AgentdError` only. ``adopted`` is told when the service was ahead of the journal:
+    how many events the journal lacked, and the step that the service saw last."""
+
+    def __init__(
+        self, recorder: Recorder, service: Service, *, adopted: Callable[[int, int | None], None] | None = None
+    ) -> None:
+        self._recorder = recorder
+        self._journal = recorder.journal
+        self._service = service
+        self._adopted = adopted
+        self._wake = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+        self._compress = zstandard.ZstdCompressor(level=3)
+        self._backoff = Backoff()
+        self._progress = asyncio.Event()
+        self.met = False
+        """Whether the service said what it has."""
+        recorder.listen(self.notice)
+
+    def notice(self, source: str, kind: str) -> None:
+        """A listener for the recorder: wakes the shipper now or in `LINGER_S`."""
+        if kind in URGENT or self._journal.uncut >= SEGMENT_EVENTS:
+            self._wake.set()
+        elif self._timer is None and not self._wake.is_set():
+            self._timer = asyncio.get_running_loop().call_later(LINGER_S, self._wake.set)
+
+    async def run(self) -> None:
+        """Ship for ever. Raises `TokenRefusedError`, `UsageError`, `LogRefusedError`, `JournalError`."""
+        try:
+            if not self.met:
+                await self.meet()
+            self._wake.set()
+            while True:
+                await self._wake.wait()
+                self._rest()
+                if not self._journal.cut():
+                    self._timer = asyncio.get_running_loop().call_later(RETRY_S, self._wake.set)
+                await self._ship_all()
+        except (LogRefusedError, JournalError) as error:
+            log.error("Nothing more is shipped; the journal is kept.", why=str(error))
+            raise
+        finally:
+            self._rest()
+
+    def _rest(self) -> None:
+        self._wake.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    async def meet(self) -> None:
+        """Ask the service, until it answers, where its log stands, and stand there too."""
+        while True:
+            try:
+                response = await self._service.get()
+                response.raise_for_status()
+            except (httpx.TransportError, httpx.HTTPStatusError) as error:
+                log.warning("The service does not answer; the journal keeps everything.", why=words(error))
+                await self._backoff.wait()
+                continue
+            body = problem(response)
+            self._backoff.reset()
+            self._stand(int(body.get("through") or 0), str(body.get("head") or GENESIS), body.get("step"))
+            self.met = True
+            return
+
+    def _stand(self, through: int, head: str, step: int | None) -> None:
+        journal = self._journal
+        if journal.stands_at(through, head):
+            journal.acknowledged = through
+        elif through > journal.last and not journal.pending:
+            lacking = journal.adopt(through, head)
+            log.error(
+                "The service has events that this journal lost; going on after them.", lost=lacking, through=through
+            )
+            if self._adopted is not None:
+                self._adopted(lacking, step)
+        else:
+            raise LogRefusedError(
+                f"the service's log of episode {journal.episode} ends with event {through}, digest {head[:16]}…: that "
+                f"is not the beginning of this journal (last event {journal.last}). Another journal wrote to it"
+            )
+        self._step()
+
+    async def _ship_all(self) -> None:
+        while (cut := self._journal.next_cut(self._journal.acknowledged)) is not None:
+            await self._ship(cut)
+
+    async def _ship(self, cut: Cut) -> None:
+        frame = self._compress.compress(self._journal.text(cut))
+        try:
+            response = await self._service.post_segment(frame)
+        except httpx.TransportError as error:
+            log.warning("A segment was not taken; it is sent again.", first=cut.first, last=cut.last, why=words(error))
+            await self._backoff.wait()
+            return
+        if response.status_code == 200:
+            self._backoff.reset()
+            self._accept(cut, problem(response))
+        elif response.status_code == 429 or response.status_code >= 500:
+            log.warning("The service is busy or broken; the segment is sent again.", status=response.status_code)
+            await self._backoff.wait(retry_after(response))
+        else:
+            await self._refused(cut, response)
+
+    def _accept(self, cut: Cut, body: dict[str, object]) -> None:
+        through, head = body.get("through"), body.get("head")
+        if through == cut.last and head not in (None, cut.digest):
+            raise LogRefusedError(f"the service's digest after event {cut.last} is {head}, the journal's {cut.digest}")
+        self._journal.acknowledge(cut.last)
+        self._step()
+
+    async def _refused(self, cut: Cut, response: httpx.Response) -> None:
+        """A gap is answered from where the service stands; anything else that is refused stays refused."""
+        body = problem(response)
+        if response.status_code == 409 and isinstance(body.get("wanted"), int):
+            before = self._journal.acknowledged
+            log.warning("The service wants other events first.", wanted=body["wanted"], sent=cut.first)
+            await self.meet()
+            if self._journal.acknowledged != before:
+                return
+        raise LogRefusedError(f"segment {cut.first}–{cut.last}: {response.status_code} {said(response)}")
+
+    # -- for those who wait
+
+    def _step(self) -> None:
+        self._progress.set()
+        self._progress = asyncio.Event()
+
+    async def drained(self) -> None:
+        """Wait until everything journalled so far is acknowledged."""
+        target = self._journal.last
+        while self._journal.acknowledged < target:
+            self._wake.set()
+            await self._progress.wait()

@@ -1,0 +1,189 @@
+"""A small service for the daemon's tests: real HTTP, the real chain check, and told to fail at will."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable, Generator
+from types import TracebackType
+from typing import Any
+
+import uvicorn
+import zstandard
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from detectors.codec import GENESIS, decode_segment
+from detectors.types import Event
+
+PLAN = {
+    "hears": ["file.created"],
+    "quiet_ms": 0,
+    "settle_ms": 1000,
+    "text": False,
+    "request_bodies": [],
+    "origin": None,
+}
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield
+
+
+class Peer:
+    """One episode, ``E``, with token ``secret``. ``fail`` holds statuses to answer segments with first."""
+
+    def __init__(self, **plan: Any) -> None:
+        self.plan = {"episode": "E", "task": "t", "digest": "d", **PLAN, **plan}
+        self.texts: list[bytes] = []
+        self.events: list[Event] = []
+        self.head = GENESIS
+        self.token = "secret"
+        self.fail: list[int] = []
+        self.headers: dict[str, str] = {}
+        self.swallow = 0
+        """How many segments to take and then answer 500 to, as a lost answer would be."""
+        self.posts = 0
+        self.connections: set[Any] = set()
+        self.commands: list[dict[str, Any]] = []
+        self.changed = asyncio.Condition()
+        self._port = 0
+        self._server: _Server | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def through(self) -> int:
+        return self.events[-1].seq if self.events else 0
+
+    @property
+    def kinds(self) -> list[str]:
+        return [event.kind for event in self.events]
+
+    def data(self, kind: str) -> list[dict[str, Any]]:
+        return [dict(event.data) for event in self.events if event.kind == kind]
+
+    async def until(self, condition: Callable[[], object], seconds: float = 30.0) -> None:
+        """Wait until ``condition`` holds; looked at after every segment and command."""
+        async with asyncio.timeout(seconds), self.changed:
+            await self.changed.wait_for(lambda: bool(condition()))
+
+    async def command(self, kind: str, **data: Any) -> None:
+        async with self.changed:
+            self.commands.append({"command": len(self.commands) + 1, "kind": kind, "data": data})
+            self.changed.notify_all()
+
+    # -- the routes
+
+    def app(self) -> Starlette:
+        return Starlette(
+            routes=[
+                Route("/v1/episodes/{id}", self._episode),
+                Route("/v1/episodes/{id}/plan", self._plan),
+                Route("/v1/episodes/{id}/commands", self._commands),
+                Route("/v1/episodes/{id}/events", self._events, methods=["POST"]),
+            ]
+        )
+
+    def _refusal(self, request: Request) -> Response | None:
+        if request.headers.get("authorization") != f"Bearer {self.token}":
+            return problem(401, "no such token")
+        if request.path_params["id"] != "E":
+            return problem(404, "no such episode")
+        return None
+
+    async def _episode(self, request: Request) -> Response:
+        return self._refusal(request) or JSONResponse(self._state() | {"status": "open", "step": None})
+
+    async def _plan(self, request: Request) -> Response:
+        return self._refusal(request) or JSONResponse(self.plan)
+
+    async def _commands(self, request: Request) -> Response:
+        if refusal := self._refusal(request):
+            return refusal
+        after = int(request.query_params["after"])
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(int(request.query_params["wait_ms"]) / 1000), self.changed:
+                await self.changed.wait_for(lambda: len(self.commands) > after or self._stopping())
+        return JSONResponse({"commands": self.commands[after:]})
+
+    def _stopping(self) -> bool:
+        return self._server is None or self._server.should_exit
+
+    async def _events(self, request: Request) -> Response:
+        self.posts += 1
+        self.connections.add(request.client)
+        if refusal := self._refusal(request):
+            return refusal
+        if self.fail:
+            return Response(status_code=self.fail.pop(0), headers=self.headers)
+        answer = self._take(zstandard.ZstdDecompressor().decompress(await request.body()))
+        async with self.changed:
+            self.changed.notify_all()
+        if self.swallow:
+            self.swallow -= 1
+            return Response(status_code=500)
+        return answer
+
+    def _take(self, text: bytes) -> Response:
+        segment = decode_segment(text)
+        if text in self.texts:
+            return JSONResponse(self._state())
+        if segment.first > self.through + 1:
+            return problem(409, "a gap", wanted=self.through + 1, **self._state())
+        if segment.first != self.through + 1 or segment.prev != self.head:
+            return problem(409, "a fork")
+        self.texts.append(text)
+        self.events.extend(segment.events)
+        self.head = segment.digest
+        return JSONResponse(self._state())
+
+    def _state(self) -> dict[str, Any]:
+        return {"through": self.through, "head": self.head}
+
+    def forget(self, segments: int) -> None:
+        """Lose the last ``segments`` segments, as a service restored from a backup has."""
+        kept = self.texts[: len(self.texts) - segments]
+        self.texts, self.events, self.head = [], [], GENESIS
+        for text in kept:
+            self._take(text)
+
+    # -- its life
+
+    async def start(self) -> None:
+        """Listen; after `stop` on the same port again."""
+        listener = socket.create_server(("127.0.0.1", self._port))
+        self._port = listener.getsockname()[1]
+        config = uvicorn.Config(self.app(), lifespan="off", ws="none", log_config=None, timeout_graceful_shutdown=1)
+        self._server = _Server(config)
+        self._task = asyncio.create_task(self._server.serve([listener]))
+
+    async def stop(self) -> None:
+        assert self._server is not None
+        assert self._task is not None
+        self._server.should_exit = True
+        async with self.changed:
+            self.changed.notify_all()
+        await self._task
+
+    async def __aenter__(self) -> Peer:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+
+def problem(status: int, detail: str, **members: Any) -> Response:
+    body = {"type": "about:blank", "title": detail, "status": status, "detail": detail, **members}
+    return JSONResponse(body, status, media_type="application/problem+json")

@@ -1,0 +1,110 @@
+"""A real daemon process for tests, with its loopback port as methods."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import httpx
+import orjson
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+class DaemonProcess:
+    """``async with DaemonProcess(peer.url, tmp_path) as daemon``: started, listening, and ended at the end."""
+
+    def __init__(self, service: str, folder: Path, *args: str, token: str = "secret", episode: str = "E") -> None:
+        self.state = folder / "state"
+        self._token_file = folder / "token"
+        self._token_file.write_text(token)
+        self._args = (
+            "run", "--service", service, "--episode", episode, "--token-file", str(self._token_file),
+            "--state", str(self.state), *args,
+        )  # fmt: skip
+        self.process: asyncio.subprocess.Process | None = None
+        self.http: httpx.AsyncClient | None = None
+
+    async def launch(self) -> asyncio.subprocess.Process:
+        """Start the process without waiting for anything."""
+        self.process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "agentd", *self._args,
+            cwd=ROOT, env=os.environ | {"PYTHONWARNINGS": "error"}, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        return self.process
+
+    async def start(self) -> None:
+        """Start and wait until the control port answers."""
+        (self.state / "agentd.json").unlink(missing_ok=True)
+        process = await self.launch()
+        async with asyncio.timeout(30):
+            while not (self.state / "agentd.json").exists():
+                if process.returncode is not None:
+                    raise RuntimeError((await self.ended())[1])
+                await asyncio.sleep(0.01)
+        where = orjson.loads((self.state / "agentd.json").read_bytes())
+        token = (self.state / "control.token").read_text().strip()
+        self.http = httpx.AsyncClient(
+            base_url=f"http://127.0.0.1:{where['port']}", headers={"authorization": f"Bearer {token}"}, trust_env=False
+        )
+
+    async def post(self, path: str, body: Any = None, status: int = 200) -> dict[str, Any]:
+        assert self.http is not None
+        response = await self.http.post(path, json=body or {})
+        assert response.status_code == status, response.text
+        answer: dict[str, Any] = response.json()
+        return answer
+
+    async def health(self) -> dict[str, Any]:
+        assert self.http is not None
+        answer: dict[str, Any] = (await self.http.get("/healthz")).json()
+        return answer
+
+    async def all_ready(self) -> None:
+        async with asyncio.timeout(30):
+            while "gap" in (await self.health())["sources"].values():
+                await asyncio.sleep(0.01)
+
+    async def kill(self) -> None:
+        """SIGKILL, as a crash."""
+        assert self.process is not None
+        self.process.kill()
+        await self.ended()
+
+    async def terminate(self) -> tuple[int, str]:
+        assert self.process is not None
+        self.process.send_signal(signal.SIGTERM)
+        return await self.ended()
+
+    async def ended(self) -> tuple[int, str]:
+        """Wait for the end: (exit code, what it said)."""
+        assert self.process is not None
+        async with asyncio.timeout(30):
+            _, said = await self.process.communicate()
+        if self.http is not None:
+            await self.http.aclose()
+            self.http = None
+        assert self.process.returncode is not None
+        return self.process.returncode, said.decode()
+
+    async def __aenter__(self) -> DaemonProcess:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.process is not None and self.process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self.process.kill()
+            code, said = await self.ended()
+            if kind is not None:
+                print(f"the daemon ended with {code} and said:\n{said}")
+        if self.http is not None:
+            await self.http.aclose()
