@@ -43,7 +43,9 @@ def _data(rng: random.Random, kind: str, step: int) -> dict[str, Any]:
     place = {"tab": "8D3F2C", "frame": "8D3F2C"}
     url = f"{ORIGIN}/items/{n}?ref=list"
     if kind.startswith("step."):
-        return {"step": max(step, 0), "action": None} if kind == "step.began" else {"step": max(step, 0), "why": "quiet"}
+        return (
+            {"step": max(step, 0), "action": None} if kind == "step.began" else {"step": max(step, 0), "why": "quiet"}
+        )
     if kind.startswith("page."):
         return {**place, "main": True, "url": url, "title": f"Item {n}", "same_document": False}
     if kind == "element.clicked":

@@ -1,0 +1,109 @@
+"""The service: ingest with detection beside a bare insert, reward reads beside an empty route."""
+
+from __future__ import annotations
+
+import sqlite3
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import zstandard
+
+from api.demo.parts import Service, start_service
+from api.demo.processes import Parts
+from benchmarks import workload
+from benchmarks.measure import line
+from benchmarks.wire import drive, request
+from detectors.codec import decode_segment
+from detectors.task_json import task_to_json
+
+EPISODES, SEGMENTS, SIZE, ROUNDS = 8, 25, 500, 5
+READS = 4000
+
+
+def main() -> None:
+    """Print the figures."""
+    with tempfile.TemporaryDirectory() as folder, Parts(Path(folder) / "logs") as parts:
+        service = start_service(parts, Path(folder) / "service")
+        client = httpx.Client(base_url=service.url, headers={"authorization": f"Bearer {service.token}"})
+        with client:
+            client.post("/v1/tasks", json=task_to_json(workload.task(10).task)).raise_for_status()
+            ingest(service, client, Path(folder))
+            reads(service, client)
+
+
+def ingest(service: Service, client: httpx.Client, folder: Path) -> None:
+    """Durable events a second: over HTTP with detection, and by one process that only stores them."""
+    port = urlsplit(service.url).port or 0
+    total = EPISODES * SEGMENTS * SIZE
+    ours, bare = [], []
+    for n in range(ROUNDS):
+        frames = [_frames(client, n * EPISODES + k) for k in range(EPISODES)]
+        bare.append(_insert(folder / f"bare{n}.db", [frame for _, _, listed in frames for frame in listed]))
+        calls = [
+            [request("POST", f"/v1/episodes/{e}/events", token, frame, "application/zstd") for frame in listed]
+            for e, token, listed in frames
+        ]
+        ours.append(drive(port, calls))
+    mine, reference = statistics.median(ours), statistics.median(bare)
+    print(f"ingest: {total} events in segments of {SIZE}, {EPISODES} episodes at once, SQLite, synchronous=FULL")
+    line("bare insert (unpack, decode, insert), events/s", f"{total / reference:,.0f}")
+    line("service (HTTP, chain, detection, insert), events/s", f"{total / mine:,.0f}")
+    line("service / bare insert", f"{reference / mine:.2f}", "wanted >= 0.4")
+
+
+def _frames(client: httpx.Client, seed: int) -> tuple[str, str, list[bytes]]:
+    opened: dict[str, Any] = client.post("/v1/episodes", json={"task": "bench"}).raise_for_status().json()
+    log = workload.events(SEGMENTS * SIZE, opened["episode"], seed)
+    pack = zstandard.ZstdCompressor(level=3).compress
+    return opened["episode"], opened["token"], [pack(text) for text in workload.segments(log, SIZE)]
+
+
+def _insert(path: Path, frames: list[bytes]) -> float:
+    """Seconds for one process to unpack, decode and insert the segments, each in a transaction of its own."""
+    database = sqlite3.connect(path, isolation_level=None)
+    database.execute("PRAGMA journal_mode=WAL")
+    database.execute("PRAGMA synchronous=FULL")
+    database.execute(
+        "CREATE TABLE segments (episode TEXT, first INT, digest TEXT, frame BLOB, PRIMARY KEY (episode, first))"
+    )
+    unpack = zstandard.ZstdDecompressor().decompress
+    start = time.perf_counter()
+    for frame in frames:
+        segment = decode_segment(unpack(frame))
+        database.execute("BEGIN")
+        row = (segment.episode, segment.first, segment.digest, frame)
+        database.execute("INSERT INTO segments VALUES (?, ?, ?, ?)", row)
+        database.execute("COMMIT")
+    took = time.perf_counter() - start
+    database.close()
+    return took
+
+
+def reads(service: Service, client: httpx.Client) -> None:
+    """Requests a second of a sealed reward, and of a route that does nothing."""
+    port = urlsplit(service.url).port or 0
+    episode, token, frames = _frames(client, 999)
+    drive(port, [[request("POST", f"/v1/episodes/{episode}/events", token, f, "application/zstd") for f in frames]])
+    steps = client.get(f"/v1/episodes/{episode}").raise_for_status().json()["step"]
+    paths = [f"/v1/episodes/{episode}/steps/{n % steps}/reward" for n in range(READS // 8)]
+    rewards = [[request("GET", path, service.token) for path in paths] for _ in range(8)]
+    empty = [[request("GET", "/healthz", service.token) for _ in paths] for _ in range(8)]
+    drive(port, rewards)
+    took: dict[str, list[float]] = {"rewards": [], "empty": []}
+    for _ in range(ROUNDS):
+        took["empty"].append(drive(port, empty))
+        took["rewards"].append(drive(port, rewards))
+    mine, reference = (READS / statistics.median(took[name]) for name in ("rewards", "empty"))
+    print("reads: one worker, 8 connections; reference: an empty route of the same app (/healthz)")
+    line("empty route, requests/s", f"{reference:,.0f}")
+    line("sealed reward, requests/s", f"{mine:,.0f}")
+    line("reward / empty route", f"{mine / reference:.2f}", "wanted >= 0.7")
+
+
+if __name__ == "__main__":
+    main()
