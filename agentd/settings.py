@@ -7,6 +7,7 @@ it has its default. The token itself is never an option: command lines and envir
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -139,5 +140,9 @@ def _check(values: Mapping[str, Any]) -> None:
     labels = [label for label, _ in values.get("files", ())]
     if twice := {label for label in labels if labels.count(label) > 1}:
         raise UsageError(f"--files: the label {sorted(twice)[0]!r} stands for two directories; wanted LABEL=DIR")
+    paths = sorted(path for _, path in values.get("files", ()))
+    for outer, inner in itertools.pairwise(paths):
+        if inner.is_relative_to(outer):
+            raise UsageError(f"--files {inner}: lies in {outer}, which is watched with all that is in it; wanted one")
     if values.get("steps", "auto") not in ("auto", "port"):
         raise UsageError(f"--steps {values['steps']}: wanted auto or port")

@@ -68,7 +68,7 @@ class DaemonProcess:
 
     async def all_ready(self) -> None:
         async with asyncio.timeout(30):
-            while "gap" in (await self.health())["sources"].values():
+            while "gap" in (await self.health())["sources"].values():  # noqa: ASYNC110 - another process
                 await asyncio.sleep(0.01)
 
     async def kill(self) -> None:

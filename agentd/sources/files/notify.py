@@ -1,0 +1,186 @@
+"""The kernel's notifications, in the kernel's order, over watchdog's reader of inotify.
+
+watchdog's observer would deliver them through a thread a root and hold an unpaired rename back for half a second
+with all that follows it; its reader gives the one order that a fence needs, and tells of an overflow.
+A fence is a file made in a directory of our own: when its notification comes, all earlier ones have come.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import structlog
+from watchdog.observers.inotify_c import CallbackId, InotifyConstants, InotifyEvent, InotifyFD, Mask, WatchDescriptor
+
+from agentd.sources.files.look import scan
+
+_C = InotifyConstants
+_MASK = Mask(
+    _C.IN_CREATE | _C.IN_MODIFY | _C.IN_CLOSE_WRITE | _C.IN_MOVED_FROM | _C.IN_MOVED_TO | _C.IN_DELETE
+    | _C.IN_DELETE_SELF | _C.IN_MOVE_SELF | _C.IN_ONLYDIR | _C.IN_DONT_FOLLOW
+)  # fmt: skip
+_HALVES = 64
+"""How many first halves of renames are remembered; the second follows at once or never."""
+_FENCE_MASK = Mask(_C.IN_CREATE | _C.IN_ONLYDIR)
+
+log = structlog.get_logger(__name__)
+
+
+class Note(NamedTuple):
+    """One notification. ``root`` is "" for a fence and for a loss. ``cookie`` pairs the halves of a rename."""
+
+    op: str
+    root: str
+    path: str
+    folder: bool = False
+    cookie: int = 0
+
+
+class Watcher:
+    """Watches directories, and those that appear in them, from `start` to `stop`.
+
+    ``tell`` is called on the watcher's own thread with each `Note`: ``created``, ``written``, ``closed``,
+    ``from``, ``to``, ``gone``, ``found`` (in a directory that appeared), ``fence``, ``lost``.
+    """
+
+    def __init__(self, roots: Mapping[str, Path], tell: Callable[[Note], None]) -> None:
+        self._roots = roots
+        self._tell = tell
+        self._id = CallbackId(id(self))
+        self._where: dict[WatchDescriptor, tuple[str, str]] = {}
+        self._halves: dict[int, tuple[str, str]] = {}
+        self._guard = threading.RLock()
+        self._numbers = itertools.count()
+        self._folder = Path(tempfile.mkdtemp(prefix="agentd-fence-"))
+        self._inotify = InotifyFD()
+
+    def start(self) -> None:
+        """Watch everything below the roots; raises OSError (a root is gone, the kernel's limit is reached)."""
+        self._add("", "", self._folder, _FENCE_MASK)
+        for label, path in self._roots.items():
+            self._add(label, "", path, _MASK)
+            self._add_below(label, "", [])
+        # What happens meanwhile waits in the kernel's queue, so the table of directories is complete first.
+        self._inotify.start()
+
+    def stop(self) -> None:
+        """Watch no longer; safe after a failed `start`."""
+        if not self._inotify.is_alive():
+            self._inotify.start()  # only its own thread gives the kernel's instance back
+        self._inotify.stop()
+        self._inotify.join()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def send_fence(self) -> str:
+        """Make a fence's file; its name comes back as the path of a ``fence`` note."""
+        path = self._folder / str(next(self._numbers))
+        path.touch()
+        path.unlink()
+        return path.name
+
+    def leave(self, root: str, path: str) -> None:
+        """Forget a directory that was moved out of the root: what happens there is nobody's business here."""
+        with self._guard:
+            gone = [wd for wd, (label, where) in self._where.items() if label == root and _within(where, path)]
+            for wd in gone:
+                self._where.pop(wd, None)
+                self._inotify.remove_callbacks([(wd, self._id)])
+
+    # -- on the reader's thread
+
+    def on_event(self, event: InotifyEvent) -> None:
+        with self._guard:
+            if event.wd not in self._where:
+                return
+            root, folder = self._where[event.wd]
+            name = os.fsdecode(event.name)
+            if root == "":
+                self._tell(Note("fence", "", name))
+                return
+            self._translate(event, root, f"{folder}/{name}" if folder and name else folder or name)
+
+    def _translate(self, event: InotifyEvent, root: str, path: str) -> None:
+        mask, folder = event.mask, bool(event.mask & _C.IN_ISDIR)
+        if mask & (_C.IN_DELETE_SELF | _C.IN_MOVE_SELF | _C.IN_UNMOUNT):
+            if path == "":
+                self._tell(Note("lost", "", f"{self._roots[root]} is gone"))
+        elif mask & _C.IN_CREATE:
+            self._appeared(Note("created", root, path, folder))
+        elif mask & _C.IN_MOVED_FROM:
+            self._halves[event.cookie] = (root, path)
+            if len(self._halves) > _HALVES:
+                del self._halves[next(iter(self._halves))]
+            self._tell(Note("from", root, path, folder, event.cookie))
+        elif mask & _C.IN_MOVED_TO:
+            self._arrived(Note("to", root, path, folder, event.cookie))
+        elif mask & _C.IN_DELETE:
+            self._tell(Note("gone", root, path, folder))
+        elif mask & _C.IN_CLOSE_WRITE:
+            self._tell(Note("closed", root, path))
+        elif mask & _C.IN_MODIFY:
+            self._tell(Note("written", root, path))
+
+    def _appeared(self, note: Note) -> None:
+        if not note.folder:
+            self._tell(note)
+            return
+        found: list[str] = []
+        if self._add(note.root, note.path, self._roots[note.root] / note.path, _MASK):
+            self._add_below(note.root, note.path, found)
+        for path in found:
+            self._tell(Note("found", note.root, path))
+
+    def _arrived(self, note: Note) -> None:
+        source = self._halves.pop(note.cookie, None)
+        self._tell(note)
+        if not note.folder:
+            return
+        if source is None or source[0] != note.root:
+            self._appeared(note)
+            return
+        for wd, (label, where) in self._where.items():
+            if label == note.root and _within(where, source[1]):
+                self._where[wd] = (label, note.path + where[len(source[1]) :])
+
+    def on_watch_deleted(self, wd: WatchDescriptor) -> None:
+        with self._guard:
+            self._where.pop(wd, None)
+
+    def on_queue_overflow(self) -> None:
+        self._tell(Note("lost", "", "the kernel's queue overflowed and notifications were lost"))
+
+    # -- directories
+
+    def _add_below(self, root: str, below: str, found: list[str]) -> None:
+        for path, folder in scan(self._roots[root], below):
+            if folder:
+                self._add(root, path, self._roots[root] / path, _MASK)
+            else:
+                found.append(path)
+
+    def _add(self, root: str, path: str, folder: Path, mask: Mask) -> bool:
+        """Watch one directory; a directory below a root may be gone already or be closed to us."""
+        if folder.is_dir() and not os.access(folder, os.R_OK):
+            if path == "":
+                raise PermissionError(13, "cannot be read", str(folder))
+            log.warning("A directory cannot be read; it is not watched.", root=root, path=path)
+            return False
+        try:
+            wd = self._inotify.add_callback(os.fsencode(folder), mask, self, self._id)
+        except (FileNotFoundError, NotADirectoryError):
+            if path == "":
+                raise
+            return False
+        self._where[wd] = (root, path)
+        return True
+
+
+def _within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder + "/")

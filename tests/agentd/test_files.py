@@ -1,0 +1,241 @@
+"""The files source on a real directory: settled content once, by whatever way it is written."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pytest
+
+from agentd.sources.base import SourceLostError
+from agentd.sources.files import FilesSource
+from agentd.sources.files.look import UnsettledError, look
+
+
+class Watch:
+    """A running source over ``root`` that keeps what it says."""
+
+    def __init__(self, root: Path, **more: Path) -> None:
+        self.root = root
+        self.source = FilesSource({"root": root, **more})
+        self.said: list[tuple[str, Mapping[str, Any]]] = []
+        self._ready = asyncio.Event()
+        self.changed = asyncio.Condition()
+        self.task: asyncio.Task[None] | None = None
+
+    def _sink(self, kind: str, data: Mapping[str, Any]) -> None:
+        self.said.append((kind, data))
+        self._told = asyncio.ensure_future(self._tell())
+
+    async def _tell(self) -> None:
+        async with self.changed:
+            self.changed.notify_all()
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        async with asyncio.timeout(20), self.changed:
+            await self.changed.wait_for(lambda: bool(condition()))
+
+    async def fenced(self) -> list[tuple[str, str]]:
+        """What was said of changes, once the source is fenced."""
+        await self.source.fence(20)
+        return self.changes
+
+    @property
+    def changes(self) -> list[tuple[str, str]]:
+        return [(kind, data["path"]) for kind, data in self.said if kind != "file.present"]
+
+    def data(self, path: str) -> Mapping[str, Any]:
+        return [data for _, data in self.said if data["path"] == path][-1]
+
+    async def __aenter__(self) -> Watch:
+        self.task = asyncio.create_task(self.source.run(self._sink, self._ready.set))
+        waiting = asyncio.create_task(self._ready.wait())
+        await asyncio.wait({waiting, self.task}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self.task is not None
+        self.task.cancel()
+        await asyncio.gather(self.task, return_exceptions=True)
+
+
+async def test_the_baseline_comes_first(tmp_path: Path) -> None:
+    """What lies there is present, in directories too; temporary names and links out are not said."""
+    root = tmp_path / "root"
+    (root / "d").mkdir(parents=True)
+    (root / "d" / "a.txt").write_text("old")
+    (root / "half.crdownload").write_text("h")
+    (tmp_path / "secret").write_text("s")
+    (root / "out").symlink_to(tmp_path / "secret")
+    (root / "in").symlink_to(root / "d" / "a.txt")
+    async with Watch(root) as watch:
+        assert [(kind, data["path"]) for kind, data in watch.said] == [
+            ("file.present", "d/a.txt"), ("file.present", "in"),
+        ]  # fmt: skip
+        assert watch.data("d/a.txt") == {
+            "root": "root", "path": "d/a.txt", "name": "a.txt", "size": 3,
+            "sha256": hashlib.sha256(b"old").hexdigest(), "baseline": True,
+        }  # fmt: skip
+
+
+async def test_a_fence_brings_what_was_written(tmp_path: Path) -> None:
+    """Closed before the fence, said before it returns; no waiting for quiet."""
+    async with Watch(tmp_path) as watch:
+        for number in range(20):
+            (tmp_path / f"{number}.txt").write_text(f"content {number}")
+        assert sorted(await watch.fenced()) == sorted(("file.created", f"{number}.txt") for number in range(20))
+
+
+async def test_a_download_as_chrome_makes_it(tmp_path: Path) -> None:
+    """One creation, under its final name, with the whole content's hash."""
+    async with Watch(tmp_path) as watch:
+        part = tmp_path / "Unconfirmed 77.crdownload"
+        with part.open("wb") as file:
+            for _ in range(50):
+                file.write(b"x" * 1000)
+                file.flush()
+        part.rename(tmp_path / "invoice.csv")
+        assert await watch.fenced() == [("file.created", "invoice.csv")]
+        said = watch.data("invoice.csv")
+        assert (said["via"], said["size"]) == ("download", 50_000)
+        assert said["sha256"] == hashlib.sha256(b"x" * 50_000).hexdigest()
+
+
+async def test_saves_of_editors(tmp_path: Path) -> None:
+    """Temp-and-rename is one event; the same content again is none; a move names where it came from."""
+    async with Watch(tmp_path) as watch:
+        (tmp_path / "a.tmp").write_text("one")
+        (tmp_path / "a.tmp").rename(tmp_path / "a")
+        assert await watch.fenced() == [("file.created", "a")]
+        (tmp_path / "a.tmp").write_text("two")
+        (tmp_path / "a.tmp").rename(tmp_path / "a")
+        assert (await watch.fenced())[1:] == [("file.modified", "a")]
+        (tmp_path / "a").write_text("two")
+        (tmp_path / "a").rename(tmp_path / "b")
+        (tmp_path / "b").unlink()
+        assert (await watch.fenced())[2:] == [("file.moved", "b"), ("file.deleted", "b")]
+
+
+async def test_an_open_file_settles_by_quiet(tmp_path: Path) -> None:
+    """A file that stays open is said once it rests, and an empty one once it stays empty."""
+    async with Watch(tmp_path) as watch:
+        with (tmp_path / "log").open("w") as file:
+            file.write("line")
+            file.flush()
+            (tmp_path / "empty").touch()
+            await watch.until(lambda: len(watch.changes) == 2)
+        assert sorted(watch.changes) == [("file.created", "empty"), ("file.created", "log")]
+
+
+async def test_directories_made_later_are_watched(tmp_path: Path) -> None:
+    """Also what is in them before anybody could watch, and after they are renamed."""
+    async with Watch(tmp_path) as watch:
+        (tmp_path / "x" / "y").mkdir(parents=True)
+        (tmp_path / "x" / "y" / "a").write_text("a")
+        await watch.until(lambda: watch.changes)
+        (tmp_path / "x").rename(tmp_path / "z")
+        (tmp_path / "z" / "y" / "b").write_text("b")
+        changes = await watch.fenced()
+        assert changes == [("file.created", "x/y/a"), ("file.moved", "z/y/a"), ("file.created", "z/y/b")]
+
+
+async def test_moves_over_the_edge(tmp_path: Path) -> None:
+    """Out of the root is gone, into it is new; a directory that left is nobody's business any more."""
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    (root / "d").mkdir(parents=True)
+    outside.mkdir()
+    (root / "d" / "a").write_text("a")
+    async with Watch(root) as watch:
+        (root / "d").rename(outside / "d")
+        await watch.fenced()
+        (outside / "d" / "late").write_text("late")
+        (outside / "d" / "a").rename(root / "b")
+        assert await watch.fenced() == [("file.deleted", "d/a"), ("file.created", "b")]
+
+
+async def test_two_roots_and_a_move_between_them(tmp_path: Path) -> None:
+    """Each event names its root; between roots a move is an end here and a beginning there."""
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.mkdir()
+    two.mkdir()
+    async with Watch(one, two=two) as watch:
+        (one / "a").write_text("a")
+        await watch.fenced()
+        (one / "a").rename(two / "a")
+        await watch.fenced()
+        assert [(kind, data["root"]) for kind, data in watch.said] == [
+            ("file.created", "root"), ("file.deleted", "root"), ("file.created", "two"),
+        ]  # fmt: skip
+
+
+async def test_watching_leaves_no_trace(tmp_path: Path) -> None:
+    """Access and modification times stay, and nothing is left in the directory."""
+    old = tmp_path / "old"
+    old.write_text("old")
+    os.utime(old, (1_000_000_000, 1_000_000_000))
+    async with Watch(tmp_path) as watch:
+        new = tmp_path / "new"
+        new.write_text("new")
+        os.utime(new, (1_000_000_000, 1_000_000_000))
+        assert await watch.fenced() == [("file.created", "new")]
+        for path in (old, new):
+            assert (path.stat().st_atime, path.stat().st_mtime) == (1_000_000_000, 1_000_000_000)
+        assert sorted(os.listdir(tmp_path)) == ["new", "old"]
+
+
+async def test_a_link_swapped_in_is_not_followed(tmp_path: Path) -> None:
+    """A directory replaced by a link to elsewhere shows nothing of elsewhere."""
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    root.mkdir()
+    outside.mkdir()
+    (outside / "gold").write_text("gold")
+    (root / "d").symlink_to(outside)
+    (root / "link").symlink_to(outside / "gold")
+    assert look(root, "d/gold") is None
+    assert look(root, "link") is None
+    async with Watch(root) as watch:
+        (root / "again").symlink_to(outside / "gold")
+        (root / "sign").write_text("later")
+        await watch.until(lambda: watch.changes)
+        assert await watch.fenced() == [("file.created", "sign")]
+
+
+async def test_a_lost_root_is_a_lost_source(tmp_path: Path) -> None:
+    """When the directory goes, the source says so; without it, it does not start."""
+    root = tmp_path / "root"
+    root.mkdir()
+    async with Watch(root) as watch:
+        assert watch.task is not None
+        root.rmdir()
+        with pytest.raises(SourceLostError, match="root is gone"):
+            await asyncio.wait_for(watch.task, 20)
+    async with Watch(root) as watch:
+        assert watch.task is not None
+        with pytest.raises(SourceLostError, match="root: No such file"):
+            await watch.task
+
+
+def test_large_files_have_no_hash(tmp_path: Path) -> None:
+    """Above the limit: the size, no sha256, and a word that it was cut."""
+    (tmp_path / "big").write_bytes(b"12345")
+    facts = look(tmp_path, "big", hash_bytes=4)
+    assert facts is not None
+    assert (facts.size, facts.sha256, facts.cut) == (5, None, True)
+
+
+def test_special_files_are_none_of_ours(tmp_path: Path) -> None:
+    """A pipe would block its reader, a directory has no content."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "dir").mkdir()
+    assert look(tmp_path, "pipe") is None
+    assert look(tmp_path, "dir") is None
+    assert look(tmp_path, "missing") is None
+    assert issubclass(UnsettledError, Exception)

@@ -1,0 +1,188 @@
+"""Raw notifications folded to what happened: a table of stories, each with all that must be said of it.
+
+A story is a list of notifications and answers: ``("look", path, size, content)`` answers the latest look at path.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentd.sources.files.fold import Facts, Fold, Look, Raw, Say
+from agentd.sources.files.names import scaffold
+
+
+class Teller:
+    """Tells a fold a story and keeps what it said, in short."""
+
+    def __init__(self) -> None:
+        self.fold = Fold()
+        self.said: list[tuple[str, ...]] = []
+        self.looks: dict[str, Look] = {}
+
+    def take(self, what: list[Any]) -> None:
+        for do in what:
+            if isinstance(do, Look):
+                self.looks[do.path] = do
+            else:
+                assert isinstance(do, Say)
+                extra = [do.data[name] for name in ("from", "via") if name in do.data]
+                self.said.append((do.kind, do.data["path"], *extra))
+
+    def tell(self, story: list[tuple[Any, ...]]) -> list[tuple[str, ...]]:
+        for op, path, *rest in story:
+            if op == "present":
+                self.take(self.fold.present(path, facts(rest[0])))
+            elif op == "look":
+                look = self.looks.pop(path)
+                self.take(self.fold.looked(path, look.ticket, facts(rest[0])))
+            else:
+                folder = path.endswith("/")
+                dest = rest[0].rstrip("/") if rest else ""
+                self.take(self.fold.notice(Raw(op, path.rstrip("/"), dest, folder)))
+        return self.said
+
+
+def facts(content: str | None) -> Facts | None:
+    return None if content is None else Facts(len(content), content, 1)
+
+
+YES: dict[str, tuple[list[tuple[Any, ...]], list[tuple[str, ...]]]] = {
+    "written and closed": (
+        [("appeared", "a"), ("written", "a"), ("closed", "a"), ("look", "a", "x")],
+        [("file.created", "a", "write")],
+    ),
+    "still open but quiet": (
+        [("appeared", "a"), ("written", "a"), ("look", "a", "x")],
+        [("file.created", "a", "write")],
+    ),
+    "empty, then its content": (
+        [("appeared", "a"), ("closed", "a"), ("look", "a", ""), ("written", "a"), ("closed", "a"), ("look", "a", "x")],
+        [("file.created", "a", "write")],
+    ),
+    "empty and stays so": (
+        [("appeared", "a"), ("closed", "a"), ("look", "a", ""), ("look", "a", "")],
+        [("file.created", "a", "write")],
+    ),
+    "changed": ([("present", "a", "x"), ("written", "a"), ("closed", "a"), ("look", "a", "y")],
+        [("file.present", "a"), ("file.modified", "a", "write")]),
+    "emptied": ([("present", "a", "x"), ("written", "a"), ("closed", "a"), ("look", "a", "")],
+        [("file.present", "a"), ("file.modified", "a", "write")]),
+    "saved through a temporary name": (
+        [("appeared", "a.tmp"), ("written", "a.tmp"), ("closed", "a.tmp"), ("moved", "a.tmp", "a"), ("look", "a", "x")],
+        [("file.created", "a", "rename")],
+    ),
+    "saved through a name that nobody knows for temporary": (
+        [("appeared", "q7"), ("closed", "q7"), ("moved", "q7", "a"), ("look", "a", "x")],
+        [("file.created", "a", "rename")],
+    ),
+    "saved over through a temporary name": (
+        [("present", "a", "x"), ("appeared", "a.tmp"), ("moved", "a.tmp", "a"), ("look", "a", "y")],
+        [("file.present", "a"), ("file.modified", "a", "rename")],
+    ),
+    "saved after putting the old one aside": (
+        [("present", "a", "x"), ("moved", "a", "a~"), ("appeared", "a"), ("closed", "a"), ("look", "a", "y"),
+         ("gone", "a~")],
+        [("file.present", "a"), ("file.modified", "a", "rename")],
+    ),
+    "put aside, and nothing in its place": (
+        [("present", "a", "x"), ("moved", "a", "a~"), ("look", "a", None)],
+        [("file.present", "a"), ("file.deleted", "a")],
+    ),
+    "Chrome's download": (
+        [("appeared", "Unconfirmed 1.crdownload"), ("written", "Unconfirmed 1.crdownload"),
+         ("closed", "Unconfirmed 1.crdownload"), ("moved", "Unconfirmed 1.crdownload", "a"), ("look", "a", "x")],
+        [("file.created", "a", "download")],
+    ),
+    "Chrome's download under a hidden name": (
+        [("appeared", ".com.google.Chrome.aB3"), ("moved", ".com.google.Chrome.aB3", "Unconfirmed 2.crdownload"),
+         ("moved", "Unconfirmed 2.crdownload", "a"), ("look", "a", "x")],
+        [("file.created", "a", "download")],
+    ),
+    "Firefox's download holds its name with an empty file": (
+        [("appeared", "a"), ("closed", "a"), ("appeared", "a.part"), ("look", "a", ""), ("written", "a.part"),
+         ("moved", "a.part", "a"), ("look", "a", "x")],
+        [("file.created", "a", "download")],
+    ),
+    "that download is cancelled": (
+        [("appeared", "a"), ("appeared", "a.part"), ("look", "a", ""), ("gone", "a.part"), ("gone", "a")],
+        [],
+    ),
+    "renamed": ([("present", "a", "x"), ("moved", "a", "b")], [("file.present", "a"), ("file.moved", "b", "a")]),
+    "written, renamed before anybody looked": (
+        [("present", "a", "x"), ("written", "a"), ("moved", "a", "b"), ("look", "b", "y")],
+        [("file.present", "a"), ("file.moved", "b", "a"), ("file.modified", "b", "write")],
+    ),
+    "its directory renamed": (
+        [("present", "d/a", "x"), ("present", "d/e/b", "y"), ("moved", "d/", "f/")],
+        [("file.present", "d/a"), ("file.present", "d/e/b"), ("file.moved", "f/a", "d/a"),
+         ("file.moved", "f/e/b", "d/e/b")],
+    ),
+    "its directory moved away": (
+        [("present", "d/a", "x"), ("gone", "d/")],
+        [("file.present", "d/a"), ("file.deleted", "d/a")],
+    ),
+    "moved in from elsewhere": ([("arrived", "a"), ("look", "a", "x")], [("file.created", "a", "rename")]),
+    "deleted": ([("present", "a", "x"), ("gone", "a")], [("file.present", "a"), ("file.deleted", "a")]),
+    "deleted and made again": (
+        [("present", "a", "x"), ("gone", "a"), ("appeared", "a"), ("closed", "a"), ("look", "a", "x")],
+        [("file.present", "a"), ("file.deleted", "a"), ("file.created", "a", "write")],
+    ),
+}  # fmt: skip
+
+NO: dict[str, list[tuple[Any, ...]]] = {
+    "nobody looked yet": [("appeared", "a"), ("written", "a"), ("closed", "a")],
+    "gone before it settled": [("appeared", "a"), ("written", "a"), ("gone", "a")],
+    "gone before the look": [("appeared", "a"), ("closed", "a"), ("look", "a", None)],
+    "a temporary name": [("appeared", "a.tmp"), ("written", "a.tmp"), ("closed", "a.tmp"), ("gone", "a.tmp")],
+    "a download under way": [("appeared", "x.crdownload"), ("written", "x.crdownload"), ("closed", "x.crdownload")],
+    "an editor's lock": [("appeared", ".~lock.a.odt#"), ("closed", ".~lock.a.odt#"), ("gone", ".~lock.a.odt#")],
+    "a temporary name in the baseline": [("present", "x.part", "x"), ("gone", "x.part")],
+}
+
+
+@pytest.mark.parametrize(("story", "said"), YES.values(), ids=YES)
+def test_said(story: list[tuple[Any, ...]], said: list[tuple[str, ...]]) -> None:
+    """The story ends in exactly these events, in this order."""
+    assert Teller().tell(story) == said
+
+
+@pytest.mark.parametrize("story", NO.values(), ids=NO)
+def test_not_said(story: list[tuple[Any, ...]]) -> None:
+    """The story makes no event at all."""
+    assert Teller().tell(story) == []
+
+
+def test_the_same_content_written_again_is_no_change() -> None:
+    """What counts is the content: a rewrite with the same bytes says nothing."""
+    story = [("present", "a", "x"), ("written", "a"), ("closed", "a"), ("look", "a", "x")]
+    assert Teller().tell(story) == [("file.present", "a")]
+
+
+def test_an_overtaken_look_counts_for_nothing() -> None:
+    """An answer to an older question than the last write's is not believed."""
+    teller = Teller()
+    teller.tell([("appeared", "a"), ("closed", "a")])
+    old = teller.looks["a"]
+    teller.tell([("written", "a"), ("closed", "a")])
+    assert teller.fold.looked("a", old.ticket, facts("half")) == []
+    assert teller.tell([("look", "a", "whole")]) == [("file.created", "a", "write")]
+
+
+def test_files_without_a_hash_are_compared_by_size_and_time() -> None:
+    """Above the hash limit, a change of size or time is a change."""
+    fold = Fold()
+    fold.present("a", Facts(10, None, 1, cut=True))
+    for found, kinds in ((Facts(10, None, 1, cut=True), []), (Facts(10, None, 2, cut=True), ["file.modified"])):
+        look = fold.notice(Raw("closed", "a"))[0]
+        assert isinstance(look, Look)
+        said = fold.looked("a", look.ticket, found)
+        assert [do.kind for do in said if isinstance(do, Say)] == kinds
+        assert all(do.data["cut"] is True and do.data["sha256"] is None for do in said if isinstance(do, Say))
+
+
+@pytest.mark.parametrize("name", ["report.pdf", "tmp", "part", "a.tmpl", "d/crdownload", "note~book", ".bashrc"])
+def test_a_name_of_its_own(name: str) -> None:
+    """Names that only look like temporary ones."""
+    assert scaffold(name) is None
