@@ -7,6 +7,7 @@ A fence is a file made in a directory of our own: when its notification comes, a
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import shutil
@@ -174,9 +175,9 @@ class Watcher:
             return False
         try:
             wd = self._inotify.add_callback(os.fsencode(folder), mask, self, self._id)
-        except (FileNotFoundError, NotADirectoryError):
-            if path == "":
-                raise
+        except OSError as error:
+            if path == "" or error.errno not in (errno.ENOENT, errno.ENOTDIR):
+                raise OSError(error.errno, error.strerror, str(folder)) from None
             return False
         self._where[wd] = (root, path)
         return True
