@@ -22,9 +22,13 @@ class Watch:
         self.ready = asyncio.Event()
         self._news = asyncio.Event()
         self.source: CdpSource | None = None
+        self.task: asyncio.Task[None] | None = None
 
     def sink(self, kind: str, data: Data) -> None:
         self.seen.append((kind, dict(data)))
+        self._news.set()
+
+    def wake(self) -> None:
         self._news.set()
 
     def all(self, kind: str, **wanted: Any) -> list[dict[str, Any]]:
@@ -41,6 +45,8 @@ class Watch:
             async with asyncio.timeout(PATIENCE_S):
                 while not (answer := question()):
                     self._news.clear()
+                    if self.task is not None and self.task.done():
+                        self.task.result()
                     await self._news.wait()
         except TimeoutError:
             said = "\n".join(f"{kind} {data}" for kind, data in self.seen[-60:])
@@ -65,7 +71,8 @@ async def watching(
     """A source attached to ``browser`` and ready."""
     watch = Watch()
     watch.source = source or CdpSource(browser.endpoint, None, plan or {})
-    task = asyncio.create_task(watch.source.run(watch.sink, watch.ready.set))
+    task = watch.task = asyncio.create_task(watch.source.run(watch.sink, watch.ready.set))
+    task.add_done_callback(lambda _: watch.wake())
     ready = asyncio.create_task(watch.ready.wait())
     try:
         await asyncio.wait((task, ready), timeout=PATIENCE_S, return_when=asyncio.FIRST_COMPLETED)

@@ -17,6 +17,7 @@ from agentd.sources.cdp.network import WantsBody
 from agentd.sources.cdp.normaliser import Normaliser
 from agentd.sources.cdp.script import PageScript, bundle
 from agentd.sources.cdp.state import Seen
+from detectors.matchers import url_matches
 
 BASELINE_S = 3.0
 """How long the first look at what exists may take before the source counts as ready, in seconds."""
@@ -135,12 +136,12 @@ class _Live:
 
 
 def body_filter(plan: Mapping[str, Any]) -> WantsBody:
-    """Whether the plan asks for the bodies of requests to an address."""
+    """Whether the plan asks for the bodies of requests to an address; raises SpecError for a bad plan."""
     specs, origin = plan.get("request_bodies") or (), plan.get("origin")
     if not specs:
         return lambda url: False
-    from detectors.matchers import url_matches
-
+    for spec in specs:
+        url_matches(spec, "http://spec.example/", origin)  # a spec that is none is said now, not at a request
     return lambda url: any(url_matches(spec, url, origin) for spec in specs)
 
 

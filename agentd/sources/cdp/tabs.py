@@ -53,7 +53,7 @@ def _info(browser: Browser, info: Params) -> Iterator[Seen]:
         yield _standing(browser, Seen("tab.opened", data))
     title = info.get("title", "")[:LONGEST_TITLE]
     # Until a page names itself the browser shows its address as the title.
-    if title and title != known["title"] and not info["url"].endswith(title):
+    if title and title != known["title"] and not info["url"].rstrip("/").endswith(title.rstrip("/")):
         known["title"] = title
         yield _standing(browser, Seen("page.titled", {"tab": tab, "title": title, "url": url}))
 

@@ -1,0 +1,62 @@
+"""The browser goes away and comes back: said as a loss, then told anew as a baseline."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agentd.sources.base import SourceLostError
+from agentd.sources.cdp import CdpSource, script
+from tests.cdp.site import Site
+from tests.cdp.watching import Watch, watching
+from tests.support.chromium import Chromium, needs_chromium
+
+pytestmark = [pytest.mark.browser, needs_chromium]
+
+
+async def test_a_killed_browser_is_a_loss_and_a_restarted_one_is_found(site: Site) -> None:
+    url = site.page("/", "<title>x</title>")
+    with Chromium(url=url) as browser:
+        source = CdpSource(None, browser.profile, {})
+        async with watching(browser, source=source) as watch:
+            await watch.until(lambda: watch.all("page.navigated", url=url) + watch.all("page.navigated", baseline=True))
+            [old] = {data["tab"] for kind, data in watch.seen if kind == "tab.opened"}
+            browser.kill()
+            assert watch.task is not None
+            with pytest.raises(SourceLostError, match="closed the connection"):
+                await asyncio.wait_for(watch.task, 20)
+        port = browser.port
+        browser.start()
+        assert browser.port != port
+        async with watching(browser, source=source) as again:
+            assert [data["tab"] for kind, data in again.seen if kind == "tab.closed"] == [old]
+            assert again.all("page.navigated", baseline=True)
+            assert not again.all("page.navigated")
+
+
+async def test_a_browser_that_is_not_there_is_a_loss(tmp_path: Path) -> None:
+    watch = Watch()
+    with pytest.raises(SourceLostError, match="DevToolsActivePort"):
+        await CdpSource(None, tmp_path, {}).run(watch.sink, watch.ready.set)
+    with pytest.raises(SourceLostError, match="http://127.0.0.1:9/json/version"):
+        await CdpSource("http://127.0.0.1:9", None, {}).run(watch.sink, watch.ready.set)
+    (tmp_path / "DevToolsActivePort").write_text("9\n/devtools/browser/x\n")
+    with pytest.raises(SourceLostError, match="cannot reach the browser at ws://127.0.0.1:9"):
+        await CdpSource(None, tmp_path, {}).run(watch.sink, watch.ready.set)
+
+
+async def test_a_missing_bundle_names_the_command_that_makes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script, "BUNDLE", tmp_path / "observer.bundle.js")
+    script.bundle.cache_clear()
+    watch = Watch()
+    with pytest.raises(script.MissingBundleError, match="python tools/build_page_script.py"):
+        await CdpSource("http://127.0.0.1:9", None, {}).run(watch.sink, watch.ready.set)
+    script.bundle.cache_clear()
+
+
+async def test_a_fence_without_a_browser_returns_at_once() -> None:
+    await CdpSource("http://127.0.0.1:9", None, {}).fence(5.0)

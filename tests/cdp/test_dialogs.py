@@ -1,0 +1,162 @@
+"""Dialogs stay with whoever uses the page: the source sees them, answers none, and is never held up by one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from playwright.async_api import Dialog, Page
+
+from agentd.sources.cdp.address import websocket_address
+from agentd.sources.cdp.connection import Connection
+from tests.cdp.site import Site
+from tests.cdp.watching import watching
+from tests.support.chromium import Chromium, needs_chromium
+from tests.support.display import Display, needs_display
+
+pytestmark = [pytest.mark.browser, needs_chromium]
+
+
+@pytest.mark.parametrize("accept", [True, False], ids=["yes", "no"])
+async def test_a_confirm_is_answered_by_the_agent(browser: Chromium, page: Page, site: Site, accept: bool) -> None:
+    url = site.page("/", "<button onclick=\"document.title = confirm('Really?')\">Delete</button>")
+
+    async def answer(dialog: Dialog) -> None:
+        await (dialog.accept() if accept else dialog.dismiss())
+
+    page.on("dialog", answer)
+    async with watching(browser) as watch:
+        await page.goto(url)
+        await page.click("button")
+        await watch.one("page.titled", title=str(accept).lower())
+        opened = await watch.one("dialog.opened")
+        closed = await watch.one("dialog.closed")
+    assert (opened["type"], opened["message"], opened["url"]) == ("confirm", "Really?", url)
+    assert (closed["accepted"], closed["input"], closed["type"]) == (accept, "", "confirm")
+    assert [kind for kind, _ in watch.seen].index("element.clicked") < [kind for kind, _ in watch.seen].index(
+        "dialog.opened"
+    )
+
+
+async def test_a_prompt_tells_what_was_typed(browser: Chromium, page: Page, site: Site) -> None:
+    url = site.page("/", "<button onclick=\"document.title = prompt('Name?', 'x')\">Ask</button>")
+    page.on("dialog", lambda dialog: asyncio.ensure_future(dialog.accept("Ada")))
+    async with watching(browser) as watch:
+        await page.goto(url)
+        await page.click("button")
+        closed = await watch.one("dialog.closed")
+        await watch.one("page.titled", title="Ada")
+    assert (closed["accepted"], closed["input"]) == (True, "Ada")
+
+
+@asynccontextmanager
+async def user(browser: Chromium) -> AsyncIterator[User]:
+    """A hand at the browser over a connection of its own, opened only when it acts."""
+    connection = await Connection.open(await websocket_address(browser.endpoint, None))
+    reading = asyncio.create_task(connection.run(lambda *_: None))
+    try:
+        yield User(connection)
+    finally:
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+        await connection.close()
+
+
+class User:
+    """Opens tabs and answers dialogs."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def open(self, url: str) -> str:
+        return str((await self._connection.send("Target.createTarget", {"url": url}))["targetId"])
+
+    async def session(self, tab: str) -> str:
+        attached = await self._connection.send("Target.attachToTarget", {"targetId": tab, "flatten": True})
+        return str(attached["sessionId"])
+
+    async def call(self, session: str, method: str, **params: Any) -> Any:
+        return await self._connection.send(method, params, session)
+
+
+BLOCKING = {
+    "alert": "setTimeout(() => { alert('hello'); document.title = 'after undefined' }, 50)",
+    "confirm": "setTimeout(() => { document.title = 'after ' + confirm('hello') }, 50)",
+    "prompt": "setTimeout(() => { document.title = 'after ' + prompt('hello') }, 50)",
+}
+
+
+@pytest.fixture(scope="module", params=["headless", "headful"])
+def shown(request: pytest.FixtureRequest) -> Any:
+    """A browser without any agent, headless or on a display of its own."""
+    if request.param == "headless":
+        with Chromium() as chromium:
+            yield chromium
+        return
+    if needs_display.args[0]:
+        pytest.skip(needs_display.kwargs["reason"])
+    with Display() as display, Chromium(headless=False, display=display.name) as chromium:
+        yield chromium
+
+
+@pytest.mark.parametrize("kind", BLOCKING)
+@pytest.mark.parametrize("second", [False, True], ids=["alone", "with another client"])
+async def test_a_dialog_stays_open_for_its_user(shown: Chromium, site: Site, kind: str, second: bool) -> None:
+    url = site.page("/", f"<script>addEventListener('load', () => {BLOCKING[kind]})</script>")
+    quiet = site.page("/quiet", "<title>quiet</title>")
+    async with watching(shown) as watch, user(shown) as hand:
+        tab = await hand.open(url)
+        session = await hand.session(tab) if second else ""
+        if second:
+            await hand.call(session, "Page.enable")
+        opened = await watch.one("dialog.opened", tab=tab)
+        assert (opened["type"], opened["message"]) == (kind, "hello")
+        # The source goes on: another tab opens and loads, a fence comes back though one page stands still.
+        other = await hand.open(quiet)
+        await watch.one("page.loaded", tab=other)
+        await watch.fence()
+        assert not watch.all("dialog.closed", tab=tab), "nobody answered, so it is still open"
+        session = session or await hand.session(tab)
+        await hand.call(session, "Page.handleJavaScriptDialog", accept=True, promptText="typed")
+        closed = await watch.one("dialog.closed", tab=tab)
+        outcome = {"alert": "undefined", "confirm": "true", "prompt": "typed"}[kind]
+        await watch.one("page.titled", tab=tab, title=f"after {outcome}")
+    assert closed["accepted"] is True
+
+
+async def test_leaving_a_page_with_beforeunload_is_the_users_to_decide(shown: Chromium, site: Site) -> None:
+    url = site.page("/", "<button>Edit</button><script>onbeforeunload = (event) => event.preventDefault()</script>")
+    there = site.page("/there", "<title>there</title>")
+    async with watching(shown) as watch, user(shown) as hand:
+        tab = await hand.open(url)
+        await watch.one("page.loaded", tab=tab)
+        session = await hand.session(tab)
+        await hand.call(session, "Page.bringToFront")
+        await hand.call(session, "Page.enable")
+        for kind in ("mousePressed", "mouseReleased"):
+            await hand.call(session, "Input.dispatchMouseEvent", type=kind, x=20, y=20, button="left", clickCount=1)
+        await watch.one("element.clicked", tab=tab)
+        going = asyncio.ensure_future(hand.call(session, "Runtime.evaluate", expression=f"location = '{there}'; 0"))
+        opened = await watch.one("dialog.opened", tab=tab)
+        assert opened["type"] == "beforeunload"
+        await hand.call(session, "Page.handleJavaScriptDialog", accept=True)
+        await watch.one("dialog.closed", tab=tab, accepted=True)
+        await watch.one("page.navigated", tab=tab, url=there)
+        await asyncio.gather(going, return_exceptions=True)
+
+
+async def test_attaching_to_a_page_that_stands_in_a_dialog_does_not_hold_up_the_rest(
+    shown: Chromium, site: Site
+) -> None:
+    url = site.page("/", f"<title>b</title><script>addEventListener('load', () => {BLOCKING['confirm']})</script>")
+    async with watching(shown) as first, user(shown) as hand:
+        tab = await hand.open(url)
+        await first.one("dialog.opened", tab=tab)
+        async with watching(shown) as watch:
+            quiet = await hand.open(site.page("/quiet", "<title>quiet</title>"))
+            await watch.one("page.loaded", tab=quiet)
+        await hand.call(await hand.session(tab), "Page.handleJavaScriptDialog", accept=False)
+        await first.one("page.titled", tab=tab, title="after false")

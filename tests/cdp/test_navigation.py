@@ -1,0 +1,141 @@
+"""Pages, frames, tabs and popups: each commit told once, with its frame and its tab."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import Page
+
+from tests.cdp.site import Site
+from tests.cdp.watching import watching
+from tests.support.chromium import Chromium, needs_chromium
+
+pytestmark = [pytest.mark.browser, needs_chromium]
+
+
+async def test_a_single_page_application_moves_within_its_document(browser: Chromium, page: Page, site: Site) -> None:
+    url = site.page(
+        "/app",
+        """<title>App</title><a href=# onclick="history.pushState({}, '', '/app/item/7'); document.title = 'Item 7';
+        return false">Item</a>""",
+    )
+    async with watching(browser) as watch:
+        await page.goto(url)
+        await page.click("a")
+        moved = await watch.one("page.navigated", url=site.url + "/app/item/7")
+        await watch.one("page.titled", title="Item 7")
+        await page.go_back()
+        await watch.until(lambda: len(watch.all("page.navigated", url=url)) == 2)
+        told = watch.all("page.navigated", tab=moved["tab"])
+    assert [one["same_document"] for one in told] == [False, True, True]
+    assert "loader" not in moved
+
+
+async def test_a_page_commits_and_loads_once(browser: Chromium, page: Page, site: Site) -> None:
+    url = site.page("/", "<title>One</title><script>history.replaceState({}, '', location.href)</script>")
+    async with watching(browser) as watch:
+        await page.goto(url)
+        await watch.one("page.loaded", url=url)
+        await watch.one("page.titled", title="One")
+        await page.reload()
+        await watch.until(lambda: len(watch.all("page.loaded", url=url)) == 2)
+        assert len(watch.all("page.navigated", url=url)) == 2, "one for each document"
+
+
+async def test_a_frame_of_another_site_is_seen_in_its_own_process(browser: Chromium, page: Page, site: Site) -> None:
+    site.page("/inner", "<title>inner</title><button>Pay</button><input aria-label=Card>")
+    url = site.page("/", f"<title>outer</title><iframe src='{site.other}/inner'></iframe>")
+    async with watching(browser) as watch:
+        await page.goto(url)
+        inner = page.frame_locator("iframe")
+        await inner.get_by_role("button", name="Pay").click()
+        await inner.get_by_label("Card").fill("4111")
+        outer = await watch.one("page.navigated", url=url)
+        frame = await watch.one("page.navigated", url=f"{site.other}/inner")
+        click = await watch.one("element.clicked")
+        filled = await watch.one("field.filled", value="4111")
+        assert frame["main"] is False
+        assert frame["frame"] != outer["frame"]
+        assert {frame["tab"], click["tab"], filled["tab"]} == {outer["tab"]}
+        assert (click["frame"], filled["frame"]) == (frame["frame"], frame["frame"])
+        assert len(watch.all("page.navigated", url=f"{site.other}/inner")) == 1
+        await page.evaluate("document.querySelector('iframe').remove()")
+        await watch.one("frame.detached", frame=frame["frame"])
+
+
+async def test_frames_of_the_same_process_are_told_apart(browser: Chromium, page: Page, site: Site) -> None:
+    site.page("/a", "<button>A</button>")
+    site.page("/b", "<button>B</button>")
+    url = site.page(
+        "/", "<iframe src=/a></iframe><iframe src=/b></iframe><iframe srcdoc='<button>C</button>'></iframe>"
+        "<iframe id=blank></iframe><script>blank.contentDocument.body.innerHTML = '<button>D</button>'</script>",
+    )  # fmt: skip
+    async with watching(browser) as watch:
+        await page.goto(url)
+        for index, name in enumerate("ABCD"):
+            await page.frame_locator(f"iframe >> nth={index}").get_by_role("button", name=name).click()
+        await watch.until(lambda: len(watch.all("element.clicked")) == 4)
+        urls = {one["frame"]: one["url"] for one in watch.all("page.navigated")}
+        clicked = {one["element"]["name"]: urls[one["frame"]] for one in watch.all("element.clicked")}
+    assert clicked == {
+        "A": site.url + "/a",
+        "B": site.url + "/b",
+        "C": "about:srcdoc",
+        "D": "about:blank",
+    }
+
+
+async def test_going_to_another_site_and_back_keeps_hearing(browser: Chromium, page: Page, site: Site) -> None:
+    site.page("/there", "<button>There</button>")
+    url = site.page("/", "<button>Here</button>")
+    async with watching(browser) as watch:
+        for address, name in ((url, "Here"), (site.other + "/there", "There"), (url, "Here")):
+            await page.goto(address)
+            await page.click("button")
+            await watch.until(lambda name=name: watch.all("element.clicked")[-1:] and
+                              watch.all("element.clicked")[-1]["element"]["name"] == name)  # fmt: skip
+        await page.go_back()
+        await page.click("button")
+        await watch.until(lambda: len(watch.all("element.clicked")) == 4)
+        assert watch.all("element.clicked")[-1]["element"]["name"] == "There"
+
+
+async def test_a_popup_is_a_tab_with_its_opener(browser: Chromium, page: Page, site: Site) -> None:
+    site.page("/popup", "<title>Popup</title><button>Agree</button>")
+    url = site.page("/", "<button onclick=\"open('/popup', '', 'width=300,height=300')\">Terms</button>")
+    async with watching(browser) as watch:
+        await page.goto(url)
+        async with page.expect_popup() as opened:
+            await page.click("button")
+        popup = await opened.value
+        await popup.click("button")
+        tab = await watch.one("page.navigated", url=site.url + "/popup")
+        assert (await watch.one("tab.opened", tab=tab["tab"]))["opener"] == watch.all("page.navigated", url=url)[0][
+            "tab"
+        ]
+        click = await watch.until(lambda: watch.all("element.clicked", tab=tab["tab"]))
+        assert click[0]["element"]["name"] == "Agree"
+        assert len(watch.all("page.navigated", url=site.url + "/popup")) == 1
+        await popup.close()
+        await watch.one("tab.closed", tab=tab["tab"])
+
+
+async def test_a_new_tab_is_about_blank_until_it_goes_somewhere(browser: Chromium, page: Page, site: Site) -> None:
+    url = site.page("/", "<title>x</title>")
+    async with watching(browser) as watch:
+        other = await page.context.new_page()
+        blank = await watch.one("page.navigated", url="about:blank")
+        await other.goto(url)
+        await watch.one("page.navigated", url=url, tab=blank["tab"])
+        await other.close()
+        await watch.one("tab.closed", tab=blank["tab"])
+
+
+async def test_what_exists_at_attachment_is_baseline(browser: Chromium, page: Page, site: Site) -> None:
+    site.page("/inner", "<p>in</p>")
+    url = site.page("/", f"<title>Stands</title><iframe src='{site.other}/inner'></iframe>")
+    await page.goto(url)
+    async with watching(browser) as watch:
+        told = {kind for kind, data in watch.seen if data.get("baseline") and data.get("url", "").startswith(url)}
+        assert told == {"tab.opened", "page.navigated", "page.loaded", "page.titled"}
+        assert watch.all("page.navigated", url=f"{site.other}/inner", baseline=True)
+        assert not [kind for kind, data in watch.seen if not data.get("baseline")]
