@@ -1,0 +1,91 @@
+"""The loopback port, through its application: who may speak, and what is said to a wrong word."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from agentd.control import control_token, make_app
+from agentd.problems import BODY_BYTES
+from tests.agentd.test_steps import Stage
+
+
+@pytest.fixture
+async def port(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+    app = make_app(Stage(tmp_path).conductor, "word", lambda: {"episode": "E", "through": 1})
+    headers = {"authorization": "Bearer word"}
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://port", headers=headers) as client:
+        yield client
+
+
+async def test_the_words_of_a_harness(port: httpx.AsyncClient) -> None:
+    """Every route answers with the step and the event's number."""
+    for path, body, wanted in (
+        ("/v1/steps", {"step": 0, "action": {"click": "x"}}, {"step": 0, "seq": 1}),
+        ("/v1/steps", {"step": 0, "action": {"click": "x"}}, {"step": 0, "seq": 1}),
+        ("/v1/tools:call", {"call": "c", "tool": "t", "arguments": {"a": 1}}, {"step": 0, "seq": 2}),
+        ("/v1/tools:return", {"call": "c", "ok": True, "result": None}, {"step": 0, "seq": 3}),
+        ("/v1/answers", {"text": "^.*$"}, {"step": 0, "seq": 4}),
+        ("/v1/steps/0:end", {}, {"step": 0, "seq": 5}),
+        ("/v1/steps/0:end?wait=seal", {}, {"step": 0, "seq": 5, "sealed": 6}),
+        ("/v1/close", {"reason": "done"}, {"step": 0, "seq": 7}),
+    ):
+        response = await port.post(path, json=body)
+        assert (response.status_code, response.json()) == (200, wanted), path
+    assert (await port.get("/healthz")).json() == {"episode": "E", "through": 1}
+
+
+WRONG: dict[str, tuple[str, Any, int, dict[str, Any]]] = {
+    "a step left out": ("/v1/steps", {"step": 3}, 409, {"field": "step", "value": 3, "wanted": "0 (the next step)"}),
+    "a step that is no number": ("/v1/steps", {"step": "0"}, 422, {"field": "step", "value": "0"}),
+    "a step that is a truth": ("/v1/steps", {"step": True}, 422, {"field": "step", "value": True}),
+    "a field that nobody knows": ("/v1/steps", {"stpe": 0}, 422, {"field": "stpe"}),
+    "an end before the beginning": ("/v1/steps/0:end", {}, 409, {"field": "step", "value": 0}),
+    "a wait for nothing": ("/v1/steps/0:end?wait=tea", {}, 422, {"field": "wait", "value": "tea"}),
+    "an answer without text": ("/v1/answers", {}, 422, {"field": "text", "value": None}),
+    "an answer that is no text": ("/v1/answers", {"text": 42}, 422, {"field": "text", "wanted": "a string"}),
+    "a call without its id": ("/v1/tools:call", {"tool": "t"}, 422, {"field": "call"}),
+    "a return without its outcome": ("/v1/tools:return", {"call": "c", "ok": "yes"}, 422, {"field": "ok"}),
+    "a list": ("/v1/steps", [1], 422, {"field": "body"}),
+    "too much": ("/v1/answers", {"text": "x" * BODY_BYTES}, 413, {"wanted": BODY_BYTES}),
+}
+
+
+@pytest.mark.parametrize(("path", "body", "status", "members"), WRONG.values(), ids=WRONG)
+async def test_a_wrong_word(
+    port: httpx.AsyncClient, path: str, body: Any, status: int, members: dict[str, Any]
+) -> None:
+    """A problem document that names field, value and what was wanted."""
+    response = await port.post(path, json=body)
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    problem = response.json()
+    assert {"type", "title", "status", "detail"} <= problem.keys()
+    assert members.items() <= problem.items()
+
+
+async def test_not_json(port: httpx.AsyncClient) -> None:
+    """Half a body is refused with the parser's words."""
+    assert (await port.post("/v1/steps", content=b"{")).status_code == 400
+
+
+@pytest.mark.parametrize("given", ["Bearer other", "word", ""])
+async def test_without_the_token(port: httpx.AsyncClient, given: str) -> None:
+    """Nothing is said and nothing is told; the health check says only that there is a daemon."""
+    headers = {"authorization": given}
+    assert (await port.post("/v1/steps", json={}, headers=headers)).status_code == 401
+    assert (await port.get("/healthz", headers=headers)).json() == {"status": "ok"}
+
+
+def test_the_token_lies_there_for_its_owner_alone(tmp_path: Path) -> None:
+    """Made once, mode 0600, the same after a restart."""
+    token = control_token(tmp_path)
+    assert len(token) >= 40
+    assert control_token(tmp_path) == token
+    assert stat.S_IMODE((tmp_path / "control.token").stat().st_mode) == 0o600

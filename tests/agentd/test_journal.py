@@ -1,0 +1,281 @@
+"""The journal's invariants, each as the words above its code have them."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agentd.clock import EpisodeClock, boot_id
+from agentd.errors import JournalError
+from agentd.journal import RESERVE_BYTES, SEGMENT_BYTES, SEGMENT_EVENTS, Journal
+from detectors.codec import GENESIS, decode_segment
+from detectors.types import Event
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "journal.sqlite3"
+
+
+def texts(journal: Journal) -> list[bytes]:
+    """Every segment's text from the first one on."""
+    found: list[bytes] = []
+    through = 0
+    while (cut := journal.next_cut(through)) is not None:
+        found.append(journal.text(cut))
+        through = cut.last
+    return found
+
+
+def events(journal: Journal) -> list[Event]:
+    """Every cut event; asserts numbers and chain on the way."""
+    head, found = GENESIS, list[Event]()
+    for text in texts(journal):
+        segment = decode_segment(text)
+        assert segment.prev == head
+        head = segment.digest
+        found.extend(segment.events)
+    assert [event.seq for event in found] == list(range(1, len(found) + 1))
+    return found
+
+
+OPERATIONS = st.lists(
+    st.one_of(
+        st.tuples(st.just("append"), st.integers(1, 700)),
+        st.sampled_from([("flush", 0), ("cut", 0), ("ack", 0), ("kill", 0), ("stop", 0)]),
+    ),
+    max_size=25,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(OPERATIONS)
+def test_any_life_keeps_numbers_chain_and_flushed_events(
+    tmp_path_factory: pytest.TempPathFactory, operations: list[tuple[str, int]]
+) -> None:
+    """However appends, commits, cuts, acknowledgements, kills and restarts follow: 1, 2, 3 …, nothing flushed lost."""
+    path = tmp_path_factory.mktemp("life") / "journal.sqlite3"
+    journal = Journal(path, "E")
+    model: list[int] = []
+    flushed, number = 0, 0
+    shipped: list[bytes] = []
+    for what, count in [*operations, ("cut", 0)]:
+        if what == "append":
+            for _ in range(count):
+                number += 1
+                assert journal.append("cdp", "page.loaded", {"n": number}, number) == len(model) + 1
+                model.append(number)
+        elif what in ("flush", "stop"):
+            assert journal.flush()
+            flushed = len(model)
+        elif what == "cut":
+            assert journal.cut()
+            flushed = len(model)
+        elif what == "ack" and (cut := journal.next_cut(journal.acknowledged)) is not None:
+            journal.acknowledge(cut.last)
+        if what in ("kill", "stop"):
+            journal.close()
+            model = model[:flushed]
+            journal = Journal(path, "E")
+            assert journal.last == flushed
+        now = texts(journal)
+        assert now[: len(shipped)] == shipped, "a segment once cut is the same bytes for ever"
+        shipped = now
+    assert [event.data["n"] for event in events(journal)] == model
+    journal.close()
+
+
+def test_segments_are_bounded(path: Path) -> None:
+    """At most 500 events and 1 MiB; a line longer than that stands alone."""
+    journal = Journal(path, "E")
+    for _ in range(1200):
+        journal.append("cdp", "page.loaded", {}, 1)
+    for size in (10, 700_000, 700_000, 3 << 20, 10):
+        journal.append("cdp", "page.titled", {"title": "x" * size}, 2)
+    journal.cut()
+    counts = [decode_segment(text).count for text in texts(journal)]
+    assert counts == [500, 500, 202, 1, 1, 1]
+    assert max(len(text) for text in texts(journal)[:3]) <= SEGMENT_BYTES + 1000
+    journal.close()
+
+
+def test_a_flush_cuts_whole_segments_only(path: Path) -> None:
+    """With nobody to ship to, memory stays bounded and segments are whole."""
+    journal = Journal(path, "E")
+    for _ in range(SEGMENT_EVENTS * 2 + 3):
+        journal.append("cdp", "page.loaded", {}, 1)
+    journal.flush()
+    assert (journal.through, journal.uncut, journal.last) == (1000, 3, 1003)
+    journal.close()
+
+
+def test_another_episodes_journal_is_refused(path: Path) -> None:
+    """The error names both."""
+    Journal(path, "E").close()
+    with pytest.raises(JournalError, match="episode 'E', wanted 'F'"):
+        Journal(path, "F")
+
+
+def test_rows_changed_on_disk_are_found(path: Path) -> None:
+    """An edited row does not give its segment's digest any more, and is not shipped."""
+    journal = Journal(path, "E")
+    journal.append("files", "file.created", {"path": "a"}, 1)
+    journal.cut()
+    journal.store._db.execute("UPDATE events SET line = CAST(replace(line, '\"a\"', '\"b\"') AS BLOB)")
+    journal.close()
+    journal = Journal(path, "E")
+    cut = journal.next_cut(0)
+    assert cut is not None
+    with pytest.raises(JournalError, match="segment 1–1"):
+        journal.text(cut)
+    journal.close()
+
+
+def test_a_journal_that_lost_its_tail_goes_on_after_the_service(path: Path) -> None:
+    """Numbers and chain continue from what the service has, also after one more restart."""
+    journal = Journal(path, "E")
+    journal.append("cdp", "page.loaded", {}, 1)
+    journal.cut()
+    head = "ab" * 32
+    assert not journal.stands_at(9, head)
+    assert journal.adopt(9, head) == 8
+    assert journal.append("cdp", "page.loaded", {}, 2) == 10
+    journal.cut()
+    for _ in range(2):
+        cut = journal.next_cut(9)
+        assert cut is not None
+        assert (cut.first, cut.prev, journal.acknowledged) == (10, head, 9)
+        assert journal.stands_at(9, head)
+        assert journal.stands_at(10, cut.digest)
+        journal.close()
+        journal = Journal(path, "E")
+    assert journal.append("cdp", "page.loaded", {}, 3) == 11
+    journal.close()
+
+
+# -- room
+
+
+def dropped(journal: Journal) -> list[dict[str, Any]]:
+    journal.cut()
+    return [data for _, kind, data in journal.rows("journal") if kind == "journal.dropped"]
+
+
+def test_the_cap_drops_observations_and_says_so(path: Path) -> None:
+    """What does not fit is counted a source, journalled before the next boundary; steps go on."""
+    journal = Journal(path, "E", max_bytes=2000)
+    kept = [journal.append("cdp", "page.titled", {"title": "x" * 200}, 1) for _ in range(20)]
+    assert journal.append("files", "file.deleted", {"path": "y" * 300}, 1) is None
+    lost = kept.count(None)
+    assert 0 < lost < 20
+    assert journal.append("steps", "step.ended", {"step": 0}, 2) is not None
+    assert [(data["source"], data["count"]) for data in dropped(journal)] == [("cdp", lost), ("files", 1)]
+    assert "cap of 2000 bytes" in dropped(journal)[0]["reason"]
+    assert [event.kind for event in events(journal)][-1] == "step.ended"
+    journal.close()
+
+
+def test_under_the_cap_acknowledged_rows_make_room(path: Path) -> None:
+    """What the service has may go, but what tells the state of steps and gaps stays."""
+    journal = Journal(path, "E", max_bytes=2000)
+    journal.append("steps", "step.began", {"step": 0}, 1)
+    while journal.append("cdp", "page.titled", {"title": "x" * 200}, 1) is not None:
+        pass
+    journal.cut()
+    journal.acknowledge(journal.through)
+    assert journal.append("cdp", "page.titled", {"title": "y" * 200}, 2) is not None
+    assert [data["count"] for data in dropped(journal)] == []
+    journal.flush(3)
+    assert [data["count"] for data in dropped(journal)] == [1]
+    assert [data for _, _, data in journal.rows("steps")] == [{"step": 0}]
+    journal.close()
+
+
+def test_the_reserve_is_bounded_too(path: Path) -> None:
+    """Steps may exceed the cap by the reserve, and not by more."""
+    journal = Journal(path, "E", max_bytes=100)
+    big = {"text": "x" * (RESERVE_BYTES * 2 // 5)}
+    assert [journal.append("steps", "agent.answered", big, 1) for _ in range(3)] == [1, 2, None]
+    assert journal.append("steps", "step.ended", {"step": 0}, 1) is not None
+    journal.close()
+
+
+def full_database(journal: Journal) -> Iterator[None]:
+    """SQLite's own "database or disk is full"."""
+    journal.store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    journal.store.limit_pages(journal.store.pages())
+    yield
+    journal.store.limit_pages(0)
+
+
+def full_disk(journal: Journal) -> Iterator[None]:
+    """A write that the kernel refuses: no file may grow."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("trouble", [full_database, full_disk])
+def test_a_full_disk_is_recorded_and_passes(path: Path, trouble: Any) -> None:
+    """What was numbered is kept in memory, what comes is counted; when there is room, all is told."""
+    journal = Journal(path, "E")
+    journal.append("cdp", "page.titled", {"title": "before"}, 1)
+    assert journal.flush(1)
+    disk = trouble(journal)
+    next(disk)
+    try:
+        for _ in range(40):
+            journal.append("cdp", "page.titled", {"title": "x" * 5000}, 2)
+        assert not journal.flush(2)
+        assert journal.full is not None
+        assert journal.append("cdp", "page.titled", {"title": "lost"}, 3) is None
+        assert journal.append("steps", "step.ended", {"step": 0}, 3) is None
+        assert not journal.flush(3)
+    finally:
+        next(disk, None)
+    assert journal.flush(4)
+    assert journal.append("cdp", "page.titled", {"title": "after"}, 5) is not None
+    assert [(d["source"], d["count"]) for d in dropped(journal)] == [("cdp", 1), ("steps", 1)]
+    assert "disk" in dropped(journal)[0]["reason"]
+    titles = [event.data.get("title", "")[:6] for event in events(journal)]
+    assert titles == ["before", *["xxxxxx"] * 40, "", "", "after"]
+    journal.close()
+
+
+# -- the clock
+
+
+def test_the_clock_goes_on_through_a_restart_and_a_boot(path: Path) -> None:
+    """The same boot: by the origin; another: from the last time journalled. Never backwards."""
+    journal = Journal(path, "E")
+    clock = EpisodeClock.resume(*journal.clock_marks())
+    journal.set_clock(clock.origin)
+    assert 0 <= clock.now() < 10**9
+    later = 10**15
+    journal.append("cdp", "page.loaded", {}, later)
+    journal.flush()
+    assert journal.clock_marks() == (clock.origin, boot_id(), later)
+    again = EpisodeClock.resume(*journal.clock_marks())
+    assert again.origin == clock.origin
+    assert again.now() == later, "the last time holds until the clock has caught up"
+    other = EpisodeClock.resume(clock.origin, "another boot", later)
+    assert later <= other.now() < later + 10**9
+    assert other.now() <= other.now()
+    journal.close()
+
+
+def test_lines_are_the_codecs(path: Path) -> None:
+    """One line an event: [seq, at, source, kind, data]."""
+    journal = Journal(path, "E")
+    journal.append("cdp", "page.loaded", {"b": 1, "a": None}, 7)
+    journal.cut()
+    assert orjson.loads(texts(journal)[0].split(b"\n")[1]) == [1, 7, "cdp", "page.loaded", {"a": None, "b": 1}]
+    journal.close()

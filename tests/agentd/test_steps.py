@@ -1,0 +1,225 @@
+"""Steps: what may begin and end, what is only said twice, and when a step is sealed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentd.conductor import Conductor, NotKeptError
+from agentd.journal import Journal
+from agentd.recorder import Recorder
+from agentd.seal import Sealer
+from agentd.steps import StepError, Steps
+
+REFUSED: dict[str, tuple[str, Callable[[Steps], object]]] = {
+    "the first is not 0": ("", lambda steps: steps.begins(1)),
+    "one is left out": ("b0 e0", lambda steps: steps.begins(2)),
+    "one that is over": ("b0 e0 b1", lambda steps: steps.begins(0)),
+    "end before any": ("", lambda steps: steps.ends(0)),
+    "end of the one before": ("b0 e0 b1", lambda steps: steps.ends(0)),
+    "end of one to come": ("b0", lambda steps: steps.ends(1)),
+    "begin after the close": ("b0 e0 c", lambda steps: steps.begins(1)),
+    "end after the close": ("b0 c", lambda steps: steps.ends(0)),
+}
+
+
+def told(story: str) -> Steps:
+    """Steps after a story such as ``b0 e0 s0 b1 c``."""
+    steps = Steps()
+    kinds = {"b": "step.began", "e": "step.ended", "s": "step.sealed", "c": "episode.closed"}
+    for seq, word in enumerate(story.split(), 1):
+        data: dict[str, Any] = {"step": int(word[1:])} if word[1:] else {"reason": "r"}
+        steps.note(seq, kinds[word[0]], data)
+    return steps
+
+
+@pytest.mark.parametrize(("story", "ask"), REFUSED.values(), ids=REFUSED)
+def test_refused(story: str, ask: Callable[[Steps], object]) -> None:
+    """The refusal says what was wanted."""
+    with pytest.raises(StepError, match="wanted"):
+        ask(told(story))
+
+
+def test_said_again_is_no_new_step() -> None:
+    """The current step begun or ended again is a repetition, not an error."""
+    assert told("").begins(0)
+    assert told("b0").begins(None), "a step need not be ended for the next one to begin"
+    assert not told("b0").begins(0)
+    assert told("b0").ends(0)
+    assert not told("b0 e0").ends(0)
+    assert not told("b0 e0 s0").ends(0)
+
+
+def test_a_command_is_remembered_by_its_number() -> None:
+    """The highest command in the journal is where the channel goes on."""
+    steps = Steps()
+    steps.note(1, "step.began", {"step": 0, "command": 4})
+    steps.note(2, "step.ended", {"step": 0})
+    assert steps.command == 4
+
+
+class Stage:
+    """A conductor over a real journal. ``heard`` reports an effect; fences take ``fence_s``."""
+
+    def __init__(
+        self, folder: Path, quiet_ms: int = 0, settle_ms: int = 1000, fence_s: float = 0.0, **room: int
+    ) -> None:
+        self.journal = Journal(folder / "j", "E", **room)
+        self.recorder = Recorder(self.journal)
+        self.fence_s = fence_s
+        self.late: list[str] = []
+        self.sealer = Sealer(["file.created"], quiet_ms, settle_ms)
+        self.conductor = Conductor(self.recorder, Steps(), self.sealer, self._fence)
+
+    async def _fence(self) -> None:
+        await asyncio.sleep(self.fence_s)
+        while self.late:
+            self.recorder.append("files", self.late.pop(0), {})
+
+    @property
+    def kinds(self) -> list[str]:
+        self.journal.flush()
+        return [kind for _, kind, _ in self.journal.rows()]
+
+    def why(self) -> str:
+        """Why the last step was sealed."""
+        self.journal.flush()
+        why: str = [data["why"] for _, kind, data in self.journal.rows() if kind == "step.sealed"][-1]
+        return why
+
+    async def sealed(self) -> float:
+        """End step 0 and wait for its seal; seconds that it took."""
+        loop = asyncio.get_running_loop()
+        await self.conductor.begin(0)
+        before = loop.time()
+        await self.conductor.end(0)
+        async with asyncio.timeout(20):
+            assert await self.conductor.wait_sealed(0) == self.journal.last
+        return loop.time() - before
+
+
+async def test_what_was_under_way_is_journalled_before_the_seal(tmp_path: Path) -> None:
+    """The fence brings late observations into the step, and with no quiet wanted the seal follows at once."""
+    stage = Stage(tmp_path)
+    await stage.conductor.begin(0)
+    stage.late.append("file.created")
+    await stage.conductor.end(0)
+    await stage.conductor.wait_sealed(0)
+    assert stage.kinds == ["step.began", "step.ended", "file.created", "step.sealed"]
+    assert stage.why() == "quiet"
+
+
+async def test_a_seal_waits_for_quiet(tmp_path: Path) -> None:
+    """Each heard event prolongs the wait; one that nobody hears does not."""
+    stage = Stage(tmp_path, quiet_ms=100)
+    loop = asyncio.get_running_loop()
+    await stage.conductor.begin(0)
+    await stage.conductor.end(0)
+    await asyncio.sleep(0.06)
+    stage.recorder.append("files", "file.created", {})
+    heard = loop.time()
+    await asyncio.sleep(0.06)
+    stage.recorder.append("files", "file.deleted", {})
+    await stage.conductor.wait_sealed(0)
+    assert loop.time() - heard >= 0.1
+    assert stage.kinds[-3:] == ["file.created", "file.deleted", "step.sealed"]
+
+
+async def test_a_seal_does_not_wait_for_ever(tmp_path: Path) -> None:
+    """Where it never gets quiet, settle_ms ends the wait and says so."""
+    stage = Stage(tmp_path, quiet_ms=200, settle_ms=300)
+
+    async def disturb() -> None:
+        while True:
+            stage.recorder.append("files", "file.created", {})
+            await asyncio.sleep(0.02)
+
+    disturber = asyncio.create_task(disturb())
+    assert await stage.sealed() >= 0.3
+    disturber.cancel()
+    assert stage.why() == "settle_ms"
+
+
+async def test_the_next_step_seals_the_one_before(tmp_path: Path) -> None:
+    """A step that still settles is fenced and sealed at once when the next one begins."""
+    stage = Stage(tmp_path, quiet_ms=5000, settle_ms=5000)
+    await stage.conductor.begin(0)
+    await stage.conductor.end(0)
+    stage.late.append("file.created")
+    assert (await stage.conductor.begin()).step == 1
+    assert stage.kinds[-3:] == ["file.created", "step.sealed", "step.began"]
+    assert stage.why() == "next"
+    assert not stage.sealer.waiting
+
+
+async def test_a_step_begun_without_an_end_of_the_one_before(tmp_path: Path) -> None:
+    """The boundary itself is enough: the sources are fenced, nothing is made up."""
+    stage = Stage(tmp_path)
+    await stage.conductor.begin()
+    stage.late.append("file.created")
+    await stage.conductor.begin()
+    assert stage.kinds == ["step.began", "file.created", "step.began"]
+
+
+async def test_close_ends_the_open_step_and_nothing_follows(tmp_path: Path) -> None:
+    """What the fence brings belongs to the last step; what comes after the close is not journalled."""
+    stage = Stage(tmp_path, quiet_ms=5000)
+    await stage.conductor.begin(0)
+    stage.late.append("file.created")
+    said = await stage.conductor.close("done")
+    assert stage.recorder.append("files", "file.created", {}) is None
+    assert stage.kinds == ["step.began", "step.ended", "file.created", "episode.closed"]
+    assert await stage.conductor.close("again") == said
+    with pytest.raises(StepError, match="closed"):
+        await stage.conductor.begin(1)
+
+
+async def test_words_said_twice_have_one_number(tmp_path: Path) -> None:
+    """Begin, end and tool calls repeated give the first one's number."""
+    stage = Stage(tmp_path)
+    conductor = stage.conductor
+    assert await conductor.begin(0, {"a": 1}) == await conductor.begin(0, {"a": 1})
+    assert await conductor.say("agent.tool_called", {"call": "c", "tool": "t", "arguments": {}}) == (
+        await conductor.say("agent.tool_called", {"call": "c", "tool": "t", "arguments": {}})
+    )
+    assert await conductor.end(0) == await conductor.end(0)
+    assert stage.kinds[:3] == ["step.began", "agent.tool_called", "step.ended"]
+
+
+async def test_boundaries_asked_for_at_once_are_put_in_order(tmp_path: Path) -> None:
+    """Ten next steps asked for together are ten steps, each with its number."""
+    stage = Stage(tmp_path, fence_s=0.001)
+    said = await asyncio.gather(*(stage.conductor.begin() for _ in range(10)))
+    assert [one.step for one in said] == list(range(10))
+    assert [one.seq for one in said] == list(range(1, 11))
+
+
+async def test_a_step_that_the_journal_cannot_take_has_not_begun(tmp_path: Path) -> None:
+    """A full journal refuses the word, and the machine does not move."""
+    stage = Stage(tmp_path)
+    stage.journal.full = "no room"
+    with pytest.raises(NotKeptError, match="no room"):
+        await stage.conductor.begin(0)
+    assert stage.conductor.steps.current is None
+    stage.recorder.flush()
+    assert (await stage.conductor.begin(0)).step == 0
+
+
+async def test_a_seal_is_awaited_again_after_a_restart(tmp_path: Path) -> None:
+    """A daemon killed between a step's end and its seal seals it when it is back."""
+    stage = Stage(tmp_path, quiet_ms=5000)
+    await stage.conductor.begin(0)
+    await stage.conductor.end(0)
+    stage.sealer.stop()
+    stage.recorder.close()
+    again = Stage(tmp_path)
+    for seq, kind, data in again.journal.rows("steps"):
+        again.conductor.steps.note(seq, kind, data)
+    await again.conductor.resume()
+    async with asyncio.timeout(20):
+        assert await again.conductor.wait_sealed(0) == 3
+    assert again.why() == "quiet"
