@@ -129,9 +129,9 @@ class Supervisor:
         fences = [source.fence(FENCE_S) for source in self._sources if source.name not in self.gaps]
         if not fences:
             return
-        done = asyncio.gather(*fences, return_exceptions=True)
         try:
-            failures = await asyncio.wait_for(done, FENCE_S * 2)
+            async with asyncio.timeout(FENCE_S * 2):
+                failures = await asyncio.gather(*fences, return_exceptions=True)
         except TimeoutError:
             log.warning("A source overstays its fence; nobody waits for it any longer.")
             return
