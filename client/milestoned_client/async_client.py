@@ -142,11 +142,11 @@ class AsyncRewardClient:
                     async for line in response.aiter_lines():
                         for item in reader.feed(line):
                             yield item
+                        if reader.ended:
+                            return
             except httpx.TransportError as error:
                 failed = True
                 cause = error
-            if reader.ended:
-                return
             pause = reader.pause_s(self.peers.retry, failed)
             if pause < 0:
                 raise PeerUnreachableError(f"the stream broke again and again: {cause}") from cause

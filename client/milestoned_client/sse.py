@@ -26,8 +26,9 @@ class StreamReader:
         self._data: list[str] = []
         self._id = self._last_id
         self._failures = 0
+        self._closed = False
         self.ended = False
-        """True once the episode's end has come, and nothing follows."""
+        """True once the episode's last reward has come: nothing follows."""
 
     def attempt(self, peers: Peers) -> Attempt:
         """The request that goes on after the last event that was read whole."""
@@ -46,7 +47,10 @@ class StreamReader:
             raise problem_from_body(response.status_code, response.reason_phrase, body)
 
     def pause_s(self, retry: Retry, failed: bool) -> float:
-        """How long (seconds) to pause before the next connection; -1 to give up."""
+        """How long (seconds) to pause before the next connection; -1 to give up, 0 at the end."""
+        if self._closed and not failed:
+            self.ended = True
+            return 0.0
         self._failures = self._failures + 1 if failed else 0
         return -1.0 if self._failures >= _GAVE_UP_AFTER else retry.pause_s(max(1, self._failures))
 
@@ -71,7 +75,8 @@ class StreamReader:
             return
         item = stream_item(name, _number(self._last_id), _document(data))
         self._failures = 0
-        self.ended = self.ended or _is_last(item)
+        self.ended = isinstance(item.item, Reward) and item.item.done
+        self._closed = self._closed or (isinstance(item.item, Event) and item.item.kind == "episode.closed")
         yield item
 
 
@@ -85,12 +90,6 @@ def _document(data: list[str]) -> Mapping[str, Any]:
     except ValueError as error:
         raise UnexpectedAnswerError(f"a streamed event is not JSON: {error}") from error
     return document if isinstance(document, dict) else {"value": document}
-
-
-def _is_last(item: StreamItem) -> bool:
-    if isinstance(item.item, Reward):
-        return item.item.done
-    return isinstance(item.item, Event) and item.item.kind == "episode.closed"
 
 
 def patient(attempt: Attempt) -> httpx.Timeout:

@@ -139,11 +139,11 @@ class RewardClient:
                     reader.connected(response, b"" if response.is_success else response.read())
                     for line in response.iter_lines():
                         yield from reader.feed(line)
+                        if reader.ended:
+                            return
             except httpx.TransportError as error:
                 failed = True
                 cause = error
-            if reader.ended:
-                return
             pause = reader.pause_s(self.peers.retry, failed)
             if pause < 0:
                 raise PeerUnreachableError(f"the stream broke again and again: {cause}") from cause
