@@ -33,6 +33,7 @@ class Session:
         """Whether the service may have more than the journal: a new journal, or one from before a boot."""
         self.recorder = Recorder(self.journal)
         self.steps = Steps()
+        self._seen_step: int | None = None
         self.supervisor = Supervisor(sources_of(settings, plan), self.recorder)
         sealer = Sealer(plan.get("hears"), plan["quiet_ms"], plan["settle_ms"])
         self.conductor = Conductor(self.recorder, self.steps, sealer, self.supervisor.fence)
@@ -42,6 +43,7 @@ class Session:
         """Open the journal's episode, or take up where the process before ended: its steps, its gaps."""
         for seq, kind, data in sorted([*self.journal.rows("steps"), *self.journal.rows("journal")]):
             self.steps.note(seq, kind, data)
+        self.steps.adopt(self._seen_step)
         self.recorder.closed = self.steps.closed
         if self.steps.closed:
             return
@@ -54,7 +56,7 @@ class Session:
 
     def adopted(self, lacking: int, step: int | None) -> None:
         """Told by the shipper that the journal lost its tail: say so, and that every source was blind."""
-        self.steps.adopt(step)
+        self._seen_step = step
         reason = f"the journal lost its last {lacking} events, which the service has; what followed them is unknown"
         self.recorder.append("journal", "journal.dropped", {"source": "journal", "count": lacking, "reason": reason})
 

@@ -101,7 +101,7 @@ class Peer:
         return None
 
     async def _episode(self, request: Request) -> Response:
-        return self._refusal(request) or JSONResponse(self._state() | {"status": "open", "step": None})
+        return self._refusal(request) or JSONResponse(self._state() | {"status": "open", "step": self._step()})
 
     async def _plan(self, request: Request) -> Response:
         return self._refusal(request) or JSONResponse(self.plan)
@@ -148,6 +148,9 @@ class Peer:
 
     def _state(self) -> dict[str, Any]:
         return {"through": self.through, "head": self.head}
+
+    def _step(self) -> int | None:
+        return max((data["step"] for data in self.data("step.began")), default=None)
 
     def forget(self, segments: int) -> None:
         """Lose the last ``segments`` segments, as a service restored from a backup has."""

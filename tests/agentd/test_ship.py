@@ -1,0 +1,186 @@
+"""The shipper against a real HTTP peer: in order, once, over every way in which the service can fail."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from agentd.errors import LogRefusedError, TokenRefusedError, UsageError
+from agentd.journal import Journal
+from agentd.recorder import Recorder
+from agentd.service import Service
+from agentd.ship import Shipper
+from tests.agentd.support.peer import Peer
+
+
+class Way:
+    """A journal, a shipper and their peer."""
+
+    def __init__(self, folder: Path, client: httpx.AsyncClient, episode: str = "E") -> None:
+        self.recorder = Recorder(Journal(folder / "journal.sqlite3", episode))
+        self.adopted: list[tuple[int, int | None]] = []
+        service = Service(client, episode, "secret", "the-token-file")
+        self.adopting = asyncio.Event()
+        self.shipper = Shipper(self.recorder, service, adopted=self._adopt)
+        self.task = asyncio.create_task(self.shipper.run())
+
+    def _adopt(self, lacking: int, step: int | None) -> None:
+        self.adopted.append((lacking, step))
+        self.adopting.set()
+
+    def see(self, count: int = 1) -> None:
+        for _ in range(count):
+            self.recorder.append("cdp", "page.loaded", {"n": self.recorder.journal.last})
+
+    async def drained(self) -> None:
+        async with asyncio.timeout(30):
+            await self.shipper.drained()
+
+    async def close(self) -> None:
+        self.task.cancel()
+        await asyncio.gather(self.task, return_exceptions=True)
+        self.recorder.close()
+
+
+@asynccontextmanager
+async def way(folder: Path, peer: Peer, episode: str = "E") -> AsyncIterator[Way]:
+    async with httpx.AsyncClient(base_url=peer.url, trust_env=False) as client:
+        made = Way(folder, client, episode)
+        try:
+            yield made
+        finally:
+            await made.close()
+
+
+async def test_everything_arrives_once_and_in_order(tmp_path: Path) -> None:
+    """A burst becomes whole segments; the connection stays the same one."""
+    async with Peer() as peer, way(tmp_path, peer) as here:
+        for _ in range(5):
+            here.see(300)
+            await here.drained()
+        assert [event.data["n"] for event in peer.events] == list(range(1500))
+        assert len(peer.connections) == 1
+
+
+async def test_an_event_that_nobody_waits_for_lingers_and_goes(tmp_path: Path) -> None:
+    """Without a boundary the shipper wakes by itself, and takes what came meanwhile in one segment."""
+    async with Peer() as peer, way(tmp_path, peer) as here:
+        await here.drained()
+        here.see()
+        here.see()
+        await peer.until(lambda: peer.through == 2)
+        assert len(peer.texts) == 1
+
+
+@pytest.mark.parametrize("fail", [[500], [503, 502, 500], [429]])
+async def test_a_service_in_trouble_gets_it_later(tmp_path: Path, fail: list[int]) -> None:
+    """5xx and 429 keep the segment, and it is sent again as the same bytes."""
+    async with Peer() as peer, way(tmp_path, peer) as here:
+        peer.fail = list(fail)
+        here.see(3)
+        await here.drained()
+        assert (peer.through, peer.posts) == (3, len(fail) + 1)
+
+
+async def test_retry_after_is_heeded(tmp_path: Path) -> None:
+    """A busy service says how long, and is left alone that long."""
+    async with Peer() as peer, way(tmp_path, peer) as here:
+        peer.fail, peer.headers = [429], {"retry-after": "1"}
+        here.see()
+        before = asyncio.get_running_loop().time()
+        await here.drained()
+        assert asyncio.get_running_loop().time() - before >= 1.0
+
+
+async def test_a_lost_answer_makes_no_second_event(tmp_path: Path) -> None:
+    """The service took the segment, its answer was lost: sent again, it is the same and counted once."""
+    async with Peer() as peer, way(tmp_path, peer) as here:
+        peer.swallow = 1
+        here.see(4)
+        await here.drained()
+        assert [event.seq for event in peer.events] == [1, 2, 3, 4]
+        assert (len(peer.texts), peer.posts) == (1, 2)
+
+
+async def test_a_service_that_was_away(tmp_path: Path) -> None:
+    """Down at the start and down in the middle: the journal keeps, and all arrives."""
+    peer = Peer()
+    await peer.start()
+    await peer.stop()
+    async with way(tmp_path, peer) as here:
+        here.see(2)
+        await peer.start()
+        await here.drained()
+        await peer.stop()
+        here.see(1200)
+        await peer.start()
+        await here.drained()
+        assert len(peer.events) == 1202
+        assert here.recorder.journal.acknowledged == 1202
+    await peer.stop()
+
+
+async def test_a_service_that_lost_its_tail_gets_it_again(tmp_path: Path) -> None:
+    """The gap's refusal names what is wanted, and the journal still has it."""
+    async with Peer() as peer, way(tmp_path, peer) as here:
+        for _ in range(3):
+            here.see(2)
+            await here.drained()
+        peer.forget(2)
+        assert peer.through == 2
+        here.see(1)
+        await here.drained()
+        assert peer.through == 7
+
+
+async def test_a_fork_stops_shipping_and_keeps_the_journal(tmp_path: Path) -> None:
+    """Another journal wrote to the episode: nothing is overwritten, nothing is lost, and it is said."""
+    async with Peer() as peer:
+        async with way(tmp_path / "..", peer) as other:
+            other.see(5)
+            await other.drained()
+        folder = tmp_path / "here"
+        folder.mkdir()
+        async with way(folder, peer) as here:
+            here.see(6)
+            with pytest.raises(LogRefusedError, match="Another journal wrote to it"):
+                await here.task
+            here.see(1)
+            assert here.recorder.flush()
+            assert here.recorder.journal.last == 7
+        assert peer.through == 5
+
+
+async def test_a_refused_token_is_named(tmp_path: Path) -> None:
+    """Which file it came from, and what was wanted; shipping ends."""
+    async with Peer() as peer, way(tmp_path, peer) as here:
+        peer.token = "other"
+        with pytest.raises(TokenRefusedError, match=r"401 to the token from the-token-file.*append token of episode E"):
+            await here.task
+
+
+async def test_an_unknown_episode_is_named(tmp_path: Path) -> None:
+    """404 is a wrong option, not a fault that passes."""
+    async with Peer() as peer, way(tmp_path, peer, "F") as here:
+        with pytest.raises(UsageError, match="--episode F"):
+            await here.task
+
+
+async def test_a_journal_behind_its_service_adopts(tmp_path: Path) -> None:
+    """After a lost state directory, numbers go on after what the service has."""
+    async with Peer() as peer:
+        (tmp_path / "old").mkdir()
+        async with way(tmp_path / "old", peer) as old:
+            old.see(5)
+            await old.drained()
+        async with way(tmp_path, peer) as here:
+            await asyncio.wait_for(here.adopting.wait(), 30)
+            assert here.adopted == [(5, None)]
+            here.see(2)
+            await here.drained()
+            assert [event.seq for event in peer.events] == [1, 2, 3, 4, 5, 6, 7]
