@@ -1,0 +1,95 @@
+"""The application: one factory, usable behind a server and in a test's own process."""
+
+from __future__ import annotations
+
+import secrets
+from asyncio import Lock
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from weakref import WeakValueDictionary
+
+import structlog
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from api.errors import MethodError, NotFoundError, ProblemError
+from api.metrics import Metrics
+from api.notify import Notifier
+from api.parts import Parts
+from api.routes import episodes, operations, reading, rewards, segments, steps, tasks
+from api.routes.support import PROBLEM, invalid
+from api.settings import Settings
+
+VERSION = "0.1.0"
+log = structlog.get_logger()
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The service over ``settings``; its lifespan upgrades the schema and opens the database."""
+    notifier = Notifier()
+    metrics = Metrics(lambda: notifier.waiting)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        parts = Parts.build(settings, notifier, metrics)
+        try:
+            await parts.start()
+            app.state.parts = parts
+            yield
+        finally:
+            await parts.stop()
+
+    app = FastAPI(
+        title="milestoned",
+        version=VERSION,
+        description="Step by step, what a computer-use agent's work was worth, and why.",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.notifier = notifier
+    app.state.metrics = metrics
+    intents: WeakValueDictionary[str, Lock] = WeakValueDictionary()
+    app.state.intents = intents
+    # Routes are tried in order: those that are called most come first.
+    for noun in (rewards, segments, steps, episodes, reading, tasks, operations):
+        app.include_router(noun.router)
+    app.add_exception_handler(ProblemError, _problem)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(RequestValidationError, _validation)
+    app.add_exception_handler(Exception, _unhandled)
+    return app
+
+
+async def _problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ProblemError)
+    request.app.state.metrics.refusals.labels(error.slug).inc()
+    return Response(error.body(), error.status, error.headers, PROBLEM)
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        allowed = (error.headers or {}).get("Allow", "")
+        problem: ProblemError = MethodError(f"{request.method} {request.url.path}: wanted {allowed}", allowed=allowed)
+    elif error.status_code == 404:
+        problem = NotFoundError(f"{request.method} {request.url.path}: there is no such path")
+    else:
+        problem = ProblemError(str(error.detail))
+    response = await _problem(request, problem)
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _validation(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return await _problem(request, invalid(error.errors()))
+
+
+async def _unhandled(request: Request, error: Exception) -> Response:
+    incident = f"err_{secrets.token_hex(8)}"
+    log.error("A request failed unexpectedly.", incident=incident, path=request.url.path, exc_info=error)
+    return await _problem(
+        request, ProblemError(f"unexpected; the service's log has it as {incident}", incident=incident)
+    )

@@ -1,0 +1,42 @@
+"""`milestoned`: one table of subcommands, each imported only when it is asked for."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "serve": ("api.commands.serve", "run the service"),
+    "demo": ("api.commands.demo", "watch a scripted agent earn its rewards, on a shop of ours"),
+    "watch": ("api.commands.watch", "watch your own browser and see its events as milestones"),
+    "task": ("api.commands.task", "check task files before anything runs"),
+    "replay": ("api.commands.replay", "score a recording, with no browser and no service"),
+    "episode": ("api.commands.episode", "open an episode on a running service"),
+    "token": ("api.commands.token", "create, list and revoke tokens"),
+    "db": ("api.commands.db", "bring the database's schema up to date, or check it"),
+}
+"""name → (module, help). A module has ``add(parser)``, which sets ``run`` to what takes the arguments."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand and give its exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parser = argparse.ArgumentParser(
+        prog="milestoned",
+        description="Says, step by step, what a computer-use agent's work was worth.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="commands:\n" + "\n".join(f"  {name:<9} {says}" for name, (_, says) in COMMANDS.items()),
+    )
+    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="one of those below")
+    name = parser.parse_args(arguments[:1]).command
+    module, says = COMMANDS[name]
+    command = argparse.ArgumentParser(prog=f"milestoned {name}", description=says[0].upper() + says[1:] + ".")
+    import_module(module).add(command)
+    args = command.parse_args(arguments[1:])
+    return int(args.run(args) or 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The subcommands of `milestoned`, one a file; `api.cli` holds the table."""

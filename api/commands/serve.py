@@ -1,0 +1,116 @@
+"""`milestoned serve`: upgrades the schema, sees to the first token, serves until it is told to stop."""
+
+from __future__ import annotations
+
+import argparse
+import ipaddress
+import os
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+import orjson
+import uvicorn
+
+from api.app import create_app
+from api.commands.common import add_store, store_settings
+from api.keys import admin_token_file, write_private
+from api.notify import Notifier
+from api.settings import Settings
+
+BACKLOG = 2_048
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_store(parser)
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: loopback)")
+    parser.add_argument("--port", type=int, default=8420, help="0: any free one, told in DATA/service.json")
+    parser.add_argument("--port-file", type=Path, metavar="FILE", help="also write the port here, once it listens")
+    parser.add_argument("--token-file", type=Path, metavar="FILE", help="where to keep the first admin token")
+    parser.add_argument(
+        "--i-have-tls-in-front",
+        action="store_true",
+        help="allow an address that is not loopback: tokens would otherwise travel in clear",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until a signal comes. Gives 2 for an address that is refused."""
+    if not _loopback(args.host) and not args.i_have_tls_in_front:
+        print(
+            f"--host {args.host}: tokens would travel in clear; wanted a loopback address, "
+            "or --i-have-tls-in-front behind a proxy that speaks TLS",
+            file=sys.stderr,
+        )
+        return 2
+    settings = store_settings(args, args.token_file)
+    # The database holds what would be right and what it pays: nobody else on this machine may read it.
+    os.umask(0o077)
+    settings.data.mkdir(parents=True, exist_ok=True)
+    listener = _listen(args.host, args.port)
+    host, port = listener.getsockname()[:2]
+    app = create_app(settings)
+    config = uvicorn.Config(
+        app,
+        loop="uvloop" if sys.platform != "win32" else "auto",
+        http="httptools",
+        ws="none",
+        log_level="warning",
+        access_log=False,
+        backlog=BACKLOG,
+        timeout_graceful_shutdown=5,
+    )
+    server = _Server(config, app.state.notifier, lambda: _announce(args, settings, host, port))
+    server.run(sockets=[listener])
+    return 0 if server.started else 1
+
+
+class _Server(uvicorn.Server):
+    """Tells where it listens once it does, and lets go of those who wait when it is told to stop."""
+
+    def __init__(self, config: uvicorn.Config, notifier: Notifier, announce: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._notifier, self._announce = notifier, announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._announce()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        self._notifier.stop()
+
+
+def _announce(args: argparse.Namespace, settings: Settings, host: str, port: int) -> None:
+    told = {"host": host, "port": port, "pid": os.getpid()}
+    write_private(settings.data / "service.json", orjson.dumps(told).decode())
+    if args.port_file is not None:
+        write_private(args.port_file, str(port))
+    where = "in MILESTONED_ADMIN_TOKEN" if settings.admin_token else f"in {admin_token_file(settings)}"
+    print(f"milestoned listens on http://{host}:{port}; the first admin token is {where}", flush=True)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        sys.exit(f"--host {host} --port {port}: {error.strerror}")
+    listener.listen(BACKLOG)
+    listener.set_inheritable(True)
+    return listener
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,148 @@
+"""Everything that the service refuses, as one tree; each becomes an RFC 9457 problem document.
+
+    ProblemError
+    ├── UnauthorizedError 401    ForbiddenError 403    NotFoundError 404    MethodError 405
+    ├── ConflictError 409
+    │   ├── GapInLogError  ForkedLogError  OtherEpisodeError  EpisodeClosedError  WrongStepError
+    │   └── TaskExistsError  RulesetChangedError
+    ├── TooLargeError 413
+    ├── InvalidError 422
+    │   └── MalformedSegmentError  KeyReusedError
+    └── UnavailableError 503
+
+The class docstring is the title. ``detail`` names the field, the value and what was wanted; ``more`` are
+extension members (``through``, ``wanted``, ``errors``).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import orjson
+
+
+class ProblemError(Exception):
+    """The request could not be served."""
+
+    status: ClassVar[int] = 500
+    slug: ClassVar[str] = "internal"
+    headers: ClassVar[dict[str, str]] = {}
+
+    def __init__(self, detail: str, **more: Any) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.more = more
+
+    def document(self) -> dict[str, Any]:
+        """The problem document."""
+        title = (type(self).__doc__ or "").strip().splitlines()[0].rstrip(".")
+        head = {"type": f"urn:milestoned:problem:{self.slug}", "title": title, "status": self.status}
+        return {**head, "detail": self.detail, **self.more}
+
+    def body(self) -> bytes:
+        """The problem document, encoded."""
+        return orjson.dumps(self.document(), default=str)
+
+
+class UnauthorizedError(ProblemError):
+    """A valid bearer token is needed."""
+
+    status, slug = 401, "unauthorized"
+    headers: ClassVar[dict[str, str]] = {"www-authenticate": "Bearer"}
+
+
+class ForbiddenError(ProblemError):
+    """The token's scope does not allow this."""
+
+    status, slug = 403, "forbidden"
+
+
+class NotFoundError(ProblemError):
+    """There is no such thing."""
+
+    status, slug = 404, "not-found"
+
+
+class MethodError(ProblemError):
+    """The path exists, but not for this method."""
+
+    status, slug = 405, "method-not-allowed"
+
+
+class ConflictError(ProblemError):
+    """The request contradicts what is already so."""
+
+    status, slug = 409, "conflict"
+
+
+class GapInLogError(ConflictError):
+    """The segment leaves a gap."""
+
+    slug = "gap"
+
+
+class ForkedLogError(ConflictError):
+    """The segment does not continue the episode's chain."""
+
+    slug = "fork"
+
+
+class OtherEpisodeError(ConflictError):
+    """The segment belongs to another episode."""
+
+    slug = "other-episode"
+
+
+class EpisodeClosedError(ConflictError):
+    """The episode is closed."""
+
+    slug = "closed"
+
+
+class WrongStepError(ConflictError):
+    """That is not the step that can follow."""
+
+    slug = "wrong-step"
+
+
+class TaskExistsError(ConflictError):
+    """That version of the task is registered with other content."""
+
+    slug = "task-exists"
+
+
+class RulesetChangedError(ConflictError):
+    """The episode was opened under rules that this build no longer has."""
+
+    slug = "ruleset-changed"
+
+
+class TooLargeError(ProblemError):
+    """The request is larger than the wire allows."""
+
+    status, slug = 413, "too-large"
+
+
+class InvalidError(ProblemError):
+    """The request is not what was wanted."""
+
+    status, slug = 422, "invalid"
+
+
+class MalformedSegmentError(InvalidError):
+    """The body is not one zstd frame that holds a segment."""
+
+    slug = "malformed-segment"
+
+
+class KeyReusedError(InvalidError):
+    """The Idempotency-Key was used for another request."""
+
+    slug = "key-reused"
+
+
+class UnavailableError(ProblemError):
+    """The store can't be used now; nothing was written."""
+
+    status, slug = 503, "unavailable"
+    headers: ClassVar[dict[str, str]] = {"retry-after": "1"}

@@ -1,0 +1,81 @@
+"""Opens what a daemon sent: one zstd frame, its size stated and bounded before a byte is unpacked."""
+
+from __future__ import annotations
+
+import zstandard
+
+from api.errors import MalformedSegmentError, TooLargeError
+from api.settings import Limits
+from detectors.codec import CodecError, decode_segment
+from detectors.kinds import KINDS
+from detectors.types import Event, Segment
+
+MOST = 2**31 - 1
+"""The highest number of a step or a command."""
+
+NUMBERED = frozenset(name for name, kind in KINDS.items() if kind.source in ("steps", "journal"))
+"""The kinds that tell of steps, commands and the episode's end."""
+
+_SMALL = 1024 * 1024
+_WINDOW_LOG_MAX = 27
+
+
+def open_frame(frame: bytes, limits: Limits) -> bytes:
+    """The text in ``frame``. Raises `TooLargeError` or `MalformedSegmentError`."""
+    if len(frame) > limits.frame_bytes:
+        raise TooLargeError(f"body: {len(frame)} bytes, wanted at most {limits.frame_bytes}")
+    size = _stated_size(frame)
+    if size > limits.text_bytes:
+        raise TooLargeError(f"body: the frame holds {size} bytes, wanted at most {limits.text_bytes}")
+    if size > _SMALL and size > limits.ratio * len(frame):
+        raise TooLargeError(
+            f"body: {len(frame)} bytes would become {size}, wanted at most {limits.ratio} times as many"
+        )
+    # The stated size is also the most that is unpacked: a frame that holds more, or less, is an error.
+    opener = zstandard.ZstdDecompressor(max_window_size=2**_WINDOW_LOG_MAX)
+    try:
+        return opener.decompress(frame, allow_extra_data=False)
+    except zstandard.ZstdError as error:
+        raise MalformedSegmentError(f"body: {error}; wanted exactly one zstd frame") from None
+
+
+def read_segment(frame: bytes, episode: str, limits: Limits) -> Segment:
+    """The segment in ``frame``, which must be ``episode``'s. Raises the errors of `open_frame` and the codec's."""
+    text = open_frame(frame, limits)
+    count = text.count(b"\n") - 1
+    if count > limits.events:
+        raise TooLargeError(f"body: {count} events, wanted at most {limits.events} in a segment")
+    try:
+        segment = decode_segment(text)
+    except CodecError as error:
+        raise MalformedSegmentError(f"body: {error}") from None
+    for event in segment.events:
+        # Only these few kinds carry numbers that the service itself relies on.
+        if event.kind in NUMBERED:
+            _check(event, segment.last)
+    return segment
+
+
+def _check(event: Event, last: int) -> None:
+    if event.kind == "episode.closed" and event.seq != last:
+        raise MalformedSegmentError(f"event {event.seq}: episode.closed must be the last event of an episode")
+    numbers = ("step", "command") if event.kind.startswith("step.") else ("command",)
+    for name in numbers:
+        value = event.data.get(name)
+        if value is None and name == "command":
+            continue
+        if type(value) is not int or not 0 <= value <= MOST:
+            raise MalformedSegmentError(
+                f"event {event.seq}: {name} is {value!r:.80}, wanted a whole number up to {MOST}"
+            )
+
+
+def _stated_size(frame: bytes) -> int:
+    try:
+        parameters = zstandard.get_frame_parameters(frame)
+    except zstandard.ZstdError as error:
+        raise MalformedSegmentError(f"body: {error}; wanted one zstd frame that holds a segment") from None
+    size = int(parameters.content_size)
+    if size in (zstandard.CONTENTSIZE_UNKNOWN, zstandard.CONTENTSIZE_ERROR):
+        raise MalformedSegmentError("body: the zstd frame does not state its content size; wanted one that does")
+    return size

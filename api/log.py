@@ -1,0 +1,220 @@
+"""Appends segments: once, in order, with their detection in the same transaction.
+
+Everything that is refused is refused before a row is written; everything that is acknowledged is on the disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import bindparam, delete, insert, select, update
+
+from api.errors import EpisodeClosedError, ForkedLogError, GapInLogError, OtherEpisodeError
+from api.frames import NUMBERED, read_segment
+from api.ledger import INSERT_MILESTONES, INSERT_REWARDS, Ledger, milestone_rows, reward_rows
+from api.metrics import Metrics
+from api.notify import Notifier, log_of
+from api.settings import Limits
+from api.store.database import Database, now
+from api.store.engines import STATE_EVERY, Engines, Live
+from api.store.writer import GroupWriter, OutrunError, Rows
+from api.tables import commands, engine_states, episodes, segments, steps
+from detectors.engine import Outcome
+from detectors.types import Event, Segment
+
+_INLINE_BYTES = 64 * 1024
+"""Larger frames are unpacked and fed beside the event loop, so that others are not kept waiting."""
+
+_of_episode: Any = bindparam("of_episode")
+STATEMENTS = (
+    insert(segments),
+    insert(steps),
+    update(steps)
+    .where(steps.c.episode == _of_episode, steps.c.step == bindparam("of_step"), steps.c.ended.is_(None))
+    .values(ended=bindparam("at_seq")),
+    INSERT_MILESTONES,
+    INSERT_REWARDS,
+    update(commands)
+    .where(commands.c.episode == _of_episode, commands.c.number == bindparam("of_number"), commands.c.seq.is_(None))
+    .values(seq=bindparam("at_seq")),
+    delete(engine_states).where(engine_states.c.episode == _of_episode),
+    insert(engine_states),
+    update(episodes)
+    .where(episodes.c.id == _of_episode)
+    .values({name: bindparam(f"new_{name}") for name in ("through", "head", "step", "success", "total", "milestones")}),
+    update(episodes).where(episodes.c.id == _of_episode).values(status="closed", closed_at=bindparam("new_closed_at")),
+    update(commands)
+    .where(commands.c.episode == _of_episode, commands.c.kind == "episode.close", commands.c.seq.is_(None))
+    .values(seq=bindparam("at_seq")),
+)
+SEGMENT, BEGAN, ENDED, MILESTONES, REWARDS, COMMANDS, OLD_STATE, STATE, ADVANCE, CLOSE, CLOSE_COMMAND = range(
+    len(STATEMENTS)
+)
+
+_SAME = select(segments.c.digest).where(
+    segments.c.episode == bindparam("episode"), segments.c.first == bindparam("first")
+)
+_NEXT = (
+    select(segments.c.first, segments.c.last, segments.c.frame)
+    .where(segments.c.episode == bindparam("episode"), segments.c.last > bindparam("after"))
+    .order_by(segments.c.first)
+    .limit(bindparam("count"))
+)
+
+
+class Acknowledged(NamedTuple):
+    """How far the log is durable, and the digest of its last segment."""
+
+    through: int
+    head: str
+
+
+class Log:
+    """The log of every episode in one database."""
+
+    def __init__(
+        self, database: Database, engines: Engines, ledger: Ledger, notifier: Notifier, metrics: Metrics, limits: Limits
+    ) -> None:
+        self._database, self._engines, self._ledger = database, engines, ledger
+        self._notifier, self._metrics, self._limits = notifier, metrics, limits
+        self._writer = GroupWriter(database, STATEMENTS)
+
+    async def append(self, episode: str, frame: bytes) -> Acknowledged:
+        """Append the segment in ``frame``; the same one again is acknowledged again. Raises `ProblemError`."""
+        began = time.perf_counter()
+        if len(frame) > _INLINE_BYTES:
+            segment = await asyncio.to_thread(read_segment, frame, episode, self._limits)
+        else:
+            segment = read_segment(frame, episode, self._limits)
+        if segment.episode != episode:
+            raise OtherEpisodeError(f"episode: the segment is {segment.episode}'s, wanted {episode}'s")
+        async with self._engines.lock(episode):
+            try:
+                ack = await self._append(segment, frame)
+            except OutrunError:
+                self._engines.drop(episode)
+                ack = await self._append(segment, frame)
+        self._metrics.ingest_seconds.observe(time.perf_counter() - began)
+        return ack
+
+    async def _append(self, segment: Segment, frame: bytes) -> Acknowledged:
+        live = self._engines.kept(segment.episode)
+        if live is None or not _continues(live, segment):
+            # Only the database may say no: another process may have moved the episode on.
+            live = await self._engines.load(segment.episode)
+            if segment.last <= live.through and await self._same(segment):
+                return Acknowledged(live.through, live.head)
+            _refuse_unless_next(live, segment)
+        durable = False
+        try:
+            outcome = await self._feed(live, segment)
+            rows = _rows(live, segment, frame, outcome)
+            await self._writer.commit(rows)
+            durable = True
+        finally:
+            if not durable:
+                self._engines.drop(segment.episode)
+        self._moved_on(live, segment, rows)
+        return Acknowledged(live.through, live.head)
+
+    async def _same(self, segment: Segment) -> bool:
+        row = await self._database.first(_SAME, {"episode": segment.episode, "first": segment.first})
+        return row is not None and bool(row.digest == segment.digest)
+
+    async def _feed(self, live: Live, segment: Segment) -> Outcome:
+        if segment.count > STATE_EVERY:
+            return await asyncio.to_thread(live.engine.feed, segment.events)
+        return live.engine.feed(segment.events)
+
+    def _moved_on(self, live: Live, segment: Segment, rows: Rows) -> None:
+        live.through, live.head, live.closed = segment.last, segment.digest, live.engine.closed
+        live.step = -1 if live.engine.step is None else live.engine.step
+        live.milestones += len(rows[MILESTONES])
+        live.stored = segment.last if rows[STATE] else live.stored
+        for row in rows[REWARDS]:
+            self._ledger.remember(segment.episode, row["step"], row["body"])
+        self._metrics.appended(segment.count, [row["status"] for row in rows[REWARDS]], len(rows[MILESTONES]))
+        self._notifier.tell(log_of(segment.episode))
+
+    async def after(self, episode: str, after: int, count: int) -> Sequence[Any]:
+        """At most ``count`` stored segments (first, last, frame) that hold events beyond ``after``."""
+        return await self._database.all(_NEXT, {"episode": episode, "after": after, "count": count})
+
+    async def frames(self, episode: str) -> AsyncIterator[bytes]:
+        """Every stored frame, in order, one in memory at a time."""
+        after = 0
+        while rows := await self.after(episode, after, 1):
+            after = rows[0].last
+            yield bytes(rows[0].frame)
+
+
+def _continues(live: Live, segment: Segment) -> bool:
+    return segment.first == live.through + 1 and segment.prev == live.head and not live.closed
+
+
+def _refuse_unless_next(live: Live, segment: Segment) -> None:
+    stands: dict[str, Any] = {"wanted": live.through + 1, "through": live.through, "head": live.head}
+    if segment.first <= live.through:
+        raise ForkedLogError(
+            f"first: event {segment.first} is in the log already, in another segment; wanted {live.through + 1}",
+            **stands,
+        )
+    if live.closed:
+        raise EpisodeClosedError(f"first: event {segment.first} follows the episode's end at {live.through}", **stands)
+    if segment.first > live.through + 1:
+        raise GapInLogError(f"first: got {segment.first}, wanted {live.through + 1}", **stands)
+    if segment.prev != live.head:
+        raise ForkedLogError(f"prev: got {segment.prev}, wanted {live.head}", **stands)
+
+
+def _rows(live: Live, segment: Segment, frame: bytes, outcome: Outcome) -> Rows:
+    engine, episode = live.engine, segment.episode
+    whose = {"of_episode": episode}
+    began, ended, journalled = _marks(segment.events, live.step)
+    keep = segment.last - live.stored >= STATE_EVERY or engine.closed
+    position = {
+        "through": segment.last,
+        "head": segment.digest,
+        "step": engine.step,
+        "success": engine.success,
+        "total": engine.total,
+        "milestones": live.milestones + len(outcome.milestones),
+    }
+    stored = {"episode": episode, "first": segment.first, "last": segment.last}
+    return {
+        SEGMENT: [{**stored, "prev": segment.prev, "digest": segment.digest, "frame": frame}],
+        BEGAN: [{"episode": episode, "step": step, "began": seq, "ended": None} for step, seq in began],
+        ENDED: [{**whose, "of_step": step, "at_seq": seq} for step, seq in ended],
+        MILESTONES: milestone_rows(episode, live.milestones, segment.first, segment.last, outcome.milestones),
+        REWARDS: reward_rows(outcome.rewards),
+        COMMANDS: [{**whose, "of_number": number, "at_seq": seq} for number, seq in journalled],
+        OLD_STATE: [whose] if keep else [],
+        STATE: [{"episode": episode, "through": segment.last, "body": engine.dump()}] if keep else [],
+        ADVANCE: [{**whose, **{f"new_{name}": value for name, value in position.items()}}],
+        CLOSE: [{**whose, "new_closed_at": now()}] if engine.closed else [],
+        CLOSE_COMMAND: [{**whose, "at_seq": segment.last}] if engine.closed else [],
+    }
+
+
+Marks = list[tuple[int, int]]
+
+
+def _marks(events: Sequence[Event], step: int) -> tuple[Marks, Marks, Marks]:
+    """(step, seq) of steps that began, that ended, and (command, seq) of commands that reached the journal."""
+    began: Marks = []
+    ended: Marks = []
+    journalled: Marks = []
+    for event in events:
+        if event.kind not in NUMBERED:
+            continue
+        if event.kind == "step.began" and event.data["step"] > step:
+            step = event.data["step"]
+            began.append((step, event.seq))
+        elif event.kind == "step.ended":
+            ended.append((event.data["step"], event.seq))
+        if type(event.data.get("command")) is int:
+            journalled.append((event.data["command"], event.seq))
+    return began, ended, journalled

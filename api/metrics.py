@@ -1,0 +1,43 @@
+"""What an operator can watch: counters of one application, in Prometheus' text form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
+
+
+class Metrics:
+    """One registry an application, so that two in one process do not mix."""
+
+    def __init__(self, waiting: Callable[[], int]) -> None:
+        self.registry = registry = CollectorRegistry()
+        self.events = Counter("milestoned_events", "Events appended to the log.", registry=registry)
+        self.segments = Counter("milestoned_segments", "Segments appended to the log.", registry=registry)
+        self.refusals = Counter("milestoned_refusals", "Requests refused.", ["reason"], registry=registry)
+        self.sealed = Counter("milestoned_rewards_sealed", "Rewards sealed.", ["status"], registry=registry)
+        self.milestones = Counter("milestoned_milestones", "Milestones reached.", registry=registry)
+        self.reward_reads = Counter("milestoned_reward_reads", "Rewards read.", registry=registry)
+        self.open_episodes = Gauge("milestoned_open_episodes", "Episodes that are not closed.", registry=registry)
+        self.ingest_seconds = Histogram(
+            "milestoned_ingest_seconds",
+            "From a segment's receipt to its durability.",
+            buckets=_BUCKETS,
+            registry=registry,
+        )
+        waiters = Gauge("milestoned_waiters", "Requests that wait for an episode to move on.", registry=registry)
+        waiters.set_function(waiting)
+
+    def appended(self, events: int, sealed: Sequence[str], milestones: int) -> None:
+        """Count one segment."""
+        self.segments.inc()
+        self.events.inc(events)
+        self.milestones.inc(milestones)
+        for status in sealed:
+            self.sealed.labels(status).inc()
+
+    def text(self) -> bytes:
+        """Everything, as Prometheus reads it."""
+        return generate_latest(self.registry)

@@ -1,0 +1,84 @@
+"""The parts of one running service, put together by hand: what each needs is what it is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from api.channel import Channel
+from api.following import Follower
+from api.keys import Keys, first_admin_token, load_keys
+from api.ledger import Ledger
+from api.log import Log
+from api.metrics import Metrics
+from api.notify import Notifier
+from api.rewards import RewardReader
+from api.settings import Settings
+from api.store.commands import Commands
+from api.store.database import Database
+from api.store.engines import Engines
+from api.store.episodes import Episodes
+from api.store.idempotency import Answers
+from api.store.migrate import upgrade
+from api.store.tasks import Tasks
+from api.store.tokens import Tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Everything that a route may use."""
+
+    settings: Settings
+    keys: Keys
+    database: Database
+    notifier: Notifier
+    metrics: Metrics
+    tokens: Tokens
+    answers: Answers
+    tasks: Tasks
+    episodes: Episodes
+    commands: Commands
+    channel: Channel
+    ledger: Ledger
+    log: Log
+    rewards: RewardReader
+    follower: Follower
+
+    @classmethod
+    def build(cls, settings: Settings, notifier: Notifier, metrics: Metrics) -> Self:
+        """Put the parts together; nothing is read or written yet but the secret."""
+        limits = settings.limits
+        database = Database(settings.database)
+        tasks, episodes = Tasks(database), Episodes(database)
+        commands, ledger = Commands(database, notifier), Ledger(database, limits.rewards_cached)
+        engines = Engines(database, episodes, tasks, limits.engines_cached)
+        log = Log(database, engines, ledger, notifier, metrics, limits)
+        return cls(
+            settings=settings,
+            keys=load_keys(settings),
+            database=database,
+            notifier=notifier,
+            metrics=metrics,
+            tokens=Tokens(database, limits.token_cache_s),
+            answers=Answers(database),
+            tasks=tasks,
+            episodes=episodes,
+            commands=commands,
+            channel=Channel(commands, episodes, notifier),
+            ledger=ledger,
+            log=log,
+            rewards=RewardReader(ledger, episodes, notifier),
+            follower=Follower(log, ledger, episodes, notifier),
+        )
+
+    async def start(self) -> None:
+        """Bring the schema up to date and see to it that there is an admin."""
+        await upgrade(self.database)
+        label = "environment" if self.settings.admin_token else "first admin"
+        await self.tokens.ensure_admin(first_admin_token(self.settings), label)
+        await self.answers.forget(self.settings.limits.keys_kept_days)
+
+    async def stop(self) -> None:
+        """Answer those who wait, then let go of the database."""
+        self.notifier.stop()
+        await self.database.close()

@@ -1,0 +1,1 @@
+"""The wire, by noun; `api.app` lists the routers. Only here and in the app is FastAPI known."""

@@ -1,0 +1,100 @@
+"""Episodes: opened, looked at, closed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from fastapi import APIRouter, Request, Response
+
+from api.notify import Deadline
+from api.parts import Parts
+from api.routes.describe import problems, takes
+from api.routes.once import once
+from api.routes.shapes import Close, ClosedShape, EpisodeShape, OpenedShape, OpenEpisode
+from api.routes.support import JSON, READ, TRAINER, answer, caller, parsed, parts_of, read_body
+from api.store.episodes import describe
+
+router = APIRouter(tags=["episodes"])
+
+
+@router.post(
+    "/v1/episodes",
+    status_code=201,
+    summary="Open an episode",
+    responses={201: {"model": OpenedShape}, **problems(401, 403, 404, 413, 422)},
+    openapi_extra=takes(OpenEpisode),
+)
+async def open_episode(request: Request) -> Response:
+    """Open an episode; the answer holds the token that only appends to it, told here and never again."""
+    who = await caller(request, TRAINER)
+    parts = parts_of(request)
+    content = await read_body(request, parts.settings.limits.body_bytes)
+    wanted = parsed(OpenEpisode, content)
+
+    async def work(intent: str | None) -> Response:
+        return answer(await opened(parts, wanted, intent), 201)
+
+    def conceal(body: bytes) -> bytes:
+        return orjson.dumps({**orjson.loads(body), "token": None})
+
+    def reveal(body: bytes) -> bytes:
+        said = orjson.loads(body)
+        return orjson.dumps({**said, "token": parts.keys.append_token(said["episode"])} if "episode" in said else said)
+
+    return await once(request, who, content, work, conceal, reveal)
+
+
+async def opened(parts: Parts, wanted: OpenEpisode, intent: str | None) -> dict[str, Any]:
+    """Open an episode and say so. Raises `NotFoundError` where there is no such task."""
+    task = await parts.tasks.find(wanted.task, wanted.version)
+    episode = parts.keys.episode_id(intent)
+    token = parts.keys.append_token(episode)
+    await parts.episodes.open(episode, task, wanted.labels, wanted.seed, token)
+    plan = (await parts.tasks.ruleset(task.number)).plan(episode)
+    said = {"episode": episode, "task": task.id, "version": task.version, "digest": task.digest}
+    return {**said, "token": token, "plan": plan}
+
+
+@router.post(
+    "/v1/episodes/{episode}:close",
+    summary="Close an episode",
+    responses={200: {"model": ClosedShape}, 202: {"model": ClosedShape}, **problems(401, 403, 404, 413, 422)},
+    openapi_extra=takes(Close, required=False),
+)
+async def close(request: Request) -> Response:
+    """Ask the daemon to close; answered with all rewards once the end is in the log, else 202 `closing`."""
+    who = await caller(request, TRAINER)
+    parts = parts_of(request)
+    episode = request.path_params["episode"]
+    content = await read_body(request, parts.settings.limits.body_bytes)
+    wanted = parsed(Close, content)
+
+    async def work(_intent: str | None) -> Response:
+        await parts.commands.close(episode, wanted.reason)
+        row = await parts.channel.closed(episode, Deadline(wanted.wait_ms))
+        if row.status != "closed":
+            return answer({"episode": episode, "status": "closing"}, 202)
+        head = {
+            "episode": episode,
+            "status": "closed",
+            "success": row.success,
+            "total": row.total,
+            "last_step": row.step,
+        }
+        bodies = b",".join(await parts.ledger.all(episode))
+        return Response(orjson.dumps(head)[:-1] + b',"rewards":[' + bodies + b"]}", media_type=JSON)
+
+    return await once(request, who, content, work)
+
+
+@router.get(
+    "/v1/episodes/{episode}",
+    summary="Where an episode stands",
+    responses={200: {"model": EpisodeShape}, **problems(401, 403, 404)},
+)
+async def status(request: Request) -> Response:
+    """Where an episode stands: how far its log goes, its step, its total so far."""
+    episode = request.path_params["episode"]
+    await caller(request, READ, own=episode)
+    return answer(describe(await parts_of(request).episodes.get(episode)))

@@ -1,0 +1,62 @@
+"""One step's reward, and many: the way that trainers walk most."""
+
+from __future__ import annotations
+
+import asyncio
+
+import orjson
+from fastapi import APIRouter, Request, Response
+
+from api.errors import ProblemError
+from api.notify import Deadline
+from api.parts import Parts
+from api.routes.describe import WAIT, problems, takes
+from api.routes.shapes import Item, Query, RewardShape, RewardsShape
+from api.routes.support import JSON, READ, caller, checked_step, deadline_of, parsed, parts_of, read_body
+
+router = APIRouter(tags=["rewards"])
+
+
+@router.get(
+    "/v1/episodes/{episode}/steps/{step:int}/reward",
+    summary="A step's reward",
+    responses={200: {"model": RewardShape}, **problems(401, 403, 404, 422)},
+    openapi_extra={"parameters": [WAIT]},
+)
+async def reward(request: Request) -> Response:
+    """Wait for the seal at most `wait_ms`, then answer `settling` with a null reward that is masked."""
+    await caller(request, READ)
+    parts = parts_of(request)
+    parts.metrics.reward_reads.inc()
+    episode, step = request.path_params["episode"], request.path_params["step"]
+    body = parts.rewards.at_once(episode, step)
+    if body is None:
+        body = await parts.rewards.read(episode, checked_step(step), deadline_of(request))
+    return Response(body, media_type=JSON)
+
+
+@router.post(
+    "/v1/rewards:query",
+    summary="Many rewards",
+    responses={200: {"model": RewardsShape}, **problems(401, 403, 413, 422)},
+    openapi_extra=takes(Query, keyed=False),
+)
+async def rewards(request: Request) -> Response:
+    """Read many rewards in order, each with its own status or `error`. A read: needs no Idempotency-Key."""
+    await caller(request, READ)
+    parts = parts_of(request)
+    query = parsed(Query, await read_body(request, parts.settings.limits.body_bytes))
+    parts.metrics.reward_reads.inc(len(query.items))
+    deadline = Deadline(query.wait_ms)
+    found = await asyncio.gather(*(_one(parts, item, deadline) for item in query.items))
+    return Response(b'{"rewards":[' + b",".join(found) + b"]}", media_type=JSON)
+
+
+async def _one(parts: Parts, item: Item, deadline: Deadline) -> bytes:
+    body = parts.rewards.at_once(item.episode, item.step)
+    if body is not None:
+        return body
+    try:
+        return await parts.rewards.read(item.episode, item.step, deadline)
+    except ProblemError as problem:
+        return orjson.dumps({"error": problem.document()})

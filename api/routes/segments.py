@@ -1,0 +1,61 @@
+"""What the daemon calls: append a segment, hear what the harness says."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+
+from api.frames import MOST
+from api.routes.describe import WAIT, body, problems, query
+from api.routes.shapes import AppendedShape, CommandsShape, PlanShape
+from api.routes.support import NOBODY, READ, answer, caller, deadline_of, parts_of, read_body, whole_query
+
+router = APIRouter(tags=["daemon"])
+_FRAME = {"type": "string", "format": "binary", "description": "One zstd frame that states its size."}
+
+
+@router.post(
+    "/v1/episodes/{episode}/events",
+    summary="Append a segment",
+    responses={200: {"model": AppendedShape}, **problems(401, 403, 404, 409, 413, 422)},
+    openapi_extra=body({"application/zstd": _FRAME}),
+)
+async def append(request: Request) -> Response:
+    """Append one segment. Idempotent by itself: the same segment again is acknowledged again.
+
+    A gap, a fork, another episode's segment or one after the close is refused with 409, which names
+    `wanted`, `through` and `head`. Nothing is written when refused.
+    """
+    episode = request.path_params["episode"]
+    await caller(request, NOBODY, own=episode)
+    parts = parts_of(request)
+    frame = await read_body(request, parts.settings.limits.frame_bytes)
+    return answer((await parts.log.append(episode, frame))._asdict())
+
+
+@router.get(
+    "/v1/episodes/{episode}/commands",
+    summary="What the harness said",
+    responses={200: {"model": CommandsShape}, **problems(401, 403, 404, 422)},
+    openapi_extra={"parameters": [query("after", "The last command that was journalled.", MOST), WAIT]},
+)
+async def commands(request: Request) -> Response:
+    """Commands beyond number `after`, as soon as there is one: the daemon's open channel."""
+    episode = request.path_params["episode"]
+    await caller(request, NOBODY, own=episode)
+    parts = parts_of(request)
+    found = await parts.channel.next_commands(episode, whole_query(request, "after", 0, MOST), deadline_of(request))
+    return answer({"commands": found})
+
+
+@router.get(
+    "/v1/episodes/{episode}/plan",
+    summary="What to listen for",
+    responses={200: {"model": PlanShape}, **problems(401, 403, 404)},
+)
+async def plan(request: Request) -> Response:
+    """What the daemon may know of the task: nothing of what would be right."""
+    episode = request.path_params["episode"]
+    await caller(request, READ, own=episode)
+    parts = parts_of(request)
+    row = await parts.episodes.get(episode)
+    return answer((await parts.tasks.ruleset(row.task_number)).plan(episode))

@@ -1,0 +1,123 @@
+"""What every route does alike: who calls, what was sent, what is answered.
+
+Handlers read their bodies themselves, so that nobody is parsed before he is known, and so that the hot paths
+(segments, rewards) pay for no validation that they do not need. What they take and give is declared beside
+them for OpenAPI.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import orjson
+from fastapi import Request, Response
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from api.errors import ForbiddenError, InvalidError, NotFoundError, TooLargeError, UnauthorizedError
+from api.frames import MOST
+from api.notify import Deadline
+from api.parts import Parts
+from api.store.tokens import Principal
+
+JSON = "application/json"
+PROBLEM = "application/problem+json"
+ADMIN = frozenset(("admin",))
+TRAINER = frozenset(("admin", "trainer"))
+READ = frozenset(("admin", "trainer", "read"))
+NOBODY: frozenset[str] = frozenset()
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class Body(BaseModel):
+    """A request's body: members that it does not have are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+def parts_of(request: Request) -> Parts:
+    """The service behind this request."""
+    parts: Parts = request.app.state.parts
+    return parts
+
+
+async def caller(request: Request, scopes: frozenset[str], own: str | None = None) -> Principal:
+    """Who calls, if that token has one of ``scopes`` or is the append token of the episode ``own``.
+
+    Raises `UnauthorizedError`, `ForbiddenError`.
+    """
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not token:
+        raise UnauthorizedError("authorization: wanted `Bearer` and a token")
+    principal = await parts_of(request).tokens.principal(token.strip())
+    if principal.scope in scopes or (own is not None and principal.scope == "append" and principal.episode == own):
+        return principal
+    wanted = sorted(scopes) + ([f"the append token of {own[:80]}"] if own is not None else [])
+    raise ForbiddenError(f"authorization: the token's scope is {principal.scope}, wanted {' or '.join(wanted)}")
+
+
+async def read_body(request: Request, limit: int) -> bytes:
+    """The whole body, or `TooLargeError` as soon as it is known to be too large."""
+    stated = request.headers.get("content-length", "")
+    if stated.isdigit() and int(stated) > limit:
+        raise TooLargeError(f"body: {stated} bytes, wanted at most {limit}")
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > limit:
+            raise TooLargeError(f"body: more than {limit} bytes, wanted at most {limit}")
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def parsed(model: type[Model], body: bytes) -> Model:
+    """The body as ``model``; an empty one is an empty object. Raises `InvalidError` naming every problem."""
+    try:
+        return model.model_validate_json(body or b"{}")
+    except ValidationError as error:
+        raise invalid(error.errors(include_url=False)) from None
+
+
+def invalid(errors: Any) -> InvalidError:
+    """Pydantic's errors as the house says them: path, value, wanted."""
+    problems = [{"path": _dotted(e["loc"]), "value": repr(e.get("input"))[:120], "wanted": e["msg"]} for e in errors]
+    first = problems[0]
+    return InvalidError(f"{first['path']}: got {first['value']}: {first['wanted']}", errors=problems)
+
+
+def _dotted(location: tuple[str | int, ...]) -> str:
+    out = ""
+    for part in location:
+        out += f"[{part}]" if isinstance(part, int) else f".{part}" if out else str(part)
+    return out or "body"
+
+
+def whole_query(request: Request, name: str, default: int, most: int) -> int:
+    """A whole number of the query, from 0 to ``most``. Raises `InvalidError`."""
+    if not request.scope["query_string"]:
+        return default
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= most):
+        raise InvalidError(f"{name}: got {text[:40]!r}, wanted a whole number from 0 to {most}")
+    return int(text)
+
+
+def deadline_of(request: Request) -> Deadline:
+    """How long the caller is ready to wait, by its query."""
+    return Deadline(whole_query(request, "wait_ms", 0, parts_of(request).settings.limits.wait_ms))
+
+
+def checked_step(step: int) -> int:
+    """``step`` as a number that the log can hold. Raises `NotFoundError`."""
+    if step > MOST:
+        raise NotFoundError(f"step: got {step}, wanted at most {MOST}")
+    return step
+
+
+def answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """A JSON answer."""
+    return Response(orjson.dumps(value), status, headers, JSON)

@@ -1,0 +1,81 @@
+"""What an operator can set, as one table read once at the start.
+
+Limits are part of the wire: a daemon that exceeds one is answered 413 or 422, and nothing is written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The wire's bounds. Sizes in bytes, times in seconds unless the name says otherwise."""
+
+    frame_bytes: int = 4 * 1024 * 1024
+    text_bytes: int = 32 * 1024 * 1024
+    ratio: int = 1_000
+    events: int = 20_000
+    body_bytes: int = 1024 * 1024
+    wait_ms: int = 50_000
+    query_items: int = 1_000
+    page: int = 5_000
+    heartbeat_s: float = 15.0
+    token_cache_s: float = 2.0
+    rewards_cached: int = 50_000
+    engines_cached: int = 256
+    keys_kept_days: int = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where the service keeps its data and who it trusts first.
+
+    ``data`` is a folder of the service alone: database, secret and first admin token, files of mode 0600.
+    ``database_url`` empty means SQLite in that folder.
+    """
+
+    data: Path
+    database_url: str = ""
+    secret: str | None = None
+    admin_token: str | None = None
+    token_file: Path | None = None
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def database(self) -> str:
+        """SQLAlchemy's address of the database, with an async driver."""
+        return (
+            async_url(self.database_url) if self.database_url else f"sqlite+aiosqlite:///{self.data / 'milestoned.db'}"
+        )
+
+
+_DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg", "postgres": "postgresql+asyncpg"}
+
+
+def async_url(url: str) -> str:
+    """``url`` with the async driver that the service uses, where it names none."""
+    scheme, mark, rest = url.partition("://")
+    return _DRIVERS.get(scheme, scheme) + mark + rest
+
+
+def settings_from_environment(
+    data: Path | None, database_url: str = "", token_file: Path | None = None, env: Mapping[str, str] = os.environ
+) -> Settings:
+    """What the command line said, completed from MILESTONED_DATA, _DATABASE, _SECRET and _ADMIN_TOKEN."""
+    database_url = database_url or env.get("MILESTONED_DATABASE", "")
+    return Settings(
+        data=data or Path(env.get("MILESTONED_DATA") or _beside(database_url)),
+        database_url=database_url,
+        secret=env.get("MILESTONED_SECRET") or None,
+        admin_token=env.get("MILESTONED_ADMIN_TOKEN") or None,
+        token_file=token_file,
+    )
+
+
+def _beside(database_url: str) -> Path:
+    scheme, _, path = database_url.partition(":///")
+    return Path(path).parent if scheme.startswith("sqlite") and path else Path("milestoned-data")

@@ -1,0 +1,106 @@
+"""One database behind two doors: many readers, one writer.
+
+SQLite has a single writer. A queue of our own in front of it costs nothing and never times out, where its
+own lock would be polled; on Postgres the same code merely writes in turn. A full disk or a locked database is
+`UnavailableError`: the transaction is rolled back, the caller may try again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Executable, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import AsyncAdaptedQueuePool
+
+from api.errors import UnavailableError
+
+BUSY_MS = 5_000
+"""How long SQLite waits for another process's write, such as a backup's or a migration's."""
+
+
+def now() -> str:
+    """The time for people: UTC, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class Database:
+    """Connections of one service. `close` it; it holds threads."""
+
+    def __init__(self, url: str, readers: int = 4) -> None:
+        self.url = make_url(url)
+        if self._sqlite and self.url.database:
+            Path(self.url.database).parent.mkdir(parents=True, exist_ok=True)
+        self.writer = self._engine(self.url, 1, "BEGIN IMMEDIATE")
+        self.reader = self._engine(self.url, readers, None)
+        self._lock = asyncio.Lock()
+
+    @property
+    def _sqlite(self) -> bool:
+        return self.url.get_backend_name() == "sqlite"
+
+    def _engine(self, url: URL, size: int, begin: str | None) -> AsyncEngine:
+        # Reads are single statements, each its own snapshot: autocommit spares them two round trips.
+        extra: dict[str, Any] = {} if begin else {"isolation_level": "AUTOCOMMIT"}
+        if not self._sqlite:
+            return create_async_engine(url, pool_size=max(size, 4), max_overflow=0, **extra)
+        engine = create_async_engine(
+            url, poolclass=AsyncAdaptedQueuePool, pool_size=size, max_overflow=0, pool_timeout=30, **extra
+        )
+        event.listen(engine.sync_engine, "connect", _prepare)
+        if begin is not None:
+            event.listen(engine.sync_engine, "begin", lambda conn: conn.exec_driver_sql(begin))
+        return engine
+
+    async def all(self, statement: Executable, values: Mapping[str, Any] | None = None) -> Sequence[Any]:
+        """All rows of one SELECT."""
+        with translated():
+            async with self.reader.connect() as conn:
+                return (await conn.execute(statement, values)).all()
+
+    async def first(self, statement: Executable, values: Mapping[str, Any] | None = None) -> Any:
+        """The first row of one SELECT, or None."""
+        with translated():
+            async with self.reader.connect() as conn:
+                return (await conn.execute(statement, values)).first()
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[AsyncConnection]:
+        """The one write transaction: committed when the block ends, rolled back when it raises."""
+        with translated():
+            async with self._lock, self.writer.begin() as conn:
+                yield conn
+
+    async def close(self) -> None:
+        """Close every connection and end its thread."""
+        await self.writer.dispose()
+        await self.reader.dispose()
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turn a driver's operational errors (disk full, locked, connection lost) into `UnavailableError`."""
+    try:
+        yield
+    except (OperationalError, InterfaceError) as error:
+        raise UnavailableError(f"the database can't be used now: {error.orig}") from error
+    except PoolTimeoutError as error:
+        raise UnavailableError("the database is busy: no connection came free in 30 s") from error
+
+
+def _prepare(connection: DBAPIConnection, _record: object) -> None:
+    # SQLAlchemy emits BEGIN itself (see the "begin" hook): the driver would do it late, after the first read.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", f"busy_timeout={BUSY_MS}", "foreign_keys=ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()

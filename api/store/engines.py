@@ -1,0 +1,104 @@
+"""Engines of the episodes that are running, kept between two segments and rebuilt wherever they are not.
+
+A stored state is a shortcut, never the truth: it is written every `STATE_EVERY` events, and what came after it
+is fed again from the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakValueDictionary
+
+import zstandard
+from sqlalchemy import bindparam, select
+
+from api.errors import RulesetChangedError
+from api.store.database import Database
+from api.store.episodes import Episodes
+from api.store.tasks import Tasks
+from api.tables import engine_states, segments
+from detectors.codec import decode_segment
+from detectors.engine import Engine
+
+STATE_EVERY = 2_000
+
+_STATE = select(engine_states).where(engine_states.c.episode == bindparam("episode"))
+_AFTER = (
+    select(segments.c.frame)
+    .where(segments.c.episode == bindparam("episode"), segments.c.first > bindparam("after"))
+    .where(segments.c.last <= bindparam("through"))
+    .order_by(segments.c.first)
+)
+
+
+@dataclass(slots=True)
+class Live:
+    """An episode at its last durable event. ``stored`` is the seq of the stored engine state."""
+
+    episode: str
+    engine: Engine
+    through: int
+    head: str
+    closed: bool
+    step: int
+    milestones: int
+    stored: int
+
+
+class Engines:
+    """The engines of one process. Hold the episode's `lock` from `get` until the log is durable."""
+
+    def __init__(self, database: Database, episodes: Episodes, tasks: Tasks, cached: int) -> None:
+        self._database, self._episodes, self._tasks = database, episodes, tasks
+        self._cached = cached
+        self._live: OrderedDict[str, Live] = OrderedDict()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def lock(self, episode: str) -> asyncio.Lock:
+        """One at a time moves an episode on."""
+        lock = self._locks.get(episode)
+        if lock is None:
+            lock = self._locks[episode] = asyncio.Lock()
+        return lock
+
+    def kept(self, episode: str) -> Live | None:
+        """What is in memory, if anything."""
+        live = self._live.get(episode)
+        if live is not None:
+            self._live.move_to_end(episode)
+        return live
+
+    def drop(self, episode: str) -> None:
+        """Forget an engine that may be ahead of the log."""
+        self._live.pop(episode, None)
+
+    async def load(self, episode: str) -> Live:
+        """Rebuild from the database. Raises `NotFoundError`, `RulesetChangedError`."""
+        self.drop(episode)
+        row = await self._episodes.get(episode)
+        live = await self._rebuild(row)
+        self._live[episode] = live
+        if len(self._live) > self._cached:
+            self._live.popitem(last=False)
+        return live
+
+    async def _rebuild(self, row: Any) -> Live:
+        rules = await self._tasks.ruleset(row.task_number)
+        if rules.digest != row.digest:
+            raise RulesetChangedError(
+                f"digest: episode {row.id} was opened under {row.digest}, this build's rules give {rules.digest}; "
+                "wanted the build that opened it, or a new episode"
+            )
+        state = await self._database.first(_STATE, {"episode": row.id})
+        stored = 0 if state is None else state.through
+        engine = Engine(rules, row.id) if state is None else Engine.load(rules, bytes(state.body))
+        values = {"episode": row.id, "after": stored, "through": row.through}
+        for segment in await self._database.all(_AFTER, values):
+            text = zstandard.decompress(bytes(segment.frame))
+            engine.feed(decode_segment(text).events)
+        step = -1 if row.step is None else row.step
+        closed = row.status == "closed"
+        return Live(row.id, engine, row.through, row.head, closed, step, row.milestones, stored)

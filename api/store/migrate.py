@@ -1,0 +1,42 @@
+"""Brings a database to this build's schema, and says whether it is there.
+
+The alembic configuration is made here, so that it also works from an installed wheel and from any folder.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection
+
+import migrations
+from api.store.database import Database, translated
+
+
+def _config(connection: Connection | None = None) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    return config
+
+
+def wanted() -> str | None:
+    """The newest revision that this build knows."""
+    return ScriptDirectory.from_config(_config()).get_current_head()
+
+
+async def current(database: Database) -> str | None:
+    """The revision that the database is at, or None for an empty one."""
+    with translated():
+        async with database.reader.connect() as conn:
+            return await conn.run_sync(lambda sync: MigrationContext.configure(sync).get_current_revision())
+
+
+async def upgrade(database: Database) -> None:
+    """Apply every migration that the database lacks, in one transaction."""
+    async with database.write() as conn:
+        await conn.run_sync(lambda sync: command.upgrade(_config(sync), "head"))

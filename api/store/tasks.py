@@ -1,0 +1,75 @@
+"""Registered tasks, and their compiled form."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+from sqlalchemy import bindparam, insert, select
+
+from api.errors import NotFoundError, TaskExistsError
+from api.store.database import Database
+from api.tables import tasks
+from detectors.codec import canonical
+from detectors.ruleset import Ruleset, compile_task
+from detectors.task_json import task_from_json, task_to_json
+from detectors.types import Task
+
+_COMPILED = 256
+_COLUMNS = (tasks.c.number, tasks.c.id, tasks.c.version, tasks.c.digest, tasks.c.attainable, tasks.c.body)
+_ONE = select(*_COLUMNS).where(tasks.c.id == bindparam("id"), tasks.c.version == bindparam("version"))
+_LATEST = select(*_COLUMNS).where(tasks.c.id == bindparam("id")).order_by(tasks.c.number.desc()).limit(1)
+_BODY = select(tasks.c.body).where(tasks.c.number == bindparam("number"))
+
+
+class Tasks:
+    """The tasks of one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._compiled: OrderedDict[int, Ruleset] = OrderedDict()
+
+    async def register(self, task: Task) -> tuple[bool, dict[str, Any]]:
+        """Whether the task is new, and what is answered. Raises `TaskExistsError` for other content."""
+        body = canonical(task_to_json(task))
+        rules = compile_task(task)
+        row = {"id": task.id, "version": task.version, "digest": rules.digest, "attainable": rules.attainable}
+        async with self._database.write() as conn:
+            found = (await conn.execute(_ONE, {"id": task.id, "version": task.version})).first()
+            if found is None:
+                await conn.execute(insert(tasks), {**row, "body": body})
+            elif bytes(found.body) != body:
+                raise TaskExistsError(
+                    f"version: {task.id} has a version {task.version} with other content; wanted a new version",
+                    digest=found.digest,
+                )
+        return found is None, row
+
+    async def find(self, id: str, version: str | None) -> Any:
+        """The row of a task, of its latest registered version by default. Raises `NotFoundError`."""
+        values = {"id": id, "version": version}
+        row = await (
+            self._database.first(_LATEST, {"id": id}) if version is None else self._database.first(_ONE, values)
+        )
+        if row is None:
+            named = id if version is None else f"{id} version {version}"
+            raise NotFoundError(f"task: there is no task {named}")
+        return row
+
+    async def listed(self) -> Sequence[Any]:
+        """Every version of every task, in the order of their registration."""
+        columns = (tasks.c.id, tasks.c.version, tasks.c.digest, tasks.c.attainable)
+        return await self._database.all(select(*columns).order_by(tasks.c.number))
+
+    async def ruleset(self, number: int) -> Ruleset:
+        """The compiled rules of a task, by its row's number."""
+        rules = self._compiled.get(number)
+        if rules is None:
+            row = await self._database.first(_BODY, {"number": number})
+            rules = compile_task(task_from_json(orjson.loads(row.body)))
+            self._compiled[number] = rules
+            if len(self._compiled) > _COMPILED:
+                self._compiled.popitem(last=False)
+        return rules

@@ -1,0 +1,16 @@
+"""What alembic runs: on the connection that `api.store.migrate` hands over, and on nothing else."""
+
+from __future__ import annotations
+
+from alembic import context
+
+from api.tables import metadata
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=metadata,
+    render_as_batch=True,
+    compare_server_default=True,
+)
+with context.begin_transaction():
+    context.run_migrations()
