@@ -142,6 +142,10 @@ def _file(data: Mapping[str, Any]) -> str:
     return f"{data.get('name')} {data.get('size', '?')} bytes, sha256 {str(data.get('sha256'))[:8]}…"
 
 
+def _download(data: Mapping[str, Any]) -> str:
+    return f"{data.get('name')} from {_path(data.get('url'))}"
+
+
 def _plain(data: Mapping[str, Any]) -> str:
     return canonical(data).decode()
 
@@ -153,4 +157,5 @@ _DETAILS = {
     "field": _field,
     "dialog": _dialog,
     "file": _file,
+    "download": _download,
 }
