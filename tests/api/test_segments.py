@@ -1,0 +1,167 @@
+"""What the daemon may append, what is refused, and that a refusal writes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+import pytest
+import zstandard
+
+from detectors.codec import GENESIS, encode_segment, sha256
+from tests.api.service import Service, events, frames, texts
+from tests.support.logs import began, clicked, episode, went
+
+WHOLE = episode([went("/cart")], [clicked("Buy")])
+TABLES = ("segments", "milestones", "rewards", "steps", "engine_states")
+
+
+async def written(service: Service, id: str) -> tuple[Any, ...]:
+    """Everything that an append could have written."""
+    row = (await service.get(f"/v1/episodes/{id}")).json()
+    return (*[await service.rows(table) for table in TABLES], row)
+
+
+async def test_a_log_in_one_segment_is_scored(service: Service) -> None:
+    id, token = await service.open()
+    answer = await service.append(id, frames(events(id, *WHOLE))[0], token)
+    assert answer.status_code == 200
+    assert answer.json() == {"through": len(WHOLE), "head": sha256(texts(events(id, *WHOLE))[0])}
+    first, last = [(await service.reward(id, step)).json() for step in (0, 1)]
+    assert [m["id"] for m in first["milestones"]] == ["cart"]
+    assert [m["id"] for m in last["milestones"]] == ["buy", "done"]
+    assert last["done"] is True
+    assert last["success"] is True
+    shown = (await service.get(f"/v1/episodes/{id}")).json()
+    assert (shown["status"], shown["step"], shown["success"]) == ("closed", 1, True)
+    assert shown["total"] == pytest.approx(first["reward"] + last["reward"])
+
+
+async def test_the_same_segment_again_is_acknowledged_again_and_stored_once(service: Service) -> None:
+    id, token = await service.open()
+    made = await service.tell(id, token, *WHOLE, sizes=[2, 2])
+    before = await written(service, id)
+    for frame in made:
+        answer = await service.append(id, frame, token)
+        assert answer.status_code == 200
+        assert answer.json()["through"] == len(WHOLE)
+    assert await written(service, id) == before
+
+
+async def test_the_same_segment_eight_times_at_once_is_stored_once(service: Service) -> None:
+    id, token = await service.open()
+    frame = frames(events(id, *WHOLE))[0]
+    answers = await asyncio.gather(*(service.append(id, frame, token) for _ in range(8)))
+    assert [a.status_code for a in answers] == [200] * 8
+    assert len({a.content for a in answers}) == 1
+    assert await service.rows("segments") == 1
+    assert await service.rows("rewards") == 2
+
+
+async def test_sixteen_episodes_at_once_share_nothing(service: Service) -> None:
+    opened = [await service.open() for _ in range(16)]
+
+    async def play(n: int, id: str, token: str) -> list[float]:
+        said = episode([went("/cart")], [clicked("Buy")]) if n % 2 else episode([went("/nowhere")], [clicked("Sell")])
+        await service.tell(id, token, *said, sizes=[1] * len(said))
+        return [(await service.reward(id, step)).json()["reward"] for step in (0, 1)]
+
+    paid = await asyncio.gather(*(play(n, *one) for n, one in enumerate(opened)))
+    assert all(rewards == [0.0, 0.0] for rewards in paid[::2])
+    assert all(min(rewards) > 0 for rewards in paid[1::2])
+
+
+def _first(id: str) -> bytes:
+    return texts(events(id, *WHOLE), [2])[0]
+
+
+def _tail(id: str, first: int = 3, prev: str | None = None) -> list[Any]:
+    return [events(id, began(0), went("/cart"), first=first), sha256(_first(id)) if prev is None else prev]
+
+
+def _text(id: str, first: int = 3, prev: str | None = None) -> bytes:
+    return encode_segment(*_tail(id, first, prev))
+
+
+def _header(text: bytes, **changed: Any) -> bytes:
+    head, _, rest = text.partition(b"\n")
+    return orjson.dumps({**orjson.loads(head), **changed}) + b"\n" + rest
+
+
+def _line(text: bytes, number: int, line: bytes) -> bytes:
+    lines = text.split(b"\n")
+    lines[number] = line
+    return b"\n".join(lines)
+
+
+_press = zstandard.compress
+_NO_SIZE = zstandard.ZstdCompressor(write_content_size=False)
+
+REFUSED: dict[str, tuple[int, str, Callable[[str], bytes]]] = {
+    "a gap": (409, "gap", lambda id: _press(_text(id, first=4))),
+    "another past": (409, "fork", lambda id: _press(_text(id, prev="a" * 64))),
+    "another segment for old events": (409, "fork", lambda id: _press(_text(id, first=2))),
+    "the first one changed": (409, "fork", lambda id: _press(_first(id).replace(b'"task":"t"', b'"task":"u"'))),
+    "another episode's": (409, "other-episode", lambda id: _press(_text("ep_other"))),
+    "a newer wire": (422, "malformed-segment", lambda id: _press(_header(_text(id), wire=2))),
+    "a wrong count": (422, "malformed-segment", lambda id: _press(_header(_text(id), count=3))),
+    "no events": (422, "malformed-segment", lambda id: _press(_text(id).partition(b"\n")[0] + b"\n")),
+    "a jump inside": (422, "malformed-segment", lambda id: _press(_line(_text(id), 2, b'[9,1,"cdp","x",{}]'))),
+    "not an event": (422, "malformed-segment", lambda id: _press(_line(_text(id), 2, b"{}"))),
+    "not JSON": (422, "malformed-segment", lambda id: _press(_line(_text(id), 2, b"nonsense"))),
+    "not zstd": (422, "malformed-segment", lambda id: _text(id)),
+    "an empty body": (422, "malformed-segment", lambda id: b""),
+    "a frame cut short": (422, "malformed-segment", lambda id: _press(_text(id))[:-5]),
+    "two frames": (422, "malformed-segment", lambda id: _press(_text(id)) * 2),
+    "no stated size": (422, "malformed-segment", lambda id: _NO_SIZE.compress(_text(id))),
+    "a step that is no number": (422, "malformed-segment", lambda id: _press(_text(id).replace(b'"step":0', b'"step":[]'))),
+    "a step beyond numbers": (
+        422,
+        "malformed-segment",
+        lambda id: _press(_text(id).replace(b'"step":0', b'"step":9223372036854775808')),
+    ),
+    "an end before the end": (
+        422,
+        "malformed-segment",
+        lambda id: _press(_text(id).replace(b'"step.began"', b'"episode.closed"')),
+    ),
+    "a bomb": (413, "too-large", lambda id: _press(b" " * (31 * 1024 * 1024))),
+    "too large unpacked": (413, "too-large", lambda id: _press(b" " * (33 * 1024 * 1024))),
+    "too large packed": (413, "too-large", lambda id: bytes(5 * 1024 * 1024)),
+    "too many events": (413, "too-large", lambda id: _press(b"\n" * 20_002)),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+async def test_refused_and_nothing_is_written(service: Service, case: str) -> None:
+    status, slug, make = REFUSED[case]
+    id, token = await service.open()
+    await service.append(id, _press(_first(id)), token)
+    before = await written(service, id)
+    answer = await service.append(id, make(id), token)
+    problem = answer.json()
+    assert (answer.status_code, problem["type"].rpartition(":")[2]) == (status, slug), problem
+    assert answer.headers["content-type"] == "application/problem+json"
+    if slug in ("gap", "fork"):
+        assert (problem["wanted"], problem["through"], problem["head"]) == (3, 2, sha256(_first(id)))
+    assert await written(service, id) == before
+    assert (await service.append(id, _press(_text(id)), token)).status_code == 200
+
+
+async def test_nothing_follows_the_end(service: Service) -> None:
+    id, token = await service.open()
+    made = await service.tell(id, token, *WHOLE)
+    late = events(id, went("/cart"), first=len(WHOLE) + 1)
+    answer = await service.append(id, frames(late, prev=sha256(zstandard.decompress(made[-1])))[0], token)
+    assert answer.status_code == 409
+    assert answer.json()["type"] == "urn:milestoned:problem:closed"
+    assert (await service.append(id, made[-1], token)).status_code == 200
+
+
+async def test_a_segment_for_an_empty_log_begins_at_one(service: Service) -> None:
+    id, token = await service.open()
+    answer = await service.append(id, _press(_text(id)), token)
+    assert answer.status_code == 409
+    assert (answer.json()["wanted"], answer.json()["head"]) == (1, GENESIS)
