@@ -14,7 +14,7 @@ from milestoned_client import ControlDir, Episode, RewardClient
 from playwright.sync_api import Page, sync_playwright
 
 from api.demo.needs import find_chromium
-from api.demo.parts import start_daemon, start_service, start_shop
+from api.demo.parts import Service, start_daemon, start_service, start_shop
 from api.demo.processes import Parts
 from benchmarks.measure import line, quantile
 
@@ -39,8 +39,8 @@ def main() -> None:
         shop = start_shop(parts, folder / "shop", 0)
         service = start_service(parts, folder / "service")
         with RewardClient(service.url, service.token) as client, agent(folder, shop) as page:
-            overhead(parts, folder, client, service.url, page)
-            latency(parts, folder, client, service.url, page)
+            overhead(parts, folder, client, service, page)
+            latency(parts, folder, client, service, page)
 
 
 @contextmanager
@@ -78,18 +78,18 @@ def task(shop: str) -> dict[str, Any]:
 
 
 @contextmanager
-def watched(parts: Parts, folder: Path, client: RewardClient, service: str, page: Page) -> Iterator[Episode]:
+def watched(parts: Parts, folder: Path, client: RewardClient, service: Service, page: Page) -> Iterator[Episode]:
     """The daemon beside the browser, for one episode."""
     opened = client.open(client.register_task(task(page.url.removesuffix("clicks"))).id)
     state = folder / opened.id
-    daemon = start_daemon(parts, state, service, opened.id, opened.token, ("--profile", str(folder / "profile")))
-    with RewardClient(client.url, client.token, control=ControlDir(state)) as beside:
+    daemon = start_daemon(parts, state, service.url, opened.id, opened.token, ("--profile", str(folder / "profile")))
+    with RewardClient(service.url, service.token, control=ControlDir(state)) as beside:
         yield beside.episode(opened.id)
     client.episode(opened.id).close()
     daemon.part.wait_end(30)
 
 
-def overhead(parts: Parts, folder: Path, client: RewardClient, service: str, page: Page) -> None:
+def overhead(parts: Parts, folder: Path, client: RewardClient, service: Service, page: Page) -> None:
     """Median time of an agent's step with the daemon beside the browser, and without."""
     took: dict[str, list[float]] = {"without": [], "with": []}
     _steps(page, [])
@@ -113,15 +113,15 @@ def _steps(page: Page, took: list[float]) -> None:
         took.append(time.perf_counter() - start)
 
 
-def latency(parts: Parts, folder: Path, client: RewardClient, service: str, page: Page) -> None:
+def latency(parts: Parts, folder: Path, client: RewardClient, service: Service, page: Page) -> None:
     """From the click's being sent to Chromium to the sealed reward in the trainer's hand."""
     took = []
     with watched(parts, folder, client, service, page) as episode:
         for n in range(CLICKS):
-            episode.step(n, {"click": "Go"})
+            episode.step({"click": "Go"})
+            where = _middle(page)
             start = time.perf_counter()
-            page.locator("#go").dispatch_event("mouseover")
-            page.mouse.click(*_middle(page))
+            page.mouse.click(*where)
             episode.end_step(n)
             reward = episode.reward(n, wait_s=10)
             took.append(time.perf_counter() - start)
