@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from milestoned_client import Reward
+from milestoned_client import Event, Reward
 
 from tests.e2e.conftest import Session
 from tests.support.stack import gist
@@ -50,6 +50,8 @@ def _deeds(session: Session) -> list[Callable[[], object]]:
 def _run(session: Session, between: Callable[[int], None]) -> list[Reward]:
     """The whole script; ``between`` is told each step's number before it begins. Gives all final rewards."""
     session.page.goto("about:blank")
+    for left in session.downloads.iterdir():
+        left.unlink()
     session.open(*MILESTONES, version="1")
     for step, deed in enumerate(_deeds(session)):
         between(step)
@@ -58,6 +60,10 @@ def _run(session: Session, between: Callable[[int], None]) -> list[Reward]:
     assert closing.status == "closed"
     assert closing.success is True
     return list(closing.rewards)
+
+
+def _gaps(session: Session, kind: str) -> list[Event]:
+    return [event for event in session.events(kind) if event.data["source"] == "cdp"]
 
 
 def test_killing_daemon_and_service_twice_each_changes_no_reward(shopping: Session) -> None:
@@ -107,7 +113,7 @@ def test_a_browser_killed_in_mid_step_leaves_a_gap_and_a_masked_step_not_a_zero(
     def die_and_return() -> None:
         shopping.browser.kill()
         shopping.start_browser()
-        while not any(event.data["source"] == "cdp" for event in shopping.events("gap.ended")[1:]):
+        while len(_gaps(shopping, "gap.ended")) < 2:
             shopping.page.wait_for_timeout(50)
 
     lost = shopping.act(die_and_return)
@@ -115,8 +121,7 @@ def test_a_browser_killed_in_mid_step_leaves_a_gap_and_a_masked_step_not_a_zero(
     assert lost.reason is not None
     assert "cdp" in lost.reason
     assert shopping.act(shopping.put_in_cart).reward == pytest.approx(0.2), "it sees again"
-    began = [event for event in shopping.events("gap.began") if event.data["source"] == "cdp"]
-    ended = [event for event in shopping.events("gap.ended") if event.data["source"] == "cdp"]
+    began, ended = _gaps(shopping, "gap.began"), _gaps(shopping, "gap.ended")
     assert len(began) == len(ended) == 2, "one gap at the start, one where the browser was gone"
     assert began[1].seq < ended[1].seq
 
