@@ -42,7 +42,7 @@ def test_enough_pages_are_scripted() -> None:
 
 @pytest.mark.browser
 @pytest.mark.parametrize("way", get_args(Way))
-@pytest.mark.parametrize("name", map(_marked, _names()))
+@pytest.mark.parametrize("name", [_marked(name) for name in _names()])
 def test_goal_agrees_with_the_page(bench: Bench, name: str, way: Way) -> None:
     """The right way reaches the goal and the page pays; the near miss does neither."""
     outcome = bench.run(ENTRIES[name], way)
