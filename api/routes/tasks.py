@@ -66,7 +66,7 @@ async def listed(request: Request) -> Response:
     """Every version of every task, in the order of registration."""
     await caller(request, READ)
     rows = await parts_of(request).tasks.listed()
-    return answer({"tasks": [dict(row._mapping) for row in rows]})
+    return answer({"tasks": [_said(row) for row in rows]})
 
 
 @router.get("/v1/tasks/{id:path}", summary="A task", responses={200: {"model": TaskShape}, **problems(401, 403, 404)})
@@ -74,5 +74,8 @@ async def one(request: Request, id: str, version: Annotated[str | None, Query()]
     """A task, of its latest registered version by default."""
     await caller(request, READ)
     row = await parts_of(request).tasks.find(id, version)
-    said: dict[str, Any] = {name: getattr(row, name) for name in ("id", "version", "digest", "attainable")}
-    return answer({**said, "task": orjson.loads(bytes(row.body))})
+    return answer({**_said(row), "task": orjson.loads(bytes(row.body))})
+
+
+def _said(row: Any) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in ("id", "version", "digest", "attainable")}

@@ -1,0 +1,96 @@
+"""Who may do what: every route with every kind of token, and how tokens end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fastapi.routing import APIRoute
+
+from api.routes import episodes, operations, reading, rewards, segments, steps, tasks
+from tests.api.service import ADMIN, TASK, Service, running
+
+OK = {"admin": True, "trainer": True, "read": True, "own": False, "other": False}
+TRAIN = {**OK, "read": False}
+DAEMON = {"admin": False, "trainer": False, "read": False, "own": True, "other": False}
+
+ALLOWED: dict[tuple[str, str], dict[str, bool]] = {
+    ("POST", "/v1/tasks"): {**TRAIN, "trainer": False},
+    ("GET", "/v1/tasks"): OK,
+    ("GET", "/v1/tasks/{id:path}"): OK,
+    ("POST", "/v1/episodes"): TRAIN,
+    ("GET", "/v1/episodes/{episode}"): {**OK, "own": True},
+    ("GET", "/v1/episodes/{episode}/plan"): {**OK, "own": True},
+    ("POST", "/v1/episodes/{episode}/events"): DAEMON,
+    ("GET", "/v1/episodes/{episode}/commands"): DAEMON,
+    ("POST", "/v1/episodes/{episode}/steps"): TRAIN,
+    ("POST", "/v1/episodes/{episode}/steps/{step:int}:end"): TRAIN,
+    ("POST", "/v1/episodes/{episode}/answers"): TRAIN,
+    ("POST", "/v1/episodes/{episode}/tools:call"): TRAIN,
+    ("POST", "/v1/episodes/{episode}/tools:return"): TRAIN,
+    ("POST", "/v1/episodes/{episode}:close"): TRAIN,
+    ("GET", "/v1/episodes/{episode}/steps/{step:int}/reward"): OK,
+    ("POST", "/v1/rewards:query"): OK,
+    ("GET", "/v1/episodes/{episode}/events"): OK,
+    ("GET", "/v1/episodes/{episode}/stream"): OK,
+    ("GET", "/v1/episodes/{episode}/trajectory"): OK,
+    ("GET", "/v1/episodes/{episode}/recording"): OK,
+}
+OPEN = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/metrics")}
+
+
+def test_the_table_names_every_route() -> None:
+    nouns = (rewards, segments, steps, episodes, reading, tasks, operations)
+    routes = [route for noun in nouns for route in noun.router.routes if isinstance(route, APIRoute)]
+    assert {(method, route.path) for route in routes for method in route.methods} == {*ALLOWED, *OPEN}
+
+
+@pytest.mark.parametrize(("method", "path"), [key for key in ALLOWED if not key[1].endswith("/stream")])
+async def test_every_route_admits_only_its_scopes(service: Service, method: str, path: str) -> None:
+    id, own = await service.open()
+    _, other = await service.open()
+    made = {scope: await service.app.state.parts.tokens.create(scope, "") for scope in ("trainer", "read")}
+    held = {"admin": ADMIN, **{scope: token for scope, (_, token) in made.items()}, "own": own, "other": other}
+    address = path.replace("{episode}", id).replace("{step:int}", "0").replace("{id:path}", TASK["id"])
+    for name, token in held.items():
+        body = {"json": {"wait_ms": 0}} if method == "POST" else {}
+        status = (await service.call(method, address, token, **body)).status_code
+        assert status < 500
+        assert (status not in (401, 403)) == ALLOWED[method, path][name], (name, status)
+    assert (await service.call(method, address, None)).status_code == 401
+    unknown = await service.call(method, address, "mt_made-up")
+    assert unknown.status_code == 401
+    assert unknown.headers["www-authenticate"] == "Bearer"
+    assert unknown.headers["content-type"] == "application/problem+json"
+
+
+async def test_operators_routes_need_no_token(service: Service) -> None:
+    for _, path in OPEN:
+        assert (await service.get(path, None)).status_code == 200
+
+
+async def test_a_revoked_token_opens_nothing_any_more(service: Service) -> None:
+    id, token = await service.app.state.parts.tokens.create("read", "for a while")
+    assert (await service.get("/v1/tasks", token)).status_code == 200
+    assert await service.app.state.parts.tokens.revoke(id)
+    assert (await service.get("/v1/tasks", token)).status_code == 401
+    assert not await service.app.state.parts.tokens.revoke(id)
+
+
+async def test_a_token_revoked_by_another_process_ends_within_the_cache_time(tmp_path: Path) -> None:
+    async with running(tmp_path, token_cache_s=0) as one, running(tmp_path) as other:
+        id, token = await other.app.state.parts.tokens.create("read", "")
+        assert (await one.get("/v1/tasks", token)).status_code == 200
+        assert await other.app.state.parts.tokens.revoke(id)
+        assert (await one.get("/v1/tasks", token)).status_code == 401
+
+
+async def test_no_token_is_stored_in_clear(service: Service, tmp_path: Path) -> None:
+    for key in ({}, {"idempotency-key": "k"}):
+        opened = await service.post("/v1/tasks", TASK)
+        opened = await service.post("/v1/episodes", {"task": TASK["id"]}, headers=key)
+        _, token = await service.app.state.parts.tokens.create("read", "")
+        stored = b"".join(path.read_bytes() for path in tmp_path.glob("milestoned.db*"))
+        for secret in (opened.json()["token"], token, ADMIN):
+            assert secret.encode() not in stored
+    assert opened.json()["episode"].encode() in stored

@@ -1,0 +1,154 @@
+"""The channel: what the harness says reaches the daemon once, and the answer names its event."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.api.service import TASK, Service, events, frames
+from tests.support.logs import Said
+
+OPENED: Said = ("episode.opened", {"task": "t", "digest": "d"})
+
+
+class Daemon:
+    """A daemon in a few lines: it takes commands and journals each as an event."""
+
+    def __init__(self, service: Service, episode: str, token: str) -> None:
+        self.service, self.episode, self.token = service, episode, token
+        self.said: list[Said] = [OPENED]
+        self.done = 0
+
+    async def commands(self, wait_ms: int = 0) -> list[dict[str, Any]]:
+        query = {"after": self.done, "wait_ms": wait_ms}
+        answer = await self.service.get(f"/v1/episodes/{self.episode}/commands", self.token, params=query)
+        assert answer.status_code == 200, answer.text
+        found: list[dict[str, Any]] = answer.json()["commands"]
+        return found
+
+    async def obey(self, wait_ms: int = 0) -> None:
+        for command in await self.commands(wait_ms):
+            self.done = command["command"]
+            if command["kind"] == "episode.close":
+                self.said.append(("episode.closed", {**command["data"], "command": self.done}))
+            else:
+                self.said.append((command["kind"], {**command["data"], "command": self.done}))
+        for frame in frames(events(self.episode, *self.said), [1] * len(self.said)):
+            assert (await self.service.append(self.episode, frame, self.token)).status_code == 200
+
+    async def run(self) -> None:
+        while self.said[-1][0] != "episode.closed":
+            await self.obey(wait_ms=5_000)
+
+
+@pytest.fixture
+async def daemon(service: Service) -> Daemon:
+    """A daemon of a fresh episode."""
+    return Daemon(service, *await service.open())
+
+
+async def test_a_whole_episode_through_the_channel(service: Service, daemon: Daemon) -> None:
+    path = f"/v1/episodes/{daemon.episode}"
+    running = asyncio.create_task(daemon.run())
+    for step in (0, 1):
+        began = await service.post(f"{path}/steps", {"action": {"click": step}})
+        assert (began.status_code, began.json()["step"]) == (200, step), began.text
+        called = await service.post(f"{path}/tools:call", {"call": "c", "tool": "t", "arguments": {"a": 1}})
+        back = await service.post(f"{path}/tools:return", {"call": "c", "ok": True, "result": [1]})
+        said = await service.post(f"{path}/answers", {"text": "Done."})
+        assert [one.json()["step"] for one in (called, back, said)] == [step] * 3
+        ended = await service.post(f"{path}/steps/{step}:end")
+        assert ended.json()["seq"] > began.json()["seq"]
+    closed = await service.post(f"{path}:close", {"reason": "enough"})
+    await running
+    assert (closed.status_code, closed.json()["status"], closed.json()["last_step"]) == (200, "closed", 1)
+    assert [reward["step"] for reward in closed.json()["rewards"]] == [0, 1]
+    log = (await service.get(f"{path}/events")).json()["events"]
+    assert [event["kind"] for event in log].count("step.began") == 2
+    assert log[1]["data"] == {"step": 0, "action": {"click": 0}, "command": 1}
+    assert log[-1]["data"]["reason"] == "enough"
+
+
+async def test_without_a_daemon_it_is_queued(service: Service, daemon: Daemon) -> None:
+    path = f"/v1/episodes/{daemon.episode}"
+    answer = await service.post(f"{path}/steps", {"wait_ms": 0})
+    assert (answer.status_code, answer.json()) == (202, {"command": 1, "step": 0, "status": "queued"})
+    assert [one["kind"] for one in await daemon.commands()] == ["step.began"]
+    await daemon.obey()
+    again = await service.post(f"{path}/steps", {"step": 0, "wait_ms": 0})
+    assert (again.status_code, again.json()) == (200, {"command": 1, "step": 0, "seq": 2})
+
+
+async def test_a_waiting_daemon_hears_at_once(service: Service, daemon: Daemon) -> None:
+    waiting = asyncio.create_task(daemon.commands(wait_ms=30_000))
+    while service.app.state.notifier.waiting < 1:
+        await asyncio.sleep(0.005)
+    await service.post(f"/v1/episodes/{daemon.episode}/answers", {"text": "x", "wait_ms": 0})
+    assert [one["data"] for one in await waiting] == [{"text": "x"}]
+
+
+async def test_steps_come_in_order_and_the_current_one_again_changes_nothing(service: Service, daemon: Daemon) -> None:
+    path = f"/v1/episodes/{daemon.episode}"
+    skipped = await service.post(f"{path}/steps", {"step": 1, "wait_ms": 0})
+    assert (skipped.status_code, skipped.json()["wanted"]) == (409, 0)
+    early = await service.post(f"{path}/steps/0:end", {"wait_ms": 0})
+    assert early.status_code == 409
+    for _ in range(3):
+        await service.post(f"{path}/steps", {"step": 0, "wait_ms": 0})
+        await service.post(f"{path}/steps/0:end", {"wait_ms": 0}) if _ else None
+    assert [one["kind"] for one in await daemon.commands()] == ["step.began", "step.ended"]
+    assert (await service.post(f"{path}/steps", {"step": 1, "wait_ms": 0})).status_code == 202
+    assert (await service.post(f"{path}/steps", {"step": 0, "wait_ms": 0})).json()["wanted"] == 2
+    assert (await service.post(f"{path}/steps/0:end", {"wait_ms": 0})).status_code == 202
+
+
+async def test_steps_that_the_daemon_heard_itself_count_too(service: Service, daemon: Daemon) -> None:
+    daemon.said += [("step.began", {"step": 0}), ("step.ended", {"step": 0}), ("step.began", {"step": 1})]
+    await daemon.obey()
+    path = f"/v1/episodes/{daemon.episode}"
+    assert (await service.post(f"{path}/steps", {"step": 1})).json() == {"command": None, "step": 1, "seq": 4}
+    assert (await service.post(f"{path}/steps/0:end")).json()["seq"] == 3
+    assert (await service.post(f"{path}/steps", {"step": 3})).json()["wanted"] == 2
+
+
+async def test_after_the_close_nothing_is_queued(service: Service, daemon: Daemon) -> None:
+    path = f"/v1/episodes/{daemon.episode}"
+    assert (await service.post(f"{path}:close", {"wait_ms": 0})).json()["status"] == "closing"
+    assert (await service.get(path)).json()["status"] == "closing"
+    for call in ("steps", "answers", "tools:call"):
+        body = {"answers": {"text": ""}, "tools:call": {"call": "c", "tool": "t"}}.get(call, {})
+        refused = await service.post(f"{path}/{call}", {**body, "wait_ms": 0})
+        assert (refused.status_code, refused.json()["type"]) == (409, "urn:milestoned:problem:closed")
+    assert (await service.post(f"{path}:close", {"wait_ms": 0})).status_code == 202
+    assert [one["kind"] for one in await daemon.commands()] == ["episode.close"]
+    await daemon.obey()
+    assert (await service.post(f"{path}:close")).json()["status"] == "closed"
+
+
+async def test_what_is_said_is_checked_before_it_is_queued(service: Service, daemon: Daemon) -> None:
+    path = f"/v1/episodes/{daemon.episode}"
+    bad: list[tuple[str, Any, str]] = [
+        ("steps", {"step": -1}, "step"),
+        ("steps", {"step": "0"}, "step"),
+        ("steps", {"stp": 0}, "stp"),
+        ("steps", {"wait_ms": 60_000}, "wait_ms"),
+        ("answers", {}, "text"),
+        ("answers", {"text": 1}, "text"),
+        ("tools:call", {"call": ""}, "call"),
+        ("tools:return", {"call": "c", "ok": "yes"}, "ok"),
+        ("steps", [], "body"),
+    ]
+    for call, body, wrong in bad:
+        answer = await service.call("POST", f"{path}/{call}", json=body)
+        assert answer.status_code == 422, (call, body)
+        assert wrong in [error["path"] for error in answer.json()["errors"]]
+    assert await daemon.commands() == []
+    assert (await service.post("/v1/episodes/ep_nobody/steps", {"wait_ms": 0})).status_code == 404
+
+
+async def test_a_step_on_its_own_task_and_no_other(service: Service) -> None:
+    one, other = await service.open(), await service.open({**TASK, "id": "shop/other"})
+    await service.post(f"/v1/episodes/{one[0]}/steps", {"wait_ms": 0})
+    assert await Daemon(service, *other).commands() == []
