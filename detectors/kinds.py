@@ -3,7 +3,8 @@
 `noun.participle`, as in ``page.navigated``. A field marked ``?`` may be missing. ``baseline: true`` on any
 event means: this was so already when the source attached; nobody did it now, so it earns nothing.
 Common fields of the browser's kinds: ``tab`` (CDP target id of the tab), ``frame`` (CDP frame id).
-An *element* is ``{role, name, tag, id?, attr_name?, type?}``: ARIA role, accessible name, HTML name.
+An *element* is ``{role, name, tag, id?, attr_name?, type?, text?}``: ARIA role, accessible name, tag, id, HTML
+name, input type, own visible text (at most 200 characters).
 """
 
 from __future__ import annotations
@@ -61,16 +62,19 @@ KINDS: dict[str, Kind] = {
         "`hops`: [{method, url, status, location, body?}], the redirects before.",
     ),
     "request.failed": _kind(
-        "cdp", "tab frame request method url type error canceled? blocked?", "No answer: error, cancelled, blocked."
+        "cdp",
+        "tab frame request method url type error canceled? blocked? status?",
+        "No answer: error, cancelled, blocked.",
     ),
     "element.clicked": _kind(
         "cdp", "tab frame element trusted", "A click. `trusted` is false when page script made it."
     ),
     "field.filled": _kind(
         "cdp",
-        "tab frame element field value checked? form? trusted? baseline?",
-        "A field's value is now this: `value` text (null: a password, kept back; list: a multiple select), "
-        "`checked` for boxes and radios; `field`: a key stable within the frame; `commit`: on change.",
+        "tab frame element field value filled? checked? form? commit? trusted? baseline?",
+        "A field's value is now this: `value` text (null: a password, kept back, then `filled` says whether "
+        "there is one; list: a multiple select), `checked` for boxes and radios; `field`: a key stable within "
+        "the frame; `commit`: on change.",
     ),
     "form.submitted": _kind(
         "cdp",

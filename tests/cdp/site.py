@@ -73,6 +73,12 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
+            self.reply()
+
+        def do_POST(self) -> None:
+            self.reply()
+
+        def reply(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
             answer = site.answer(Asked(self.command, self.path, body))
             content = answer.body.encode() if isinstance(answer.body, str) else answer.body
@@ -82,8 +88,6 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
             self.send_header("content-length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)
-
-        do_POST = do_GET
 
         def log_message(self, *_: object) -> None:
             pass  # pytest's own output is enough

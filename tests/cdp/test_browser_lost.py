@@ -25,7 +25,7 @@ async def test_a_killed_browser_is_a_loss_and_a_restarted_one_is_found(site: Sit
             [old] = {data["tab"] for kind, data in watch.seen if kind == "tab.opened"}
             browser.kill()
             assert watch.task is not None
-            with pytest.raises(SourceLostError, match="closed the connection"):
+            with pytest.raises(SourceLostError, match=r"closed the connection"):
                 await asyncio.wait_for(watch.task, 20)
         port = browser.port
         browser.start()
@@ -38,12 +38,12 @@ async def test_a_killed_browser_is_a_loss_and_a_restarted_one_is_found(site: Sit
 
 async def test_a_browser_that_is_not_there_is_a_loss(tmp_path: Path) -> None:
     watch = Watch()
-    with pytest.raises(SourceLostError, match="DevToolsActivePort"):
+    with pytest.raises(SourceLostError, match=r"DevToolsActivePort"):
         await CdpSource(None, tmp_path, {}).run(watch.sink, watch.ready.set)
-    with pytest.raises(SourceLostError, match="http://127.0.0.1:9/json/version"):
+    with pytest.raises(SourceLostError, match=r"http://127.0.0.1:9/json/version"):
         await CdpSource("http://127.0.0.1:9", None, {}).run(watch.sink, watch.ready.set)
     (tmp_path / "DevToolsActivePort").write_text("9\n/devtools/browser/x\n")
-    with pytest.raises(SourceLostError, match="cannot reach the browser at ws://127.0.0.1:9"):
+    with pytest.raises(SourceLostError, match=r"cannot reach the browser at ws://127.0.0.1:9"):
         await CdpSource(None, tmp_path, {}).run(watch.sink, watch.ready.set)
 
 
@@ -53,7 +53,7 @@ async def test_a_missing_bundle_names_the_command_that_makes_it(
     monkeypatch.setattr(script, "BUNDLE", tmp_path / "observer.bundle.js")
     script.bundle.cache_clear()
     watch = Watch()
-    with pytest.raises(script.MissingBundleError, match="python tools/build_page_script.py"):
+    with pytest.raises(script.MissingBundleError, match=r"python tools/build_page_script.py"):
         await CdpSource("http://127.0.0.1:9", None, {}).run(watch.sink, watch.ready.set)
     script.bundle.cache_clear()
 

@@ -21,8 +21,14 @@ async def test_a_click_names_the_button_a_person_would_name(browser: Chromium, p
         [click] = watch.all("element.clicked")
         [navigated] = watch.all("page.navigated", url=url)
     assert click["element"] == {
-        "role": "button", "name": "Buy now", "tag": "button", "id": "buy", "attr_name": "b", "type": "submit", "text": "Buy now",
-    }  # fmt: skip
+        "role": "button",
+        "name": "Buy now",
+        "tag": "button",
+        "id": "buy",
+        "attr_name": "b",
+        "type": "submit",
+        "text": "Buy now",
+    }
     assert click["trusted"] is True
     assert navigated["main"] is True
     assert (click["tab"], click["frame"]) == (navigated["tab"], navigated["frame"])
@@ -31,7 +37,7 @@ async def test_a_click_names_the_button_a_person_would_name(browser: Chromium, p
 async def test_a_click_by_page_script_is_not_trusted(browser: Chromium, page: Page, site: Site) -> None:
     url = site.page(
         "/",
-        "<button onclick='seen = true'>Go</button><script>onload = () => document.querySelector('button').click()</script>",
+        "<button>Go</button><script>onload = () => document.querySelector('button').click()</script>",
     )
     async with watching(browser) as watch:
         await page.goto(url)
@@ -43,8 +49,8 @@ async def test_a_click_by_page_script_is_not_trusted(browser: Chromium, page: Pa
 async def test_a_click_inside_an_open_shadow_root_is_seen(browser: Chromium, page: Page, site: Site) -> None:
     url = site.page(
         "/",
-        """<x-card></x-card><script>
-        document.querySelector('x-card').attachShadow({mode: 'open'}).innerHTML = '<a href="#in">Inside</a>'</script>""",
+        """<x-card></x-card><script>const root = document.querySelector('x-card').attachShadow({mode: 'open'});
+        root.innerHTML = '<a href="#in">Inside</a>'</script>""",
     )
     async with watching(browser) as watch:
         await page.goto(url)

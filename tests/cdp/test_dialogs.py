@@ -78,6 +78,9 @@ class User:
         attached = await self._connection.send("Target.attachToTarget", {"targetId": tab, "flatten": True})
         return str(attached["sessionId"])
 
+    async def close(self, tab: str) -> None:
+        await self._connection.send("Target.closeTarget", {"targetId": tab})
+
     async def call(self, session: str, method: str, **params: Any) -> Any:
         return await self._connection.send(method, params, session)
 
@@ -119,11 +122,15 @@ async def test_a_dialog_stays_open_for_its_user(shown: Chromium, site: Site, kin
         await watch.one("page.loaded", tab=other)
         await watch.fence()
         assert not watch.all("dialog.closed", tab=tab), "nobody answered, so it is still open"
-        session = session or await hand.session(tab)
+        if not second:  # there is nobody who could answer; the tab is closed with its question
+            await hand.close(tab)
+            await watch.one("tab.closed", tab=tab)
+            return
         await hand.call(session, "Page.handleJavaScriptDialog", accept=True, promptText="typed")
         closed = await watch.one("dialog.closed", tab=tab)
         outcome = {"alert": "undefined", "confirm": "true", "prompt": "typed"}[kind]
         await watch.one("page.titled", tab=tab, title=f"after {outcome}")
+        await hand.close(tab)
     assert closed["accepted"] is True
 
 
@@ -146,6 +153,7 @@ async def test_leaving_a_page_with_beforeunload_is_the_users_to_decide(shown: Ch
         await watch.one("dialog.closed", tab=tab, accepted=True)
         await watch.one("page.navigated", tab=tab, url=there)
         await asyncio.gather(going, return_exceptions=True)
+        await hand.close(tab)
 
 
 async def test_attaching_to_a_page_that_stands_in_a_dialog_does_not_hold_up_the_rest(
@@ -153,10 +161,15 @@ async def test_attaching_to_a_page_that_stands_in_a_dialog_does_not_hold_up_the_
 ) -> None:
     url = site.page("/", f"<title>b</title><script>addEventListener('load', () => {BLOCKING['confirm']})</script>")
     async with watching(shown) as first, user(shown) as hand:
-        tab = await hand.open(url)
+        tab = await hand.open("about:blank")
+        session = await hand.session(tab)
+        await hand.call(session, "Page.enable")
+        await hand.call(session, "Page.navigate", url=url)
         await first.one("dialog.opened", tab=tab)
         async with watching(shown) as watch:
             quiet = await hand.open(site.page("/quiet", "<title>quiet</title>"))
             await watch.one("page.loaded", tab=quiet)
-        await hand.call(await hand.session(tab), "Page.handleJavaScriptDialog", accept=False)
-        await first.one("page.titled", tab=tab, title="after false")
+            await hand.call(session, "Page.handleJavaScriptDialog", accept=False)
+            await first.one("page.titled", tab=tab, title="after false")
+            await watch.one("page.titled", tab=tab, title="after false")
+        await hand.close(tab)

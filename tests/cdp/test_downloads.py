@@ -5,29 +5,31 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from playwright.async_api import Page
 
 from tests.cdp.site import Answer, Site
-from tests.cdp.test_dialogs import user
 from tests.cdp.watching import watching
 from tests.support.chromium import Chromium, needs_chromium
 
 pytestmark = [pytest.mark.browser, needs_chromium]
 
+CSV = (("content-type", "text/csv"), ("content-disposition", 'attachment; filename="invoice.csv"'))
 
-async def test_a_download_is_told_with_its_name(site: Site, tmp_path: Path) -> None:
-    site.page("/invoice", Answer("a,b\n1,2\n", headers=(("content-type", "text/csv"),
-              ("content-disposition", 'attachment; filename="invoice.csv"'))))  # fmt: skip
-    url = site.page("/", "<a href=/invoice style='position:fixed;left:0;top:0'>Invoice</a>")
-    with Chromium() as browser:
-        async with watching(browser) as watch, user(browser) as hand:
-            # The harness, not the observer, says where downloads go.
-            await hand.call("", "Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
-            tab = await hand.open(url)
-            await watch.one("page.loaded", tab=tab)
-            session = await hand.session(tab)
-            for kind in ("mousePressed", "mouseReleased"):
-                await hand.call(session, "Input.dispatchMouseEvent", type=kind, x=9, y=9, button="left", clickCount=1)
-            began = await watch.one("download.began")
-            assert (began["tab"], began["name"], began["url"]) == (tab, "invoice.csv", site.url + "/invoice")
-            assert began["download"]
-            assert (tmp_path / "invoice.csv").read_text() == "a,b\n1,2\n"
+
+async def test_a_download_is_told_with_its_name_and_stays_the_agents(
+    browser: Chromium, page: Page, site: Site, tmp_path: Path
+) -> None:
+    site.page("/invoice", Answer("a,b\n1,2\n", headers=CSV))
+    url = site.page("/", "<a href=/invoice>Invoice</a>")
+    async with watching(browser) as watch:
+        await page.goto(url)
+        async with page.expect_download() as coming:
+            await page.click("a")
+        download = await coming.value
+        await download.save_as(tmp_path / "invoice.csv")
+        began = await watch.one("download.began")
+        clicked = await watch.one("element.clicked")
+    assert (tmp_path / "invoice.csv").read_text() == "a,b\n1,2\n"
+    assert (began["tab"], began["frame"]) == (clicked["tab"], clicked["frame"])
+    assert (began["name"], began["url"]) == ("invoice.csv", site.url + "/invoice")
+    assert began["download"]

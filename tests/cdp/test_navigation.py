@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from playwright.async_api import Page
 
@@ -91,9 +93,8 @@ async def test_going_to_another_site_and_back_keeps_hearing(browser: Chromium, p
         for address, name in ((url, "Here"), (site.other + "/there", "There"), (url, "Here")):
             await page.goto(address)
             await page.click("button")
-            await watch.until(lambda name=name: watch.all("element.clicked")[-1:] and
-                              watch.all("element.clicked")[-1]["element"]["name"] == name)  # fmt: skip
-        await page.go_back()
+            await watch.until(partial(watch.clicked, name))
+        await page.go_back(wait_until="commit")
         await page.click("button")
         await watch.until(lambda: len(watch.all("element.clicked")) == 4)
         assert watch.all("element.clicked")[-1]["element"]["name"] == "There"

@@ -36,6 +36,11 @@ class Watch:
         wanted = {"baseline": None} | wanted
         return [data for name, data in self.seen if name == kind and all(data.get(k) == v for k, v in wanted.items())]
 
+    def clicked(self, name: str) -> bool:
+        """Whether the last click was on the element of this name."""
+        clicks = self.all("element.clicked")
+        return bool(clicks) and clicks[-1]["element"]["name"] == name
+
     def count(self) -> int:
         return len(self.seen)
 

@@ -33,8 +33,7 @@ class Attachment:
         self._bodies = bodies
         self._feed = feed
         self._initial = True
-        self._setting_up: set[Reply] = set()
-        self._bodies_coming: set[Reply] = set()
+        self._coming: dict[Reply, str] = {}  # replies that carry facts -> their session
         self._left_out: set[str] = set()
         self._sources = {initial: script.source(initial=initial) for initial in (True, False)}
 
@@ -47,8 +46,8 @@ class Attachment:
         await send("Target.setDiscoverTargets", {"discover": True, "filter": [{"type": "page"}]})
         await send("Target.setAutoAttach", _auto_attach(_PAGES))
         deadline = asyncio.get_running_loop().time() + patience_s
-        while self._setting_up and (left := deadline - asyncio.get_running_loop().time()) > 0:
-            await asyncio.wait(tuple(self._setting_up), timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        while self._coming and (left := deadline - asyncio.get_running_loop().time()) > 0:
+            await asyncio.wait(tuple(self._coming), timeout=left, return_when=asyncio.FIRST_COMPLETED)
         self._initial = False
 
     def hears(self, session: str) -> bool:
@@ -70,7 +69,7 @@ class Attachment:
             reply = self._connection.send(
                 "Network.getRequestPostData", {"requestId": number}, session, partial(self._body, session, number)
             )
-            self._bodies_coming.add(reply)
+            self._watch(session, reply)
             reply.add_done_callback(partial(self._body_done, session, number))
 
     def flush(self, session: str, state: SessionState) -> list[Reply]:
@@ -80,9 +79,9 @@ class Attachment:
         replies = [send("Runtime.evaluate", flush | {"contextId": one}, session) for one in state.contexts]
         return replies or [send("Page.getFrameTree", {}, session)]
 
-    def pending(self) -> list[Reply]:
-        """Replies under way that carry facts about what has already happened."""
-        return [*self._setting_up, *self._bodies_coming]
+    def coming(self, session: str) -> list[Reply]:
+        """Replies under way in a session that carry facts about what has already happened."""
+        return [reply for reply, one in self._coming.items() if one == session]
 
     def _attached(self, session: str, info: Params) -> None:
         if info["type"] == "page" and not tabs.is_tab(info):
@@ -94,9 +93,9 @@ class Attachment:
         send("Page.enable", {}, session)
         send("Network.enable", {"maxPostDataSize": LONGEST_BODY if self._bodies else 0}, session)
         send("Page.addScriptToEvaluateOnNewDocument", world, session)
-        self._watch(send("Target.setAutoAttach", _auto_attach(_FRAMES), session))
+        self._watch(session, send("Target.setAutoAttach", _auto_attach(_FRAMES), session))
         self._ask_tree(session)
-        self._watch(send("Page.setLifecycleEventsEnabled", {"enabled": True}, session))
+        self._watch(session, send("Page.setLifecycleEventsEnabled", {"enabled": True}, session))
 
     def _ask_tree(self, session: str) -> None:
         def on_reply(result: Params) -> None:
@@ -104,7 +103,7 @@ class Attachment:
             for frame in _frames(result["frameTree"]):
                 self._bind(session, frame)
 
-        self._watch(self._connection.send("Page.getFrameTree", {}, session, on_reply))
+        self._watch(session, self._connection.send("Page.getFrameTree", {}, session, on_reply))
 
     def _bind(self, session: str, frame: str) -> None:
         """Give the frame's world the binding, and learn which context it is; the reply comes before any call."""
@@ -114,27 +113,28 @@ class Attachment:
             context = result["executionContextId"]
             self._feed(session, "Page.createIsolatedWorld", {"frameId": frame, "executionContextId": context})
             check, inject = _quiet(context, script.flush()), partial(self._inject, session, context)
-            self._watch(send("Runtime.evaluate", check, session, inject))
+            self._watch(session, send("Runtime.evaluate", check, session, inject))
 
-        self._watch(send("Page.createIsolatedWorld", {"frameId": frame, "worldName": script.world}, session, on_reply))
+        self._watch(
+            session, send("Page.createIsolatedWorld", {"frameId": frame, "worldName": script.world}, session, on_reply)
+        )
         send("Runtime.addBinding", {"name": script.binding, "executionContextName": script.world}, session)
 
     def _inject(self, session: str, context: int, result: Params) -> None:
         # A frame's first, empty document gets no script by itself.
         if result.get("result", {}).get("value") is False:
             source = self._sources[self._initial]
-            self._watch(self._connection.send("Runtime.evaluate", _quiet(context, source), session))
+            self._watch(session, self._connection.send("Runtime.evaluate", _quiet(context, source), session))
 
-    def _watch(self, reply: Reply) -> None:
-        self._setting_up.add(reply)
-        reply.add_done_callback(self._setting_up.discard)
+    def _watch(self, session: str, reply: Reply) -> None:
+        self._coming[reply] = session
+        reply.add_done_callback(lambda done: self._coming.pop(done, None))
 
     def _body(self, session: str, number: str, result: Params) -> None:
         told: dict[str, Any] = {"requestId": number, "postData": result.get("postData", "")}
         self._feed(session, "Network.getRequestPostData", told)
 
     def _body_done(self, session: str, number: str, reply: Reply) -> None:
-        self._bodies_coming.discard(reply)
         if not reply.cancelled() and isinstance(reply.exception(), CdpError):
             self._feed(session, "Network.getRequestPostData", {"requestId": number})
 

@@ -94,7 +94,11 @@ class Network:
         url = mask_url(about["url"] + about.get("urlFragment", ""), browser.secrets)
         request.base = {"tab": session.tab, "frame": frame, "request": number, "method": about["method"], "url": url}
         self._note_body(browser, session, request, params)
-        yield from self._tell(request, Seen("request.sent", request.base | {"type": request.kind}), [])
+        seen = Seen("request.sent", request.base | {"type": request.kind})
+        if request.later:
+            request.later.append((seen, []))
+        else:
+            yield seen
 
     def _keep(self, number: str, request: Request) -> None:
         self._requests[number] = request

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from agentd.sources.cdp import tabs
 from agentd.sources.cdp.masking import mask_url
 from agentd.sources.cdp.state import Browser, Params, Seen, SessionState
 
@@ -75,6 +76,10 @@ def _said(browser: Browser, session: SessionState, frame: str, payload: str) -> 
             browser.secrets.add_name(data["field"])
         if isinstance(data.get("hash"), int):
             browser.secrets.add_hash(data["hash"])
+        return
+    if kind == "title":
+        if isinstance(data.get("title"), str) and frame == session.tab:
+            yield from tabs.titled(browser, session.tab, data["title"], browser.frames[frame].url)
         return
     wanted = _FIELDS.get(kind)
     if wanted is None:

@@ -95,7 +95,7 @@ class _Live:
         self.attachment = Attachment(connection, script, bodies=bodies, feed=self._feed)
         self._connection = connection
         self._sink = sink
-        self._fences: dict[str, set[Reply]] = {}
+        self._waits: dict[str, list[Reply]] = {}  # session -> what a fence waits for in it
 
     def take(self, session: str, method: str, params: Params) -> None:
         """One message from the browser."""
@@ -105,8 +105,8 @@ class _Live:
         self.attachment.heard(session, method, params)
         if method == "Page.javascriptDialogOpening":
             # The page stands still now: whoever waits for its answer is let go.
-            for reply in self._fences.pop(session, ()):
-                reply.cancel()
+            for wait in self._waits.pop(session, ()):
+                wait.cancel()
 
     def settle(self) -> None:
         """From here on what comes is news, not baseline."""
@@ -114,14 +114,16 @@ class _Live:
 
     async def fence(self, timeout_s: float) -> None:
         """See `CdpSource.fence`."""
-        waiting: list[Reply] = [self._connection.send("Browser.getVersion")]
+        waiting = [self._connection.send("Browser.getVersion")]
         for session, state in self.normaliser.browser.sessions.items():
             if session and state.dialog is None:
-                replies = self.attachment.flush(session, state)
-                self._fences.setdefault(session, set()).update(replies)
-                waiting.extend(replies)
-        await asyncio.wait([*waiting, *self.attachment.pending()], timeout=timeout_s)
-        self._fences.clear()
+                replies = [*self.attachment.flush(session, state), *self.attachment.coming(session)]
+                waits = [asyncio.shield(reply) for reply in replies]
+                self._waits.setdefault(session, []).extend(waits)
+                waiting.extend(waits)
+        done, _ = await asyncio.wait(waiting, timeout=timeout_s)
+        await asyncio.gather(*done, return_exceptions=True)  # a target that went away is no fault
+        self._waits.clear()
 
     def _feed(self, session: str, method: str, params: Params) -> None:
         for seen in self.normaliser.feed(session, method, params):

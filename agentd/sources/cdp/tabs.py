@@ -51,11 +51,19 @@ def _info(browser: Browser, info: Params) -> Iterator[Seen]:
         if info.get("openerId"):
             data["opener"] = info["openerId"]
         yield _standing(browser, Seen("tab.opened", data))
-    title = info.get("title", "")[:LONGEST_TITLE]
     # Until a page names itself the browser shows its address as the title.
-    if title and title != known["title"] and not info["url"].rstrip("/").endswith(title.rstrip("/")):
-        known["title"] = title
-        yield _standing(browser, Seen("page.titled", {"tab": tab, "title": title, "url": url}))
+    title = info.get("title", "")
+    if not info["url"].rstrip("/").endswith(title.rstrip("/")):
+        yield from titled(browser, tab, title, url)
+
+
+def titled(browser: Browser, tab: str, title: str, url: str) -> Iterator[Seen]:
+    """The tab's title is ``title``, says the list of targets or the page; told once."""
+    known = browser.tabs.get(tab)
+    if known is None or not title or known["title"] == title[:LONGEST_TITLE]:
+        return
+    known["title"] = title[:LONGEST_TITLE]
+    yield _standing(browser, Seen("page.titled", {"tab": tab, "title": known["title"], "url": url}))
 
 
 def _standing(browser: Browser, seen: Seen) -> Seen:

@@ -6,6 +6,7 @@ import { clickedElement, describe } from "./element.js";
 import { formState, isField, openFields } from "./fields.js";
 import { openSecrets } from "./secrets.js";
 import { openText } from "./text.js";
+import { openTitle } from "./title.js";
 import { openTrust } from "./trust.js";
 
 const INPUT_WAIT_MS = 30;
@@ -16,6 +17,7 @@ function observe(config) {
   const secrets = openSecrets(say, config.salt);
   const fields = openFields(say, secrets);
   const text = config.text ? openText(say) : null;
+  const title = window === window.top ? openTitle(say) : null;
   const trust = openTrust();
   const typed = new Map(); // element -> trusted; input events wait here to be told as one
   const roots = new Set(); // shadow roots seen so far
@@ -121,6 +123,7 @@ function observe(config) {
   }
 
   function onDocument() {
+    title?.flush();
     meetAll(document);
     reportStanding();
   }
@@ -138,12 +141,14 @@ function observe(config) {
   function flush() {
     flushTyped();
     if (text) text.flush();
+    title?.flush();
     channel.drain();
   }
 
   function close() {
     for (const [type, listener] of Object.entries(listeners)) removeEventListener(type, listener, true);
     for (const watcher of watchers) watcher.disconnect();
+    title?.disconnect();
     trust.close();
   }
 
