@@ -22,7 +22,7 @@ from api.demo.parts import (
     start_shop,
     told,
 )
-from api.demo.processes import Part, PartFailedError, Parts
+from api.demo.processes import Part, PartFailedError, Parts, stoppable
 from api.demo.session import Follower, Rows
 from api.demo.show import Screen
 from api.tasks import load_task_file
@@ -64,8 +64,11 @@ def run(args: argparse.Namespace) -> int:
     if args.keep:
         shutil.rmtree(work, ignore_errors=True)
     try:
-        with Parts(work / "logs") as parts:
+        with stoppable(), Parts(work / "logs") as parts:
             equal = _demo(parts, work.resolve(), args.out, chromium, args.headed)
+    except KeyboardInterrupt:
+        print("Stopped; nothing is left running.", file=sys.stderr)
+        return 130
     except PartFailedError as error:
         print(f"The demo failed: {error}", file=sys.stderr)
         return 1

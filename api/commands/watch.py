@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from api.demo.needs import LackingError, find_client
 from api.demo.parts import start_daemon, start_service
-from api.demo.processes import Part, PartFailedError, Parts
+from api.demo.processes import Part, PartFailedError, Parts, stoppable
 from api.demo.session import Follower
 from api.demo.show import Screen, Table
 from api.tasks import BadTaskError, load_task_file
@@ -52,8 +52,10 @@ def run(args: argparse.Namespace) -> int:
         return 1
     out = args.out or Path(tempfile.mkdtemp(prefix="milestoned-watch-"))
     try:
-        with Parts(out / "logs") as parts:
+        with stoppable(), Parts(out / "logs") as parts:
             _watch(parts, ruleset, out.resolve(), args.cdp, args.files)
+    except KeyboardInterrupt:
+        return 130
     except PartFailedError as error:
         print(f"Watching failed: {error}", file=sys.stderr)
         return 1

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
@@ -129,6 +129,18 @@ class Parts:
     ) -> None:
         for part in reversed(self._parts):
             part.end()
+
+
+@contextlib.contextmanager
+def stoppable() -> Iterator[None]:
+    """Within, TERM and HUP stop this process as ctrl-C does: what it started is ended, nothing is left behind."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def console(name: str, module: str) -> list[str]:
