@@ -24,7 +24,7 @@ from api.demo.parts import (
 )
 from api.demo.processes import Part, PartFailedError, Parts, stoppable
 from api.demo.session import Follower, Rows
-from api.demo.show import Screen
+from api.demo.show import Screen, columns
 from api.tasks import load_task_file
 from detectors.ruleset import Ruleset, compile_task
 from detectors.task_json import task_to_json
@@ -43,7 +43,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("--headed", action="store_true", help="show the browser")
     parser.add_argument(
-        "--out", type=Path, default=Path("milestoned-demo"), metavar="DIR", help="where the recording is written"
+        "--out", type=Path, default=Path("runs/demo"), metavar="DIR", help="where the recording is written"
     )
     parser.add_argument("--keep", action="store_true", help="keep the logs, the database and the profile too")
     parser.set_defaults(run=run)
@@ -90,7 +90,7 @@ def _demo(parts: Parts, work: Path, out: Path, chromium: str, headed: bool) -> b
         episode = client.open(ruleset.task.id, labels={"from": "demo"})
         _introduce(screen, ruleset, service, shop, episode.id)
         daemon, agent = _start_beside(parts, work, shop, chromium, headed, service, episode)
-        rows = Rows(screen, ruleset.components)
+        rows = Rows(screen, columns(ruleset.components))
         follower = Follower(episode, rows.show)
         follower.start()
         agent.say("go")

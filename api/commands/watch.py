@@ -13,7 +13,7 @@ from api.demo.needs import LackingError, find_client
 from api.demo.parts import start_daemon, start_service
 from api.demo.processes import Part, PartFailedError, Parts, stoppable
 from api.demo.session import Follower
-from api.demo.show import Screen, Table
+from api.demo.show import Screen, Table, columns
 from api.tasks import BadTaskError, load_task_file
 from detectors.ruleset import Ruleset, compile_task
 from detectors.task_json import task_to_json
@@ -87,7 +87,7 @@ def _follow(screen: Screen, ruleset: Ruleset, episode: Episode, daemon: Part) ->
     """Show milestones until ctrl-C. Raises `PartFailedError` if the daemon ends."""
     from milestoned_client import Event, Milestone
 
-    table = Table(screen, ruleset.components)
+    table = Table(screen, columns(ruleset.components))
     events: dict[int, tuple[str, str, object]] = {}
 
     def show(item: StreamItem) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 Events = Mapping[int, Sequence[Any]]
 
 _STYLES = {"bold": "1", "dim": "2", "green": "32", "red": "31", "cyan": "36", "yellow": "33"}
+_USUAL = ("nav", "ui", "form", "file", "goal")
 _ACTION = 38
 _CELL = 7
 
@@ -88,6 +89,11 @@ class Table:
         if not value:
             return text
         return self._screen.paint(text, "green" if value > 0 else "red")
+
+
+def columns(components: Sequence[str]) -> tuple[str, ...]:
+    """The components in the order in which a task is mostly worked through; those of its own come last."""
+    return tuple(sorted(components, key=lambda name: (_USUAL.index(name) if name in _USUAL else len(_USUAL), name)))
 
 
 def clip(text: str, width: int) -> str:
