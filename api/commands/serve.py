@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ipaddress
 import os
+import signal
 import socket
 import sys
 from collections.abc import Callable
@@ -82,7 +83,9 @@ class _Server(uvicorn.Server):
             self._announce()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        super().handle_exit(sig, frame)
+        # Not the base's: it would raise the signal again at the end, and being told to stop is no failure.
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
         self._notifier.stop()
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import httpx
 import zstandard
+from sqlalchemy import text
 
 from api.app import create_app
 from api.settings import Limits, Settings
@@ -80,14 +82,17 @@ class Service:
 
     async def rows(self, table: str) -> int:
         """How many rows a table has."""
-        answer = await self.app.state.parts.database.first(_text(f"SELECT count(*) FROM {table}"))
+        answer = await self.app.state.parts.database.first(text(f"SELECT count(*) FROM {table}"))
         return int(answer[0])
 
 
-def _text(sql: str) -> Any:
-    from sqlalchemy import text
-
-    return text(sql)
+async def until(condition: Callable[[], bool]) -> None:
+    """Return once ``condition`` holds; fail after ten seconds."""
+    for _ in range(2_000):
+        if condition():
+            return
+        await asyncio.sleep(0.005)
+    raise AssertionError("what was waited for did not come")
 
 
 @asynccontextmanager

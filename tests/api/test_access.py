@@ -90,7 +90,12 @@ async def test_no_token_is_stored_in_clear(service: Service, tmp_path: Path) -> 
         opened = await service.post("/v1/tasks", TASK)
         opened = await service.post("/v1/episodes", {"task": TASK["id"]}, headers=key)
         _, token = await service.app.state.parts.tokens.create("read", "")
-        stored = b"".join(path.read_bytes() for path in tmp_path.glob("milestoned.db*"))
+        stored = stored_bytes(tmp_path)
         for secret in (opened.json()["token"], token, ADMIN):
             assert secret.encode() not in stored
     assert opened.json()["episode"].encode() in stored
+
+
+def stored_bytes(folder: Path) -> bytes:
+    """Everything in the database's files."""
+    return b"".join(path.read_bytes() for path in folder.glob("milestoned.db*"))

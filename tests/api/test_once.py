@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from tests.api.service import TASK, Service, running
 
@@ -100,8 +101,6 @@ async def test_an_effect_whose_answer_was_lost_is_not_repeated(service: Service)
     await service.post(f"/v1/episodes/{id}/answers", {"text": "a", "wait_ms": 0}, **key())
     opened = await service.post("/v1/episodes", {"task": TASK["id"]}, **key())
     database = service.app.state.parts.database
-    from sqlalchemy import text
-
     async with database.write() as conn:
         await conn.execute(text("DELETE FROM idempotency"))
     assert (await service.post("/v1/episodes", {"task": TASK["id"]}, **key())).json() == opened.json()

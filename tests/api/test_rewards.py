@@ -15,7 +15,7 @@ from detectors.engine import Engine
 from detectors.rewards import encode_reward
 from detectors.ruleset import compile_task
 from detectors.task_json import task_from_json
-from tests.api.service import TASK, Service, events, frames, running
+from tests.api.service import TASK, Service, events, frames, running, until
 from tests.support.logs import Said, began, clicked, episode, sealed, went
 
 WHOLE = episode([went("/cart")], [clicked("Buy")])
@@ -61,8 +61,7 @@ async def test_a_waiting_reader_gets_the_seal_when_it_comes(service: Service) ->
     await grow(service, id, token, [OPENED, began(0), went("/cart")])
     readers = [asyncio.create_task(service.reward(id, 0, wait_ms=30_000)) for _ in range(4)]
     notifier = service.app.state.notifier
-    while notifier.waiting < 4:
-        await asyncio.sleep(0.005)
+    await until(lambda: notifier.waiting == 4)
     await grow(service, id, token, [OPENED, began(0), went("/cart"), sealed(0)])
     answers = [await reader for reader in readers]
     assert {answer.json()["status"] for answer in answers} == {"sealed"}

@@ -116,7 +116,11 @@ REFUSED: dict[str, tuple[int, str, Callable[[str], bytes]]] = {
     "a frame cut short": (422, "malformed-segment", lambda id: _press(_text(id))[:-5]),
     "two frames": (422, "malformed-segment", lambda id: _press(_text(id)) * 2),
     "no stated size": (422, "malformed-segment", lambda id: _NO_SIZE.compress(_text(id))),
-    "a step that is no number": (422, "malformed-segment", lambda id: _press(_text(id).replace(b'"step":0', b'"step":[]'))),
+    "a step that is no number": (
+        422,
+        "malformed-segment",
+        lambda id: _press(_text(id).replace(b'"step":0', b'"step":[]')),
+    ),
     "a step beyond numbers": (
         422,
         "malformed-segment",

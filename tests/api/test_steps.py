@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.service import TASK, Service, events, frames
+from tests.api.service import TASK, Service, events, frames, until
 from tests.support.logs import Said
 
 OPENED: Said = ("episode.opened", {"task": "t", "digest": "d"})
@@ -83,8 +83,7 @@ async def test_without_a_daemon_it_is_queued(service: Service, daemon: Daemon) -
 
 async def test_a_waiting_daemon_hears_at_once(service: Service, daemon: Daemon) -> None:
     waiting = asyncio.create_task(daemon.commands(wait_ms=30_000))
-    while service.app.state.notifier.waiting < 1:
-        await asyncio.sleep(0.005)
+    await until(lambda: service.app.state.notifier.waiting == 1)
     await service.post(f"/v1/episodes/{daemon.episode}/answers", {"text": "x", "wait_ms": 0})
     assert [one["data"] for one in await waiting] == [{"text": "x"}]
 

@@ -1,0 +1,64 @@
+"""A real `milestoned serve`, as a process that can be killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+
+ROOT = Path(__file__).parents[2]
+
+
+class Process:
+    """One service over ``data``; started again it has the same data and port."""
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+        self.port = 0
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def admin(self) -> str:
+        """The first admin token."""
+        return (self.data / "admin.token").read_text().strip()
+
+    def start(self) -> None:
+        """Start it and wait until it is ready."""
+        told = self.data / "service.json"
+        told.unlink(missing_ok=True)
+        command = [sys.executable, "-m", "api.cli", "serve", "--data", str(self.data), "--port", str(self.port)]
+        self._process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
+        while not told.exists():
+            assert self._process.poll() is None, f"the service ended with {self._process.returncode}"
+            time.sleep(0.02)
+        self.port = json.loads(told.read_bytes())["port"]
+        httpx.get(f"{self.url}/readyz").raise_for_status()
+
+    def kill(self) -> None:
+        """End it as a crash would."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> int:
+        """Ask it to end; gives its exit status."""
+        return self._end(signal.SIGTERM)
+
+    def stop_if_running(self) -> None:
+        """End it where it still runs."""
+        if self._process is not None and self._process.poll() is None:
+            self.stop()
+
+    def _end(self, how: signal.Signals) -> int:
+        assert self._process is not None
+        os.kill(self._process.pid, how)
+        return self._process.wait(timeout=30)

@@ -1,0 +1,87 @@
+"""The OpenAPI document names every route, its bodies and its problems, and answers have the shapes it says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.api.service import TASK, Service
+from tests.api.test_access import ALLOWED, OPEN
+from tests.support.logs import clicked, episode, went
+
+
+@pytest.fixture
+async def document(service: Service) -> dict[str, Any]:
+    """The document."""
+    found: dict[str, Any] = (await service.get("/openapi.json", None)).json()
+    return found
+
+
+def told(path: str) -> str:
+    """A route's path as OpenAPI writes it."""
+    return path.replace(":int}", "}").replace(":path}", "}")
+
+
+async def test_every_route_is_there_with_its_problems(document: dict[str, Any]) -> None:
+    listed = {(m.upper(), path) for path, item in document["paths"].items() for m in item}
+    assert listed == {(method, told(path)) for method, path in {*ALLOWED, *OPEN}}
+    for method, path in ALLOWED:
+        operation = document["paths"][told(path)][method.lower()]
+        assert operation["summary"]
+        assert operation["description"]
+        for status in ("401", "403", "503"):
+            assert list(operation["responses"][status]["content"]) == ["application/problem+json"], (path, status)
+
+
+async def test_posts_tell_their_bodies_and_keys(document: dict[str, Any]) -> None:
+    unkeyed = {"/v1/rewards:query", "/v1/episodes/{episode}/events"}
+    for method, path in ALLOWED:
+        if method == "POST":
+            operation = document["paths"][told(path)]["post"]
+            assert operation["requestBody"]["content"]
+            names = [parameter["name"] for parameter in operation.get("parameters", [])]
+            assert ("Idempotency-Key" in names) == (told(path) not in unkeyed), path
+
+
+async def test_no_reference_leads_nowhere(document: dict[str, Any]) -> None:
+    def walk(node: Any) -> None:
+        if isinstance(node, dict):
+            target = node.get("$ref")
+            if isinstance(target, str) and target.startswith("#/components"):
+                assert target.rpartition("/")[2] in document["components"]["schemas"], target
+            for one in node.values():
+                walk(one)
+        elif isinstance(node, list):
+            for one in node:
+                walk(one)
+
+    walk(document)
+
+
+async def test_answers_have_the_shapes_that_are_told(service: Service, document: dict[str, Any]) -> None:
+    id, token = await service.open()
+    await service.tell(id, token, *episode([went("/cart")], [clicked("Buy")]))
+    fresh, _ = await service.open()
+    asked: list[tuple[str, str, str, Any]] = [
+        ("GET", "/v1/tasks", "/v1/tasks", None),
+        ("GET", "/v1/tasks/{id}", f"/v1/tasks/{TASK['id']}", None),
+        ("POST", "/v1/tasks", "/v1/tasks", {**TASK, "version": "2"}),
+        ("POST", "/v1/episodes", "/v1/episodes", {"task": TASK["id"]}),
+        ("GET", "/v1/episodes/{episode}", f"/v1/episodes/{id}", None),
+        ("GET", "/v1/episodes/{episode}/plan", f"/v1/episodes/{id}/plan", None),
+        ("GET", "/v1/episodes/{episode}/steps/{step}/reward", f"/v1/episodes/{id}/steps/0/reward", None),
+        ("GET", "/v1/episodes/{episode}/steps/{step}/reward", f"/v1/episodes/{fresh}/steps/0/reward", None),
+        ("POST", "/v1/rewards:query", "/v1/rewards:query", {"items": [{"episode": id, "step": s} for s in (0, 5)]}),
+        ("POST", "/v1/episodes/{episode}/steps", f"/v1/episodes/{fresh}/steps", {"wait_ms": 0}),
+        ("POST", "/v1/episodes/{episode}:close", f"/v1/episodes/{id}:close", {}),
+        ("POST", "/v1/episodes/{episode}:close", f"/v1/episodes/{fresh}:close", {"wait_ms": 0}),
+        ("GET", "/v1/episodes/{episode}/events", f"/v1/episodes/{id}/events", None),
+        ("GET", "/v1/episodes/{episode}/trajectory", f"/v1/episodes/{id}/trajectory", None),
+    ]
+    for method, path, address, body in asked:
+        answer = await service.call(method, address, json=body)
+        told_answer = document["paths"][path][method.lower()]["responses"][str(answer.status_code)]
+        schema = {**told_answer["content"]["application/json"]["schema"], "components": document["components"]}
+        jsonschema.validate(answer.json(), schema)

@@ -1,0 +1,95 @@
+"""A real process: killed twice while segments come in, nothing acknowledged is lost; stopped, it lets go."""
+
+from __future__ import annotations
+
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from detectors.engine import Engine
+from detectors.rewards import encode_reward
+from detectors.ruleset import compile_task
+from detectors.task_json import task_from_json
+from tests.api.processes import Process
+from tests.api.service import TASK, events, frames
+from tests.support.logs import clicked, episode, went
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Iterator[Process]:
+    """A running service."""
+    found = Process(tmp_path / "data")
+    found.start()
+    yield found
+    found.stop_if_running()
+
+
+def opened(process: Process) -> tuple[httpx.Client, str, str]:
+    """A client with the admin's token, an episode and its append token."""
+    http = httpx.Client(base_url=process.url, headers={"authorization": f"Bearer {process.admin}"}, timeout=30)
+    assert http.post("/v1/tasks", json=TASK).status_code == 201
+    said = http.post("/v1/episodes", json={"task": TASK["id"]}).json()
+    return http, said["episode"], said["token"]
+
+
+def test_killed_twice_nothing_acknowledged_is_lost(process: Process) -> None:
+    http, id, token = opened(process)
+    said = episode(*[[went("/cart") if n % 2 else clicked("Buy")] * 5 for n in range(40)])
+    made = frames(events(id, *said), [3] * len(said))
+    acknowledged: list[int] = []
+    kills = [len(made) // 3, 2 * len(made) // 3]
+    for n, frame in enumerate(made):
+        killer = None
+        if n in kills:
+            # Now the kill falls somewhere into the next appends.
+            killer = threading.Thread(target=process.kill)
+            killer.start()
+        while True:
+            try:
+                answer = http.post(
+                    f"/v1/episodes/{id}/events", content=frame, headers={"authorization": f"Bearer {token}"}
+                )
+            except httpx.TransportError:
+                assert killer is not None
+                killer.join()
+                process.start()
+                assert http.get(f"/v1/episodes/{id}").json()["through"] >= max(acknowledged, default=0)
+                continue
+            assert answer.status_code == 200, answer.text
+            acknowledged.append(answer.json()["through"])
+            if killer is None or not killer.is_alive():
+                break
+    rules = compile_task(task_from_json(TASK))
+    wanted = [encode_reward(reward) for reward in Engine(rules, id).feed(events(id, *said)).rewards]
+    assert [http.get(f"/v1/episodes/{id}/steps/{n}/reward").content for n in range(40)] == wanted
+    log = http.get(f"/v1/episodes/{id}/events", params={"limit": 5_000}).json()["events"]
+    assert [event["seq"] for event in log] == list(range(1, len(said) + 1))
+    http.close()
+
+
+def test_what_it_keeps_is_nobody_elses(process: Process) -> None:
+    for path in process.data.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+
+
+def test_stopping_lets_go_of_those_who_wait(process: Process) -> None:
+    http, id, _ = opened(process)
+    answers: list[httpx.Response] = []
+
+    def wait() -> None:
+        answers.append(http.get(f"/v1/episodes/{id}/steps/0/reward", params={"wait_ms": 50_000}))
+
+    waiter = threading.Thread(target=wait)
+    waiter.start()
+    with httpx.Client(base_url=process.url) as other:
+        while "milestoned_waiters 1.0" not in other.get("/metrics").text:
+            pass
+    assert process.stop() == 0
+    waiter.join(timeout=20)
+    assert answers[0].json()["status"] == "settling"
+    http.close()
+    process.start()

@@ -1,0 +1,98 @@
+"""The schema: migrations and tables agree, and a database is brought up to date wherever it is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Connection, text
+
+from api.store.database import Database
+from api.store.migrate import current, upgrade, wanted
+from api.tables import metadata
+from tests.api.processes import ROOT
+from tests.api.service import Service, running
+
+
+def _differences(connection: Connection) -> list[object]:
+    options = {"compare_type": True, "compare_server_default": True}
+    return list(compare_metadata(MigrationContext.configure(connection, opts=options), metadata))
+
+
+async def test_the_migrated_schema_is_the_one_that_the_code_has(tmp_path: Path) -> None:
+    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'a.db'}")
+    await upgrade(database)
+    async with database.reader.connect() as conn:
+        assert await conn.run_sync(_differences) == []
+    await upgrade(database)
+    assert await current(database) == wanted()
+    await database.close()
+
+
+async def test_the_comparison_can_fail(tmp_path: Path) -> None:
+    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'a.db'}")
+    await upgrade(database)
+    async with database.write() as conn:
+        await conn.execute(text("ALTER TABLE tasks ADD COLUMN surplus INTEGER"))
+    async with database.reader.connect() as conn:
+        assert len(await conn.run_sync(_differences)) == 1
+    await database.close()
+
+
+async def test_an_older_schema_is_not_ready(service: Service) -> None:
+    assert (await service.get("/readyz", None)).json()["schema"] == wanted()
+    async with service.app.state.parts.database.write() as conn:
+        await conn.execute(text("UPDATE alembic_version SET version_num = '0000'"))
+    answer = await service.get("/readyz", None)
+    assert answer.status_code == 503
+    assert "db upgrade" in answer.json()["detail"]
+
+
+async def test_sqlite_is_durable_and_keeps_its_references(service: Service) -> None:
+    database = service.app.state.parts.database
+    wanted_pragmas = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 5_000}
+    for engine in (database.writer, database.reader):
+        async with engine.connect() as conn:
+            for name, value in wanted_pragmas.items():
+                assert (await conn.execute(text(f"PRAGMA {name}"))).scalar() == value
+
+
+def milestoned(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command, run in ``folder``, so that nothing may lean on the source tree's place."""
+    command = [sys.executable, "-m", "api.cli", *arguments]
+    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_the_schema_by_hand(tmp_path: Path) -> None:
+    before = milestoned(tmp_path, "db", "check", "--data", "d")
+    assert before.returncode == 1
+    assert "at nothing" in before.stdout
+    assert milestoned(tmp_path, "db", "upgrade", "--data", "d").returncode == 0
+    assert milestoned(tmp_path, "db", "check", "--data", "d").returncode == 0
+
+
+async def test_tokens_by_hand(tmp_path: Path) -> None:
+    made = milestoned(tmp_path, "token", "create", "read", "--label", "for a reader", "--data", ".")
+    id, token = made.stderr.partition(":")[0], made.stdout.strip()
+    assert made.returncode == 0, made.stderr
+    async with running(tmp_path) as service:
+        assert (await service.get("/v1/tasks", token)).status_code == 200
+        listed = milestoned(tmp_path, "token", "list", "--data", ".")
+        assert id in listed.stdout
+        assert "for a reader" in listed.stdout
+        assert token not in listed.stdout
+        assert milestoned(tmp_path, "token", "revoke", id, "--data", ".").returncode == 0
+    async with running(tmp_path) as service:
+        assert (await service.get("/v1/tasks", token)).status_code == 401
+    assert milestoned(tmp_path, "token", "revoke", id, "--data", ".").returncode == 1
+
+
+def test_it_serves_other_machines_only_behind_tls(tmp_path: Path) -> None:
+    refused = milestoned(tmp_path, "serve", "--host", "0.0.0.0", "--port", "0", "--data", "d")
+    assert refused.returncode == 2
+    assert "--i-have-tls-in-front" in refused.stderr
+    assert not (tmp_path / "d").exists()
