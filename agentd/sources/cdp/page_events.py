@@ -81,6 +81,10 @@ def _said(browser: Browser, session: SessionState, frame: str, payload: str) -> 
         if isinstance(data.get("title"), str) and frame == session.tab:
             yield from tabs.titled(browser, session.tab, data["title"], browser.frames[frame].url)
         return
+    if kind == "dropped":
+        lost = {"source": "cdp", "count": int(data["count"]), "reason": "the page said more than it could keep"}
+        yield Seen("journal.dropped", lost)
+        return
     wanted = _FIELDS.get(kind)
     if wanted is None:
         return

@@ -10,6 +10,9 @@ const INTERACTIVE = new Set(
   ("button link checkbox radio switch tab menuitem menuitemcheckbox menuitemradio option treeitem " +
     "textbox searchbox combobox listbox spinbutton slider").split(" "),
 );
+const FROM_CONTENT = new Set(
+  "button link checkbox radio switch tab menuitem menuitemcheckbox menuitemradio option treeitem".split(" "),
+);
 const OTHER_ROLES = new Set(
   ("alert alertdialog application article banner blockquote caption cell code columnheader complementary " +
     "contentinfo definition deletion dialog directory document emphasis feed figure form generic grid gridcell " +
@@ -65,6 +68,9 @@ function nameOf(element, secrets) {
   } catch (error) {
     if (!(error instanceof TypeError || error instanceof DOMException)) throw error; // a malformed aria reference
   }
+  // What the library leaves out: content where a second role counts, and Chrome's last resort.
+  if (!name.trim() && FROM_CONTENT.has(roleOf(element))) name = textOf(element);
+  if (!name.trim()) name = element.getAttribute("placeholder") || element.getAttribute("aria-placeholder") || "";
   return secrets.hideIn(name, namingRoots(element)).replace(/\s+/g, " ").trim().slice(0, LONGEST_NAME);
 }
 

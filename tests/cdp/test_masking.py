@@ -1,0 +1,60 @@
+"""Passwords in addresses and bodies: what is masked, and what must stay as it was."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentd.sources.cdp.masking import Secrets, hash53, mask_body, mask_url
+
+MULTIPART = (
+    '--B\r\nContent-Disposition: form-data; name="user"\r\n\r\nada\r\n'
+    '--B\r\nContent-Disposition: form-data; name="pin"\r\n\r\n{}\r\n--B--\r\n'
+)
+FORM = "application/x-www-form-urlencoded"
+
+
+@pytest.fixture
+def secrets() -> Secrets:
+    """What a page told: a field named pin, and the hash of one value."""
+    return Secrets("salt", {"pin"}, {hash53("salt" + "hunter2")})
+
+
+@pytest.mark.parametrize(
+    ("text", "mime", "masked"),
+    [
+        pytest.param("user=ada&pin=12", FORM, "user=ada&pin=***", id="a field that the page told of"),
+        pytest.param("a=1&new_password=x", FORM, "a=1&new_password=***", id="a name that says so"),
+        pytest.param("k=hunter2&l=hunter3", FORM, "k=***&l=hunter3", id="a value that the page told of"),
+        pytest.param('{"a":{"pin":"12"},"b":[1]}', "application/json", '{"a":{"pin":"***"},"b":[1]}', id="JSON"),
+        pytest.param('{"pin":null,"passwd":7}', "application/json", '{"pin":null,"passwd":"***"}', id="no text"),
+        pytest.param('["x", {"k": ["hunter2"]}]', "text/plain", '["x",{"k":["***"]}]', id="JSON by its look"),
+        pytest.param(
+            MULTIPART.format("12"), "multipart/form-data; boundary=B", MULTIPART.format("***"), id="multipart"
+        ),
+        pytest.param("pin=1", "multipart/form-data", "***", id="multipart without its boundary"),
+        pytest.param('{"broken', "application/json", '{"broken', id="broken JSON"),
+        pytest.param('{ "a" : 1 }', "application/json", '{ "a" : 1 }', id="what holds no secret stays as written"),
+        pytest.param("pin=&passive=1", FORM, "pin=&passive=1", id="empty values and like names"),
+        pytest.param("", "", "", id="nothing"),
+    ],
+)
+def test_bodies(secrets: Secrets, text: str, mime: str, masked: str) -> None:
+    assert mask_body(text, mime, secrets) == masked
+
+
+@pytest.mark.parametrize(
+    ("url", "masked"),
+    [
+        ("https://ada:pw@shop.example/a?b=c@d#e", "https://shop.example/a?b=c@d#e"),
+        ("https://shop.example/?q=1&pin=12&pwd=x#access&pin=3", "https://shop.example/?q=1&pin=***&pwd=***#access&pin=***"),
+        ("https://shop.example/a@b?c=%20d", "https://shop.example/a@b?c=%20d"),
+        ("about:blank", "about:blank"),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_addresses(secrets: Secrets, url: str, masked: str) -> None:
+    assert mask_url(url, secrets) == masked
+
+
+def test_without_secrets_nothing_is_hashed() -> None:
+    assert mask_body("k=hunter2", FORM, Secrets("salt")) == "k=hunter2"
