@@ -128,7 +128,9 @@ def _fields(value: Schema) -> Schema:
 
 
 def _status_schema() -> Schema:
-    one: Schema = {"anyOf": [{"type": "integer", "minimum": 100, "maximum": 599}, {"type": "string", "pattern": "^[1-5]xx$"}]}
+    one: Schema = {
+        "anyOf": [{"type": "integer", "minimum": 100, "maximum": 599}, {"type": "string", "pattern": "^[1-5]xx$"}]
+    }
     return {"anyOf": [*one["anyOf"], {"type": "array", "minItems": 1, "items": one}]}
 
 
