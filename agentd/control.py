@@ -23,6 +23,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from agentd.conductor import Conductor, NotKeptError, Said
+from agentd.errors import UsageError
 from agentd.problems import ProblemError, answer, body_of, field_problem, on_problem
 from agentd.steps import StepError
 
@@ -125,10 +126,10 @@ class _Server(uvicorn.Server):
 
 
 class ControlPort:
-    """The listening port. ``port`` is known once made; raises OSError if it is taken."""
+    """The listening port. ``port`` is known once made; raises `UsageError` if it is taken."""
 
     def __init__(self, app: Starlette, port: int) -> None:
-        self._socket = socket.create_server(("127.0.0.1", port))
+        self._socket = _listener(port)
         self.port: int = self._socket.getsockname()[1]
         config = uvicorn.Config(
             app, http="h11", ws="none", lifespan="off", log_config=None, access_log=False, timeout_graceful_shutdown=1
@@ -146,6 +147,20 @@ class ControlPort:
         if self._task is not None:
             await self._task
         self._socket.close()
+
+
+def _listener(port: int) -> socket.socket:
+    # The protocol by name: asyncio turns Nagle's delay off only on sockets that say that they are TCP, and
+    # without that an answer in two writes waits 40 ms for the other side's acknowledgement.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+    except OSError as error:
+        listener.close()
+        raise UsageError(f"--port {port}: {error.strerror}; wanted a free port, or 0 for any") from None
+    listener.listen()
+    return listener
 
 
 def control_token(state: Path) -> str:

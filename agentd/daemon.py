@@ -65,6 +65,7 @@ class Daemon:
         self._state = state
         self._service = service
         self._refused: AgentdError | None = None
+        self._finished = False
 
     async def run(self, stop: asyncio.Event) -> None:
         """Serve until closed or ``stop``; raises what the service refused, once everything is on disk."""
@@ -79,6 +80,8 @@ class Daemon:
                 await self._serve(session, stopped)
             finally:
                 await session.stop()
+                if self._finished and self._settings.journal_after == "remove":
+                    session.journal.remove()
         finally:
             plan.cancel()
             stopped.cancel()
@@ -140,6 +143,7 @@ class Daemon:
             self._weigh(ship)
         elif session.steps.closed and drained.done() and not drained.cancelled():
             log.info("The episode is closed and the service has all of it.", through=session.journal.last)
+            self._finished = True
         elif session.journal.acknowledged < session.journal.last:
             left = session.journal.last - session.journal.acknowledged
             log.warning("Stopped with events that the service does not have; start again to ship them.", events=left)

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from agentd.errors import JournalError
+
 STATE_SOURCES = ("journal", "steps")
 """Whose events are never forgotten: a restarted daemon rebuilds its state from them."""
 
@@ -34,9 +36,13 @@ class Store:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("PRAGMA synchronous=NORMAL")
-        self._db.executescript(_SCHEMA)
+        try:
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.executescript(_SCHEMA)
+        except sqlite3.DatabaseError as error:
+            self._db.close()
+            raise JournalError(f"{path}: {error}; wanted a journal that this daemon made, or no such file") from None
 
     def get(self, name: str, default: bytes) -> bytes:
         row = self._db.execute("SELECT value FROM named WHERE name = ?", (name,)).fetchone()

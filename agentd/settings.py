@@ -75,14 +75,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("files", _files, (), "[LABEL=]DIR", "a directory to watch; may be given again", many=True),
     Option("port", _port, 0, "PORT", "the loopback control port; 0 (default) takes any free one"),
     Option("journal_max", _bytes, KEEP_BYTES, "BYTES", "the journal's cap, as in 512M (default 1G)"),
-    Option(
-        "steps",
-        str,
-        "auto",
-        "auto|port",
-        "one step until ctrl-C (default), or steps over the control port",
-        ("record",),
-    ),
+    Option("journal_after", str, "keep", "keep|remove", "the journal of a closed, shipped episode", ("run",)),
+    Option("steps", str, "auto", "auto|port", "one step until ctrl-C (default), or over the control port", ("record",)),
 )
 
 
@@ -100,6 +94,7 @@ class Settings:
     files: tuple[tuple[str, Path], ...] = ()
     port: int = 0
     journal_max: int = KEEP_BYTES
+    journal_after: str = "keep"
     steps: str = "auto"
 
 
@@ -146,3 +141,5 @@ def _check(values: Mapping[str, Any]) -> None:
             raise UsageError(f"--files {inner}: lies in {outer}, which is watched with all that is in it; wanted one")
     if values.get("steps", "auto") not in ("auto", "port"):
         raise UsageError(f"--steps {values['steps']}: wanted auto or port")
+    if values.get("journal_after", "keep") not in ("keep", "remove"):
+        raise UsageError(f"--journal-after {values['journal_after']}: wanted keep or remove")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from random import Random
 from types import TracebackType
 from typing import Any
 
@@ -51,6 +53,16 @@ class Watch:
 
     def data(self, path: str) -> Mapping[str, Any]:
         return [data for _, data in self.said if data["path"] == path][-1]
+
+    def known(self) -> dict[str, str]:
+        """Path → sha256 of every file, as the events one after another tell it."""
+        files: dict[str, str] = {}
+        for kind, data in self.said:
+            if kind in ("file.deleted", "file.moved"):
+                del files[data["from"] if kind == "file.moved" else data["path"]]
+            if kind != "file.deleted":
+                files[data["path"]] = data["sha256"]
+        return files
 
     async def __aenter__(self) -> Watch:
         self.task = asyncio.create_task(self.source.run(self._sink, self._ready.set))
@@ -145,6 +157,41 @@ async def test_directories_made_later_are_watched(tmp_path: Path) -> None:
         (tmp_path / "z" / "y" / "b").write_text("b")
         changes = await watch.fenced()
         assert changes == [("file.created", "x/y/a"), ("file.moved", "z/y/a"), ("file.created", "z/y/b")]
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_whatever_happens_the_end_is_known(tmp_path: Path, seed: int) -> None:
+    """Two hundred random acts on files and directories, as fast as they go: told in order, they give the disk."""
+    random = Random(seed)
+    folders = [tmp_path]
+    async with Watch(tmp_path) as watch:
+        for number in range(200):
+            folders = [folder for folder in folders if folder.is_dir()]
+            folder, other = random.choice(folders), random.choice(folders)
+            files = [path for path in folder.iterdir() if path.is_file()]
+            act = random.random()
+            if act < 0.2:
+                (folder / f"d{number % 5}").mkdir(exist_ok=True)
+                folders.append(folder / f"d{number % 5}")
+            elif act < 0.3 and folder not in (tmp_path, other) and not other.is_relative_to(folder):
+                folder.rename(other / f"e{number}")
+                folders.append(other / f"e{number}")
+            elif act < 0.35 and folder != tmp_path:
+                shutil.rmtree(folder)
+            elif act < 0.5 and files:
+                random.choice(files).rename(other / f"m{number % 7}")
+            elif act < 0.6 and files:
+                random.choice(files).unlink()
+            else:
+                (folder / f"f{number % 7}").write_text(str(number))
+            if random.random() < 0.1:
+                await asyncio.sleep(0.002)
+        disk = {
+            str(path.relative_to(tmp_path)): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in tmp_path.rglob("*")  # noqa: ASYNC240
+            if path.is_file()
+        }
+        await watch.until(lambda: watch.known() == disk)
 
 
 async def test_moves_over_the_edge(tmp_path: Path) -> None:

@@ -123,6 +123,13 @@ def test_another_episodes_journal_is_refused(path: Path) -> None:
         Journal(path, "F")
 
 
+def test_a_file_that_is_no_journal(path: Path) -> None:
+    """Is named, and left as it is."""
+    path.write_text("something else, and long enough to be read as a database's first page" * 20)
+    with pytest.raises(JournalError, match="not a database"):
+        Journal(path, "E")
+
+
 def test_rows_changed_on_disk_are_found(path: Path) -> None:
     """An edited row does not give its segment's digest any more, and is not shipped."""
     journal = Journal(path, "E")

@@ -15,12 +15,12 @@ from tests.agentd.support.peer import Peer
 from tests.agentd.support.process import DaemonProcess
 
 
-def chained(peer: Peer) -> None:
+def chained(peer: Peer, *, time: bool = True) -> None:
     """Every segment of the peer names the one before; numbers have no gap; time does not go back."""
     seqs = [event.seq for text in peer.texts for event in decode_segment(text).events]
     assert seqs == list(range(1, len(seqs) + 1))
     times = [event.at for event in peer.events]
-    assert times == sorted(times)
+    assert times == sorted(times) or not time
 
 
 async def test_an_episode_from_opening_to_close(tmp_path: Path) -> None:
@@ -182,6 +182,44 @@ async def test_told_to_stop_without_a_service_it_does_not_hang(tmp_path: Path) -
         await peer.start()
 
 
+async def test_told_to_stop_before_there_is_a_plan(tmp_path: Path) -> None:
+    """A daemon that still waits for its service ends at once, with 0."""
+    daemon = DaemonProcess("http://127.0.0.1:9", tmp_path)
+    process = await daemon.launch()
+    assert process.stderr is not None
+    async with asyncio.timeout(30):
+        assert b"no plan yet" in await process.stderr.readline()
+    assert (await daemon.terminate())[0] == 0
+
+
+async def test_a_refused_log_is_kept_on_disk(tmp_path: Path) -> None:
+    """The daemon goes on journalling, and its exit code says that the service took not all."""
+    async with Peer() as peer, DaemonProcess(peer.url, tmp_path) as daemon:
+        await peer.until(lambda: peer.kinds)
+        peer.fail = [422]
+        await daemon.post("/v1/steps")
+        await daemon.post("/v1/steps/0:end?wait=seal")
+        await daemon.post("/v1/close")
+        code, said = await daemon.ended()
+        assert (code, peer.kinds) == (4, ["episode.opened"])
+        assert "422" in said
+        journal = Journal(daemon.state / "journal.sqlite3", "E")
+        assert journal.last == 5
+        journal.close()
+
+
+async def test_the_journal_is_removed_on_request(tmp_path: Path) -> None:
+    """Once the episode is closed and acknowledged, and not before."""
+    async with Peer() as peer, DaemonProcess(peer.url, tmp_path, "--journal-after", "remove") as daemon:
+        await daemon.post("/v1/steps")
+        assert (await daemon.terminate())[0] == 0
+        assert (daemon.state / "journal.sqlite3").exists()
+        await daemon.start()
+        await daemon.post("/v1/close")
+        assert (await daemon.ended())[0] == 0
+        assert not list(daemon.state.glob("journal*"))
+
+
 async def test_a_closed_episode_waits_for_the_service(tmp_path: Path) -> None:
     """Killed after the close, before it was shipped: the next start ships the rest and exits 0."""
     async with Peer() as peer, DaemonProcess(peer.url, tmp_path) as daemon:
@@ -245,7 +283,7 @@ async def test_a_lost_state_directory_goes_on_after_the_service(tmp_path: Path) 
             await second.post("/v1/steps/0:end")
             await second.post("/v1/close")
             assert (await second.ended())[0] == 0
-        chained(peer)
+        chained(peer, time=False)  # the lost journal knew the time, the service tells it to nobody
         after = [event for event in peer.events if event.seq > before]
         assert [event.kind for event in after[:3]] == ["journal.dropped", "gap.began", "gap.ended"]
         assert after[0].data["count"] == before

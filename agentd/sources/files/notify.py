@@ -13,6 +13,7 @@ import os
 import shutil
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -56,18 +57,22 @@ class Watcher:
         self._tell = tell
         self._id = CallbackId(id(self))
         self._where: dict[WatchDescriptor, tuple[str, str]] = {}
+        self._watched: set[tuple[str, str]] = set()
         self._halves: dict[int, tuple[str, str]] = {}
         self._guard = threading.RLock()
         self._numbers = itertools.count()
         self._folder = Path(tempfile.mkdtemp(prefix="agentd-fence-"))
-        self._inotify = InotifyFD()
+        self._inotify = _Reader(self._died)
 
     def start(self) -> None:
         """Watch everything below the roots; raises OSError (a root is gone, the kernel's limit is reached)."""
+        # A directory found under its new name before its rename is read is added once more: the kernel gives
+        # the same watch, and watchdog a warning for every one of them.
+        warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
         self._add("", "", self._folder, _FENCE_MASK)
         for label, path in self._roots.items():
             self._add(label, "", path, _MASK)
-            self._add_below(label, "", [])
+            self._add_below(label, "", set())
         # What happens meanwhile waits in the kernel's queue, so the table of directories is complete first.
         self._inotify.start()
 
@@ -91,7 +96,7 @@ class Watcher:
         with self._guard:
             gone = [wd for wd, (label, where) in self._where.items() if label == root and _within(where, path)]
             for wd in gone:
-                self._where.pop(wd, None)
+                self._drop(wd)
                 self._inotify.remove_callbacks([(wd, self._id)])
 
     # -- on the reader's thread
@@ -132,10 +137,8 @@ class Watcher:
         if not note.folder:
             self._tell(note)
             return
-        found: list[str] = []
-        if self._add(note.root, note.path, self._roots[note.root] / note.path, _MASK):
-            self._add_below(note.root, note.path, found)
-        for path in found:
+        fresh = self._add(note.root, note.path, self._roots[note.root] / note.path, _MASK)
+        for path in self._add_below(note.root, note.path, {note.path} if fresh else set()):
             self._tell(Note("found", note.root, path))
 
     def _arrived(self, note: Note) -> None:
@@ -143,34 +146,43 @@ class Watcher:
         self._tell(note)
         if not note.folder:
             return
-        if source is None or source[0] != note.root:
-            self._appeared(note)
-            return
-        for wd, (label, where) in self._where.items():
-            if label == note.root and _within(where, source[1]):
-                self._where[wd] = (label, note.path + where[len(source[1]) :])
+        if source is not None and source[0] == note.root:
+            for wd, (label, where) in list(self._where.items()):
+                if label == note.root and _within(where, source[1]):
+                    self._put(wd, label, note.path + where[len(source[1]) :])
+        # It, or something in it, may have been renamed before it could be watched under its first name.
+        self._appeared(note)
 
     def on_watch_deleted(self, wd: WatchDescriptor) -> None:
         with self._guard:
-            self._where.pop(wd, None)
+            self._drop(wd)
 
     def on_queue_overflow(self) -> None:
         self._tell(Note("lost", "", "the kernel's queue overflowed and notifications were lost"))
 
+    def _died(self) -> None:
+        self._tell(Note("lost", "", "the reader of notifications ended"))
+
     # -- directories
 
-    def _add_below(self, root: str, below: str, found: list[str]) -> None:
+    def _add_below(self, root: str, below: str, fresh: set[str]) -> list[str]:
+        """Watch all directories below one; gives the files in those that were not watched before."""
+        found: list[str] = []
         for path, folder in scan(self._roots[root], below):
-            if folder:
-                self._add(root, path, self._roots[root] / path, _MASK)
-            else:
-                found.append(path)
+            if not folder:
+                if path.rpartition("/")[0] in fresh:
+                    found.append(path)
+            elif self._add(root, path, self._roots[root] / path, _MASK):
+                fresh.add(path)
+        return found
 
     def _add(self, root: str, path: str, folder: Path, mask: Mask) -> bool:
-        """Watch one directory; a directory below a root may be gone already or be closed to us."""
+        """Watch one directory; False: it is watched, or below a root it is gone already or closed to us."""
+        if (root, path) in self._watched:
+            return False
         if folder.is_dir() and not os.access(folder, os.R_OK):
             if path == "":
-                raise PermissionError(13, "cannot be read", str(folder))
+                raise PermissionError(errno.EACCES, "cannot be read", str(folder))
             log.warning("A directory cannot be read; it is not watched.", root=root, path=path)
             return False
         try:
@@ -179,8 +191,33 @@ class Watcher:
             if path == "" or error.errno not in (errno.ENOENT, errno.ENOTDIR):
                 raise OSError(error.errno, error.strerror, str(folder)) from None
             return False
-        self._where[wd] = (root, path)
+        self._put(wd, root, path)
         return True
+
+    def _put(self, wd: WatchDescriptor, root: str, path: str) -> None:
+        self._drop(wd)  # the kernel knows a directory by its own number, whatever it was called before
+        self._where[wd] = (root, path)
+        self._watched.add((root, path))
+
+    def _drop(self, wd: WatchDescriptor) -> None:
+        place = self._where.pop(wd, None)
+        if place is not None:
+            self._watched.discard(place)
+
+
+class _Reader(InotifyFD):
+    """watchdog's reader, which tells when it ends without being told to: nobody would hear anything any more."""
+
+    def __init__(self, died: Callable[[], None]) -> None:
+        super().__init__()
+        self._on_death = died
+
+    def run(self) -> None:
+        try:
+            super().run()
+        finally:
+            if self.should_keep_running():
+                self._on_death()
 
 
 def _within(path: str, folder: str) -> bool:

@@ -14,7 +14,7 @@ from agentd.sources.files.notify import Note, Watcher
 
 QUIET_S = 0.1
 """How long a file that is still open must rest before it counts as settled, in seconds."""
-PAIR_S = 0.02
+PAIR_S = 0.1
 """How long the first half of a rename waits for its second, in seconds."""
 
 _OPS: Mapping[str, Op] = {
@@ -140,7 +140,7 @@ class _Attachment:
             self._halves[note.cookie] = note
             self._loop.call_later(PAIR_S, self._flush_half, note.cookie)
         elif note.op == "to":
-            self._fold(note.root, Raw("arrived", note.path, folder=note.folder))
+            self._arrive(note)
         else:
             self._fold(note.root, Raw(_OPS[note.op], note.path, folder=note.folder))
 
@@ -157,7 +157,14 @@ class _Attachment:
             self._fold(note.root, Raw("moved", half.path, note.path, half.folder))
         else:
             self._fold(half.root, Raw("gone", half.path, folder=half.folder))
-            self._fold(note.root, Raw("arrived", note.path, folder=note.folder))
+            self._arrive(note)
+
+    def _arrive(self, note: Note) -> None:
+        """Follow a file or a directory with all its files into the root."""
+        inside = scan(self._roots[note.root], note.path) if note.folder else [(note.path, False)]
+        for path, folder in inside:
+            if not folder:
+                self._fold(note.root, Raw("arrived", path))
 
     def _fold(self, root: str, raw: Raw) -> None:
         self._do(root, self._folds[root].notice(raw))

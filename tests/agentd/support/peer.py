@@ -163,7 +163,10 @@ class Peer:
 
     async def start(self) -> None:
         """Listen; after `stop` on the same port again."""
-        listener = socket.create_server(("127.0.0.1", self._port))
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", self._port))
+        listener.listen()
         self._port = listener.getsockname()[1]
         config = uvicorn.Config(self.app(), lifespan="off", ws="none", log_config=None, timeout_graceful_shutdown=1)
         self._server = _Server(config)

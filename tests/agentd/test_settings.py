@@ -1,0 +1,86 @@
+"""Options: read once, from the command line before the environment, and refused with what was wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+
+from agentd.cli import main
+from agentd.errors import UsageError
+from agentd.settings import OPTIONS, Settings, read_settings
+
+NEEDED = {"service": "http://s/", "episode": "E", "token_file": "t", "state": "d"}
+
+
+def test_the_command_line_goes_before_the_environment(tmp_path: Path) -> None:
+    """And both before the default."""
+    settings = read_settings("run", NEEDED | {"port": "7"}, {"AGENTD_PORT": "8", "AGENTD_JOURNAL_MAX": "2M"})
+    assert (settings.service, settings.port, settings.journal_max) == ("http://s", 7, 2 << 20)
+    assert settings.cdp is None
+
+
+def test_directories_have_labels(tmp_path: Path) -> None:
+    """A label of one's own, or the directory's name."""
+    (tmp_path / "a=b").mkdir()
+    given = NEEDED | {"files": [f"dl={tmp_path}"]}
+    assert read_settings("run", given, {}).files == (("dl", tmp_path),)
+    given = NEEDED | {"files": [str(tmp_path / "a=b")]}
+    assert read_settings("run", given, {}).files == (("a=b", tmp_path / "a=b"),)
+
+
+def wrong(tmp_path: Path) -> dict[str, tuple[dict[str, Any], str]]:
+    (tmp_path / "in").mkdir()
+    return {
+        "missing": ({"episode": None}, "--episode ID is missing"),
+        "no address": ({"service": "localhost:1"}, "http://"),
+        "no port": ({"port": "x"}, "--port x: wanted a number"),
+        "no size": ({"journal_max": "many"}, "--journal-max many"),
+        "no directory": ({"files": [str(tmp_path / "none")]}, "is not a directory"),
+        "two of a label": ({"files": [f"a={tmp_path}", f"a={tmp_path / 'in'}"]}, "'a' stands for two"),
+        "one in the other": ({"files": [f"a={tmp_path}", f"b={tmp_path / 'in'}"]}, "lies in"),
+        "two browsers": ({"cdp": "http://c", "profile": "p"}, "wanted one of the two"),
+    }
+
+
+def test_wrong_options_are_named(tmp_path: Path) -> None:
+    """Each refusal says the option and what was wanted."""
+    for name, (given, words) in wrong(tmp_path).items():
+        with pytest.raises(UsageError) as error:
+            read_settings("run", NEEDED | given, {})
+        assert words in str(error.value), name
+
+
+def test_every_option_is_a_setting() -> None:
+    """The table and the settings have the same names."""
+    assert {option.name for option in OPTIONS} == set(Settings.__dataclass_fields__)
+
+
+@pytest.fixture
+def _own_logs() -> Iterator[None]:
+    """The command sets up logs for its process; a test gives them back."""
+    yield
+    structlog.reset_defaults()
+
+
+@pytest.mark.usefixtures("_own_logs")
+def test_the_exit_code_of_a_wrong_option(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """2, and one line on stderr."""
+    monkeypatch.delenv("AGENTD_SERVICE", raising=False)
+    with pytest.raises(SystemExit) as end:
+        main(["run", "--episode", "E"])
+    assert end.value.code == 2
+    assert capsys.readouterr().err.startswith("agentd: --service URL is missing")
+
+
+@pytest.mark.usefixtures("_own_logs")
+def test_nothing_to_watch_is_a_wrong_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A recording of nothing is refused before anything is made."""
+    with pytest.raises(SystemExit) as end:
+        main(["record", "--out", str(tmp_path / "it.mrec")])
+    assert end.value.code == 2
+    assert "nothing to watch" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,131 @@
+"""The supervisor: a source fails alone, its blindness is on record, and nobody waits for the blind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentd.journal import Journal
+from agentd.recorder import Recorder
+from agentd.run import FENCE_S, Supervisor
+from agentd.sources.base import Sink, SourceLostError
+
+
+class Scripted:
+    """A source whose lives are a list of errors; after the last one it stays. ``None``: it ends by itself."""
+
+    def __init__(self, name: str, *ends: Exception | None, early: bool = False, fence_s: float = 0.0) -> None:
+        self.name = name
+        self.ends = list(ends)
+        self.early = early
+        self.fence_s = fence_s
+        self.fences = 0
+
+    async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
+        if not (self.early and self.ends):
+            ready()
+        if self.ends:
+            end = self.ends.pop(0)
+            if end is None:
+                return
+            raise end
+        sink("tab.opened", {"tab": self.name})
+        await asyncio.Event().wait()
+
+    async def fence(self, timeout_s: float) -> None:
+        self.fences += 1
+        if self.fence_s < 0:
+            raise RuntimeError("no fence today")
+        await asyncio.sleep(self.fence_s)
+
+
+def told(recorder: Recorder) -> list[tuple[str, Any, Any]]:
+    """(kind, source, reason) of every gap, and the tabs."""
+    recorder.flush()
+    return [
+        (kind, data.get("source", data.get("tab")), data.get("reason")) for _, kind, data in recorder.journal.rows()
+    ]
+
+
+@pytest.fixture
+def recorder(tmp_path: Path) -> Recorder:
+    return Recorder(Journal(tmp_path / "j", "E"))
+
+
+async def started(recorder: Recorder, *sources: Scripted) -> Supervisor:
+    supervisor = Supervisor(sources, recorder)
+    supervisor.start()
+    async with asyncio.timeout(20):
+        while len([kind for kind, *_ in told(recorder) if kind == "tab.opened"]) < len(sources):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    return supervisor
+
+
+async def test_a_source_is_a_gap_until_it_is_ready(recorder: Recorder) -> None:
+    """Its gap begins with the daemon and ends with its baseline reported."""
+    supervisor = await started(recorder, Scripted("cdp"))
+    assert told(recorder) == [("gap.began", "cdp", "starting"), ("gap.ended", "cdp", None), ("tab.opened", "cdp", None)]
+    assert supervisor.states == {"cdp": "ready"}
+    await supervisor.stop()
+
+
+@pytest.mark.parametrize(
+    ("end", "reason"),
+    [
+        (SourceLostError("the browser is gone"), "the browser is gone"),
+        (KeyError("frame"), "crashed: KeyError: 'frame'"),
+        (None, "the source ended by itself"),
+    ],
+    ids=["lost", "crashed", "ended"],
+)
+async def test_a_lost_source_is_a_gap_and_comes_back(recorder: Recorder, end: Exception | None, reason: str) -> None:
+    """However it ends: a gap with its reason, another try, and the other sources know nothing of it."""
+    supervisor = await started(recorder, Scripted("cdp", end), Scripted("files"))
+    gaps = [what for what in told(recorder) if what[1] == "cdp" and what[0].startswith("gap")]
+    assert gaps == [
+        ("gap.began", "cdp", "starting"), ("gap.ended", "cdp", None),
+        ("gap.began", "cdp", reason), ("gap.ended", "cdp", None),
+    ]  # fmt: skip
+    assert [what for what in told(recorder) if what[1] == "files"].count(("gap.began", "files", "starting")) == 1
+    await supervisor.stop()
+
+
+async def test_a_source_that_fails_before_it_is_ready_has_one_gap(recorder: Recorder) -> None:
+    """Three vain tries are one blindness, not three."""
+    lost = [SourceLostError("no browser yet")] * 3
+    supervisor = await started(recorder, Scripted("cdp", *lost, early=True))
+    assert [kind for kind, *_ in told(recorder)] == ["gap.began", "gap.ended", "tab.opened"]
+    await supervisor.stop()
+
+
+async def test_after_a_restart_each_source_that_saw_is_a_gap(recorder: Recorder) -> None:
+    """Also one that is not started any more; one whose gap is open has no second one."""
+    for kind, source in (("began", "cdp"), ("ended", "cdp"), ("began", "files"), ("began", "ax"), ("ended", "ax")):
+        recorder.append("journal", f"gap.{kind}", {"source": source, "reason": "r"})
+    recorder.flush()
+    before = recorder.journal.last
+    supervisor = Supervisor([Scripted("cdp"), Scripted("files")], recorder)
+    supervisor.recall(recorder.journal.rows("journal"))
+    assert told(recorder)[before:] == [
+        ("gap.began", "ax", "daemon restarted"), ("gap.began", "cdp", "daemon restarted"),
+    ]  # fmt: skip
+    assert supervisor.gaps == {"ax", "cdp", "files"}
+
+
+async def test_fences_do_not_wait_for_the_blind_nor_for_ever(recorder: Recorder) -> None:
+    """A blind source is passed over, a failing fence is a word in the log, an endless one has its limit."""
+    slow, broken = Scripted("cdp", fence_s=30.0), Scripted("ax", fence_s=-1)
+    supervisor = await started(recorder, slow, broken)
+    blind = Scripted("files")
+    supervisor._sources.append(blind)
+    supervisor.began("files", "lost")
+    loop = asyncio.get_running_loop()
+    before = loop.time()
+    await supervisor.fence()
+    assert loop.time() - before < FENCE_S * 20
+    assert (slow.fences, broken.fences, blind.fences) == (1, 1, 0)
+    await supervisor.stop()
