@@ -68,6 +68,15 @@ def test_a_navigation_takes_the_frames_below_with_it(fold: Normaliser) -> None:
     ]
 
 
+def test_a_frame_told_of_before_its_parent_stays(fold: Normaliser) -> None:
+    told(fold, "", "Target.attachedToTarget", sessionId="O", targetInfo={"targetId": "F", "type": "iframe", "url": ""})
+    inner = {"id": "F", "parentId": "T", "loaderId": "LF", "url": "https://b.example/"}
+    [(_, data)] = told(fold, "O", "Page.getFrameTree", frameTree={"frame": inner})
+    assert data["main"] is False
+    assert kinds(told(fold, "S", "Page.getFrameTree", frameTree={"frame": PAGE})) == ["page.navigated"]
+    assert "F" in fold.browser.frames
+
+
 def test_what_a_context_says_waits_until_its_frame_is_known(fold: Normaliser) -> None:
     told(fold, "S", "Page.frameNavigated", frame=PAGE)
     assert said(fold, 7, "element.clicked", element={"role": "button"}, trusted=True) == []

@@ -45,7 +45,9 @@ def _commit(browser: Browser, session: SessionState, frame: Params, *, heard: bo
     if known is not None and known.url and known.loader == loader:
         known.parent = frame.get("parentId", known.parent)
         return
-    for child in browser.below(name):
+    # A frame in another process may be told of before the one that it stands in, so only a known document
+    # takes the frames below with it.
+    for child in browser.below(name) if known is not None and known.url else ():
         if child in browser.frames:
             yield from gone(browser, child)
     url = mask_url(_address(frame), browser.secrets)
