@@ -111,10 +111,12 @@ async def test_a_dialog_stays_open_for_its_user(shown: Chromium, site: Site, kin
     url = site.page("/", f"<script>addEventListener('load', () => {BLOCKING[kind]})</script>")
     quiet = site.page("/quiet", "<title>quiet</title>")
     async with watching(shown) as watch, user(shown) as hand:
-        tab = await hand.open(url)
+        # The other client is there before the dialog: one that comes later could not answer it.
+        tab = await hand.open("about:blank" if second else url)
         session = await hand.session(tab) if second else ""
         if second:
             await hand.call(session, "Page.enable")
+            await hand.call(session, "Page.navigate", url=url)
         opened = await watch.one("dialog.opened", tab=tab)
         assert (opened["type"], opened["message"]) == (kind, "hello")
         # The source goes on: another tab opens and loads, a fence comes back though one page stands still.
