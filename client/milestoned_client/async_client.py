@@ -89,9 +89,7 @@ class AsyncRewardClient:
         """A handle on an episode that was opened elsewhere."""
         return AsyncEpisode(self, episode)
 
-    async def rewards(
-        self, items: Iterable[tuple[str, int]], wait_s: float = 0.0
-    ) -> list[Reward | ProblemError]:
+    async def rewards(self, items: Iterable[tuple[str, int]], wait_s: float = 0.0) -> list[Reward | ProblemError]:
         """Many (episode, step) at once, in order; each gives its reward or the problem that it has."""
         return await self.call(calls.rewards(items, wait_s))
 
@@ -193,9 +191,7 @@ class AsyncEpisode:
         """The agent's final answer."""
         return await self._note("/answers", wait_s, text=text)
 
-    async def tool_called(
-        self, call: str, tool: str, arguments: Mapping[str, Any], *, wait_s: float = 10.0
-    ) -> Noted:
+    async def tool_called(self, call: str, tool: str, arguments: Mapping[str, Any], *, wait_s: float = 10.0) -> Noted:
         """The agent calls a tool; ``call`` is the harness's id of this call."""
         return await self._note("/tools:call", wait_s, call=call, tool=tool, arguments=dict(arguments))
 
@@ -222,9 +218,7 @@ class AsyncEpisode:
         """The episode as (o, a, r, o') tuples."""
         return await self._client.call(calls.trajectory(self.id))
 
-    async def events(
-        self, after: int = 0, *, limit: int | None = None, kind: str | None = None
-    ) -> list[Event]:
+    async def events(self, after: int = 0, *, limit: int | None = None, kind: str | None = None) -> list[Event]:
         """Events after number ``after``, oldest first, at most ``limit`` (or as many as a page holds)."""
         return await self._client.call(calls.events(self.id, after, limit, kind))
 

@@ -68,9 +68,7 @@ def milliseconds(seconds: float) -> int:
     return max(0, round(min(seconds, LONGEST_POLL_S) * 1000))
 
 
-def get(
-    path: str, parse: Callable[[Any, bytes], T], wait_s: float = 0.0, **params: str | int | None
-) -> Call[T]:
+def get(path: str, parse: Callable[[Any, bytes], T], wait_s: float = 0.0, **params: str | int | None) -> Call[T]:
     """A GET; parameters that are None are left out."""
     given = {name: value for name, value in params.items() if value is not None}
     return Call("GET", path, parse, given, wait_s=min(wait_s, LONGEST_POLL_S))
@@ -108,14 +106,10 @@ def register_task(task: Mapping[str, Any] | str) -> Call[Registered]:
         content, kind = task.encode(), "application/yaml"
     else:
         content, kind = json.dumps(task).encode(), "application/json"
-    return Call(
-        "POST", "/v1/tasks", _as(Registered), content=content, content_type=kind, key=uuid.uuid4().hex
-    )
+    return Call("POST", "/v1/tasks", _as(Registered), content=content, content_type=kind, key=uuid.uuid4().hex)
 
 
-def open_episode(
-    task: str, version: str | None, labels: Mapping[str, Any] | None, seed: int | None
-) -> Call[Opened]:
+def open_episode(task: str, version: str | None, labels: Mapping[str, Any] | None, seed: int | None) -> Call[Opened]:
     """Open an episode of a registered task."""
     labels = None if labels is None else dict(labels)
     return post("/v1/episodes", _as(Opened), task=task, version=version, labels=labels, seed=seed)
@@ -200,7 +194,7 @@ def trajectory(episode: str) -> Call[list[Transition]]:
     """The episode as (o, a, r, o') tuples, one a step."""
 
     def parse(document: Any, _body: bytes) -> list[Transition]:
-        return [build(Transition, one) for one in _list(document, "steps")]
+        return [results.transition(one) for one in _list(document, "steps")]
 
     return get(episode_path(episode, "/trajectory"), parse)
 

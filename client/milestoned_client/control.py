@@ -37,7 +37,5 @@ class ControlDir:
             port = json.loads((self.path / "agentd.json").read_text())["port"]
             token = (self.path / "control.token").read_text().strip()
         except (OSError, ValueError, KeyError) as error:
-            raise PeerUnreachableError(
-                f"no daemon listens yet, as far as {self.path} says: {error}"
-            ) from error
+            raise PeerUnreachableError(f"no daemon listens yet, as far as {self.path} says: {error}") from error
         return f"http://127.0.0.1:{port}", token

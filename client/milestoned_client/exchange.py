@@ -143,9 +143,7 @@ def retry_after_s(response: httpx.Response) -> float:
 
 def wait_reward(peers: Peers, episode: str, step: int, wait_s: float) -> Flow[Reward]:
     """The step's reward, asked for until it is final or ``wait_s`` is over; then it is ``settling``."""
-    return (
-        yield from _poll(peers, lambda left: calls.reward(episode, step, left), wait_s, lambda r: r.settled)
-    )
+    return (yield from _poll(peers, lambda left: calls.reward(episode, step, left), wait_s, lambda r: r.settled))
 
 
 def wait_closed(peers: Peers, episode: str, reason: str | None, wait_s: float, direct: bool) -> Flow[Closing]:
@@ -155,15 +153,11 @@ def wait_closed(peers: Peers, episode: str, reason: str | None, wait_s: float, d
         with contextlib.suppress(PeerUnreachableError):
             yield from perform(peers, calls.close_direct(reason))
     return (
-        yield from _poll(
-            peers, lambda left: calls.close(episode, reason, left), wait_s, lambda c: c.status == "closed"
-        )
+        yield from _poll(peers, lambda left: calls.close(episode, reason, left), wait_s, lambda c: c.status == "closed")
     )
 
 
-def _poll(
-    peers: Peers, ask: Callable[[float], Call[T]], wait_s: float, final: Callable[[T], bool]
-) -> Flow[T]:
+def _poll(peers: Peers, ask: Callable[[float], Call[T]], wait_s: float, final: Callable[[T], bool]) -> Flow[T]:
     until = time.monotonic() + wait_s
     while True:
         left = max(0.0, until - time.monotonic())

@@ -153,15 +153,18 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """One step as a learner wants it: (o, a, r, o'). ``reward`` is None where it is not known."""
+    """One step as a learner wants it: (o, a, r, o'). ``reward`` is None while the step is open.
+
+    ``first`` and ``last`` are the numbers of the step's first and last event.
+    """
 
     step: int
     action: Any
     observation: Any
     next_observation: Any
-    reward: Any
-    first: bool
-    last: bool
+    reward: Reward | None
+    first: int
+    last: int
     done: bool
 
 
@@ -205,6 +208,14 @@ def reward(document: Any, body: bytes = b"") -> Reward:
         verdicts=tuple(build(Verdict, one) for one in document.get("verdicts", ())),
         body=body,
     )
+
+
+def transition(document: Any) -> Transition:
+    """A `Transition` from its JSON."""
+    if not isinstance(document, Mapping):
+        raise UnexpectedAnswerError(f"wanted a JSON object for Transition, got {str(document)[:120]!r}")
+    given = document.get("reward")
+    return build(Transition, document, reward=None if given is None else reward(given))
 
 
 def reward_or_problem(document: Any) -> Reward | ProblemError:

@@ -190,9 +190,7 @@ class Episode:
         """The agent's final answer."""
         return self._note("/answers", wait_s, text=text)
 
-    def tool_called(
-        self, call: str, tool: str, arguments: Mapping[str, Any], *, wait_s: float = 10.0
-    ) -> Noted:
+    def tool_called(self, call: str, tool: str, arguments: Mapping[str, Any], *, wait_s: float = 10.0) -> Noted:
         """The agent calls a tool; ``call`` is the harness's id of this call."""
         return self._note("/tools:call", wait_s, call=call, tool=tool, arguments=dict(arguments))
 

@@ -142,15 +142,16 @@ def test_closing_waits_until_the_episode_is_closed(peer: Peer, connect: Any) -> 
 def test_events_trajectory_and_recording(peer: Peer, connect: Any, tmp_path: Path) -> None:
     event = {"seq": 1, "at": 0, "source": "journal", "kind": "episode.opened", "data": {}}
     step = {
-        "step": 0, "action": "a", "observation": {}, "next_observation": {}, "reward": None,
-        "first": True, "last": True, "done": True,
+        "step": 0, "action": "a", "observation": {}, "next_observation": {}, "reward": REWARD,
+        "first": 4, "last": 9, "done": True,
     }  # fmt: skip
     peer.answer("/v1/episodes/e1/events", {"events": [event], "through": 1})
     peer.answer("/v1/episodes/e1/trajectory", {"episode": "e1", "steps": [step]})
     peer.answer("/v1/episodes/e1/recording", b"\x28\xb5\x2f\xfd")
     episode = connect(peer.url).episode("e1")
     assert episode.events(after=0, kind="episode.opened") == [Event(1, 0, "journal", "episode.opened", {})]
-    assert episode.trajectory()[0].reward is None
+    (transition,) = episode.trajectory()
+    assert (transition.reward.milestones[0].id, transition.first, transition.last) == ("order", 4, 9)
     assert episode.recording(tmp_path / "a.mrec") == 4
     assert (tmp_path / "a.mrec").read_bytes() == b"\x28\xb5\x2f\xfd"
     assert peer.asked[0].query == {"after": "0", "kind": "episode.opened"}
