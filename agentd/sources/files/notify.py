@@ -99,6 +99,23 @@ class Watcher:
                 self._drop(wd)
                 self._inotify.remove_callbacks([(wd, self._id)])
 
+    def refresh(self, root: str) -> list[str]:
+        """Place every watch anew by what is on the disk now; gives all files. Blocks while it reads directories."""
+        with self._guard:
+            before = {wd for wd, (label, _) in self._where.items() if label == root}
+            for wd in before:
+                self._drop(wd)
+            self._add(root, "", self._roots[root], _MASK)
+            files = [path for path, folder in scan(self._roots[root]) if not self._folder_at(root, path, folder)]
+            stale = before - self._where.keys()
+            self._inotify.remove_callbacks([(wd, self._id) for wd in stale])
+            return files
+
+    def _folder_at(self, root: str, path: str, folder: bool) -> bool:
+        if folder:
+            self._add(root, path, self._roots[root] / path, _MASK)
+        return folder
+
     # -- on the reader's thread
 
     def on_event(self, event: InotifyEvent) -> None:

@@ -17,6 +17,9 @@ QUIET_S = 0.1
 PAIR_S = 0.1
 """How long the first half of a rename waits for its second, in seconds."""
 
+REVIEW_S = 0.2
+"""How long after the last change of directories a root is read anew, in seconds."""
+
 _OPS: Mapping[str, Op] = {
     "created": "appeared",
     "found": "appeared",
@@ -68,6 +71,8 @@ class _Attachment:
         self._halves: dict[int, Note] = {}
         self._timers: dict[tuple[str, str], asyncio.TimerHandle] = {}
         self._quiet: dict[tuple[str, str], tuple[int, float]] = {}
+        self._reviews: dict[str, float] = {}
+        self._reviewing: dict[str, asyncio.Task[None]] = {}
         self._looking = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -91,6 +96,8 @@ class _Attachment:
         self._ended = True
         for timer in self._timers.values():
             timer.cancel()
+        for task in self._reviewing.values():
+            task.cancel()
         self._watcher.stop()
         self._threads.shutdown(wait=False, cancel_futures=True)
         self.lost.cancel()
@@ -121,8 +128,7 @@ class _Attachment:
             if passed := self._fences.pop(note.path, None):
                 passed.set()
         elif note.op == "lost":
-            if not self.lost.done():
-                self.lost.set_exception(SourceLostError(note.path))
+            self._lose(SourceLostError(note.path))
         elif self._early is not None:
             self._early.append(note)
         else:
@@ -130,6 +136,8 @@ class _Attachment:
 
     def _on_note(self, note: Note) -> None:
         """Pair the halves of renames; a half whose path is spoken of again was a move out of the root."""
+        if note.folder:
+            self._review_soon(note.root)
         half = self._halves.pop(note.cookie, None) if note.op == "to" else None
         for cookie, other in list(self._halves.items()):
             if (other.root, other.path) == (note.root, note.path):
@@ -178,6 +186,40 @@ class _Attachment:
             else:
                 self._look(root, do.path, do.ticket)
 
+    # -- directories
+
+    def _review_soon(self, root: str) -> None:
+        """Directories that are made and renamed faster than they can be watched may hide a file: so look again."""
+        self._reviews[root] = self._loop.time() + REVIEW_S
+        if root not in self._reviewing:
+            self._reviewing[root] = self._loop.create_task(self._review(root), name=f"review {root}")
+
+    async def _review(self, root: str) -> None:
+        done = 0.0
+        while (due := self._reviews[root]) != done:
+            await asyncio.sleep(due - self._loop.time())
+            if self._reviews[root] != due:
+                continue  # directories went on changing
+            try:
+                files = set(await self._loop.run_in_executor(self._threads, self._watcher.refresh, root))
+            except OSError as error:
+                self._lose(SourceLostError(f"{error.filename}: {error.strerror}"))
+                return
+            self._compare(root, files)
+            done = due
+        del self._reviewing[root]
+
+    def _compare(self, root: str, files: set[str]) -> None:
+        fold = self._folds[root]
+        for path in sorted(files - fold.known.keys()):
+            self._do(root, fold.notice(Raw("appeared", path)))
+        for path in sorted(fold.known.keys() - files):
+            self._do(root, fold.notice(Raw("closed", path)))
+
+    def _lose(self, why: BaseException) -> None:
+        if not self.lost.done():
+            self.lost.set_exception(why)
+
     # -- looks
 
     def _rest(self, root: str, wanted: Look) -> None:
@@ -208,8 +250,7 @@ class _Attachment:
             if isinstance(error, UnsettledError):
                 self._rest(root, Look(path, ticket, quiet=True))
             elif error is not None:
-                if not self.lost.done():
-                    self.lost.set_exception(error)
+                self._lose(error)
             else:
                 self._do(root, self._folds[root].looked(path, ticket, done.result()))
         if self._looking == 0:
