@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import ipaddress
 import os
 import signal
@@ -22,6 +23,7 @@ from api.notify import Notifier
 from api.settings import Settings
 
 BACKLOG = 2_048
+GC_THRESHOLD = 10_000
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -80,6 +82,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
+            _spare_the_collector()
             self._announce()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -87,6 +90,14 @@ class _Server(uvicorn.Server):
         self.force_exit = self.should_exit and sig == signal.SIGINT
         self.should_exit = True
         self._notifier.stop()
+
+
+def _spare_the_collector() -> None:
+    # Every segment makes thousands of short-lived events. Without this, Python's collector walks all loaded
+    # modules again and again because of them: a third of the time of an append, measured.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GC_THRESHOLD, 20, 50)
 
 
 def _announce(args: argparse.Namespace, settings: Settings, host: str, port: int) -> None:

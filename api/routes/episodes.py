@@ -36,11 +36,14 @@ async def open_episode(request: Request) -> Response:
         return answer(await opened(parts, wanted, intent), 201)
 
     def conceal(body: bytes) -> bytes:
-        return orjson.dumps({**orjson.loads(body), "token": None})
+        said = orjson.loads(body)
+        return orjson.dumps({**said, "token": None}) if "token" in said else body
 
     def reveal(body: bytes) -> bytes:
         said = orjson.loads(body)
-        return orjson.dumps({**said, "token": parts.keys.append_token(said["episode"])} if "episode" in said else said)
+        if "token" not in said:
+            return body
+        return orjson.dumps({**said, "token": parts.keys.append_token(said["episode"])})
 
     return await once(request, who, content, work, conceal, reveal)
 

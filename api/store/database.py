@@ -50,7 +50,7 @@ class Database:
 
     def _engine(self, url: URL, size: int, begin: str | None) -> AsyncEngine:
         # Reads are single statements, each its own snapshot: autocommit spares them two round trips.
-        extra: dict[str, Any] = {} if begin else {"isolation_level": "AUTOCOMMIT"}
+        extra: dict[str, Any] = {} if begin else {"isolation_level": "AUTOCOMMIT", "pool_reset_on_return": None}
         if not self._sqlite:
             return create_async_engine(url, pool_size=max(size, 4), max_overflow=0, **extra)
         engine = create_async_engine(

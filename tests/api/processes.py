@@ -62,3 +62,10 @@ class Process:
         assert self._process is not None
         os.kill(self._process.pid, how)
         return self._process.wait(timeout=30)
+
+
+def milestoned(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command, run in ``folder``, so that nothing may lean on the source tree's place."""
+    command = [sys.executable, "-m", "api.cli", *arguments]
+    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)

@@ -82,6 +82,13 @@ async def test_refusals_are_given_again_and_a_new_key_tries_anew(service: Servic
     assert (await service.post(path, {"step": 1, "wait_ms": 0}, **key("new"))).status_code == 202
 
 
+async def test_a_refused_opening_is_refused_in_the_same_bytes(service: Service) -> None:
+    answers = [await service.post("/v1/episodes", {"task": "nobody"}, **key()) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [404, 404]
+    assert answers[0].content == answers[1].content
+    assert answers[1].headers["content-type"] == "application/problem+json"
+
+
 async def test_a_task_gives_the_same_status_again(service: Service) -> None:
     answers = [await service.post("/v1/tasks", TASK, **key()) for _ in range(2)]
     assert [answer.status_code for answer in answers] == [201, 201]

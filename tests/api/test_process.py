@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import stat
 import threading
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from detectors.engine import Engine
 from detectors.rewards import encode_reward
 from detectors.ruleset import compile_task
 from detectors.task_json import task_from_json
-from tests.api.processes import Process
+from tests.api.processes import Process, milestoned
 from tests.api.service import TASK, events, frames
 from tests.support.logs import clicked, episode, went
 
@@ -93,3 +94,21 @@ def test_stopping_lets_go_of_those_who_wait(process: Process) -> None:
     assert answers[0].json()["status"] == "settling"
     http.close()
     process.start()
+
+
+def test_an_episode_is_opened_from_the_command_line(process: Process, tmp_path: Path) -> None:
+    http, _, _ = opened(process)
+    command = ["episode", "open", TASK["id"], "--data", str(process.data), "--label", "run=a", "--state", "state"]
+    done = milestoned(tmp_path, *command)
+    assert done.returncode == 0, done.stderr
+    words = shlex.split(done.stdout)
+    assert words[:4] == ["agentd", "run", "--service", process.url]
+    id, token_file = words[words.index("--episode") + 1], tmp_path / words[words.index("--token-file") + 1]
+    assert stat.S_IMODE(token_file.stat().st_mode) == 0o600
+    assert http.get(f"/v1/episodes/{id}").json()["labels"] == {"run": "a"}
+    own = {"authorization": f"Bearer {token_file.read_text()}"}
+    assert http.get(f"/v1/episodes/{id}/plan", headers=own).status_code == 200
+    http.close()
+    refused = milestoned(tmp_path, "episode", "open", "nobody", "--data", str(process.data))
+    assert refused.returncode == 1
+    assert "there is no task nobody" in refused.stderr

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 from alembic.autogenerate import compare_metadata
@@ -13,7 +11,7 @@ from sqlalchemy import Connection, text
 from api.store.database import Database
 from api.store.migrate import current, upgrade, wanted
 from api.tables import metadata
-from tests.api.processes import ROOT
+from tests.api.processes import milestoned
 from tests.api.service import Service, running
 
 
@@ -58,13 +56,6 @@ async def test_sqlite_is_durable_and_keeps_its_references(service: Service) -> N
         async with engine.connect() as conn:
             for name, value in wanted_pragmas.items():
                 assert (await conn.execute(text(f"PRAGMA {name}"))).scalar() == value
-
-
-def milestoned(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command, run in ``folder``, so that nothing may lean on the source tree's place."""
-    command = [sys.executable, "-m", "api.cli", *arguments]
-    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 def test_the_schema_by_hand(tmp_path: Path) -> None:

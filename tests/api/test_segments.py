@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -169,3 +170,13 @@ async def test_a_segment_for_an_empty_log_begins_at_one(service: Service) -> Non
     answer = await service.append(id, _press(_text(id)), token)
     assert answer.status_code == 409
     assert (answer.json()["wanted"], answer.json()["head"]) == (1, GENESIS)
+
+
+async def test_a_large_segment_is_scored_like_a_small_one(service: Service) -> None:
+    id, token = await service.open()
+    chance = random.Random(3)
+    noise = [went(f"/{chance.randbytes(300).hex()}") for _ in range(3_000)]
+    made = await service.tell(id, token, *episode([went("/cart"), *noise], [clicked("Buy")]))
+    assert len(made[0]) > 500_000
+    assert [m["id"] for m in (await service.reward(id, 0)).json()["milestones"]] == ["cart"]
+    assert (await service.append(id, made[0], token)).json()["through"] == len(noise) + 6
