@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
+from detectors.codec import sha256
 from detectors.registry import Composite, Rule, Standing
 from detectors.ruleset import Node, Ruleset
 from detectors.state import State
@@ -15,6 +16,8 @@ MAX_KEYS = 64
 """Keys remembered of one leaf: tabs, fields, files under which its fact is true now."""
 
 MAX_EVIDENCE = 64
+
+MAX_KEY = 96
 
 Report = Callable[[Node, Standing, str, Event], None]
 """Told of each reading at the top of a milestone's tree: (node, standing, key, event)."""
@@ -52,8 +55,15 @@ class Conditions:
             found = self._state.standings[node.id] = Standing(initial, initial)
         return found
 
-    def read(self, event: Event) -> None:
+    def stale(self, event: Event) -> tuple[str, ...]:
+        """The keys whose readings the event replaces; asked before the world takes the event in."""
+        if not self._holders or event.kind not in self.STATEFUL:
+            return ()
+        return tuple(short_key(key) for key in invalidated(event, self._state.world))
+
+    def read(self, event: Event, stale: tuple[str, ...]) -> None:
         """Let every leaf that hears the event read it, then drop what it made untrue."""
+        baseline = not self._state.began or event.data.get("baseline") is True
         read: list[tuple[int, Reading]] = []
         for slot in self._slots.get(event.kind, ()):
             for leaf in slot.leaves(event):
@@ -61,13 +71,16 @@ class Conditions:
                     continue
                 node = self._nodes[leaf]
                 assert isinstance(node.rule, Rule)
-                read.extend((leaf, reading) for reading in node.rule.read(event, self._state.world, node.args))
-        if self._holders and event.kind in self.STATEFUL:
+                if baseline and node.rule.occurrence:
+                    continue  # what happened before the agent began, or unseen, was not its doing
+                for reading in node.rule.read(event, self._state.world, node.args):
+                    read.append((leaf, reading._replace(key=short_key(reading.key))))
+        if stale:
             kept = {(leaf, reading.key) for leaf, reading in read}
-            for key in invalidated(event):
+            for key in stale:
                 dropped = sorted(self._holders.get(key, ()))
-                stale = (leaf for leaf in dropped if leaf not in self.settled and (leaf, key) not in kept)
-                read.extend((leaf, Reading(0.0, key)) for leaf in stale)
+                fallen = (leaf for leaf in dropped if leaf not in self.settled and (leaf, key) not in kept)
+                read.extend((leaf, Reading(0.0, key)) for leaf in fallen)
         read.sort(key=lambda pair: pair[0])
         for leaf, reading in read:
             self._apply(self._nodes[leaf], reading, event)
@@ -78,7 +91,7 @@ class Conditions:
         keys = standing.keys = {} if standing.keys is None else standing.keys
         self._hold(keys, reading, node.id)
         standing.now = max(keys.values(), default=0.0)
-        standing.best = max(standing.best, standing.now)
+        standing.best = max(standing.best, standing.now) if self._state.began else standing.now
         if reading.level > 0:
             standing.at = tuple(sorted({*reading.evidence, event.seq}))[-MAX_EVIDENCE:]
             standing.cause = reading.cause
@@ -120,9 +133,36 @@ class Conditions:
         parts.extend(self.required(node))
         before = own.now
         own.now = node.rule.combine(parts, own, place, seq, node.args)
-        own.best = max(own.best, own.now) if node.rule.latches else own.now
+        own.best = max(own.best, own.now) if node.rule.latches and self._state.began else own.now
         if own.now > 0 and node.rule.latches:  # that something did not happen has no event to show
             seqs = {s for part in parts if part.best > 0 for s in part.at}
             own.at = tuple(sorted(seqs))[-MAX_EVIDENCE:]
             own.cause = next((part.cause for part in parts if part.cause is not None), None)
         return own.now != before or own.now >= 1.0
+
+    def level(self, node: Node) -> float:
+        """How true the condition is at this moment, nothing latched but what happened: for what must hold."""
+        standing = self.standing(node)
+        if isinstance(node.rule, Rule) or node.rule.name == "sequence":
+            return standing.now
+        parts = [self.level(self._nodes[child]) for child in node.children]
+        parts.extend(required.now for required in self.required(node))
+        if node.rule.name == "any_of":
+            return max(parts)
+        if node.rule.name == "none_of":
+            return 1.0 - max(parts)
+        return min(parts)
+
+    def forget(self, node: Node) -> None:
+        """Forget a condition and its parts: what was revoked must be done again, not merely remembered."""
+        standing = self._state.standings.pop(node.id, None)
+        for key in (standing.keys if standing else None) or ():
+            self._release(key, node.id)
+        self.settled.discard(node.id)
+        for child in node.children:
+            self.forget(self._nodes[child])
+
+
+def short_key(key: str) -> str:
+    """The key itself, or for a long one its beginning and its hash: pages may use names of any length."""
+    return key if len(key) <= MAX_KEY else f"{key[:48]}#{sha256(key.encode('utf-8', 'surrogatepass'))[:32]}"

@@ -5,12 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from detectors.registry import Standing
+from detectors.rewards import total
 from detectors.ruleset import Node, Ruleset
 from detectors.state import Award, State
 from detectors.types import Event, Milestone, MilestoneSpec
 
 if TYPE_CHECKING:
     from detectors.conditions import Conditions
+
+
+MAX_REVOKED = 100
+"""Times that a milestone may be taken back and earned again; after that it is not paid any more."""
 
 
 class Credit:
@@ -28,15 +33,21 @@ class Credit:
     def read(self, node: Node, standing: Standing, key: str, event: Event) -> None:
         """A milestone's condition (or what revokes it) was read."""
         if node.revokes:
-            if standing.now >= 1.0 and not self._baseline(event):
+            if standing.now >= 1.0 and event.seq in standing.at and not self._baseline(event):
                 self._revoke(node.owner, standing.at, event)
             return
         spec, award = self._specs[node.owner], self._award(node.owner)
         if self._baseline(event):
             self._at_baseline(node, spec, award, standing, event)
-        elif spec.must_hold_at_end or not self._in_order(spec, event.seq):
             return
-        elif spec.penalty is not None:
+        if spec.baseline == "transition" and award.best == award.base and standing.now < award.base:
+            # It was so at the start and is not any more: from here on it may be earned.
+            award.base = award.best = standing.now
+            award.met = 0
+            self._tell_goals(node.owner, event)
+        if spec.must_hold_at_end or event.seq not in standing.at or not self._in_order(spec, event.seq):
+            return
+        if spec.penalty is not None:
             self._penalise(node, spec, award, standing, event)
         elif spec.repeat > 1:
             self._repeat(node, spec, award, standing, key, event)
@@ -47,11 +58,21 @@ class Credit:
         """Decide what only the end can decide."""
         if not self._state.began:
             return
-        for n, spec in enumerate(self._specs):
-            node = self._rules.nodes[self._rules.tops[n]]
-            standing = self.conditions.standing(node)
-            if spec.must_hold_at_end and self._in_order(spec, event.seq):
-                self._progress(node, spec, self._award(n), standing, event)
+        if self._state.doubt or self._state.blind:
+            if any(spec.must_hold_at_end for spec in self._specs):
+                self._blind(event.seq, "what must hold at the end may have changed while a source saw nothing")
+            return
+        # One may wait for another that the close decides too, in whatever order they are written.
+        for _ in self._specs:
+            before = len(self._state.pending)
+            for n, spec in enumerate(self._specs):
+                if spec.must_hold_at_end and self._in_order(spec, event.seq + 1):
+                    node = self._rules.nodes[self._rules.tops[n]]
+                    standing = self.conditions.standing(node)
+                    level = self.conditions.level(node)
+                    self._progress(node, spec, self._award(n), standing, event, level)
+            if len(self._state.pending) == before:
+                return
 
     def success(self) -> bool | None:
         """Whether every goal milestone was earned; None without one, or where a gap may have hidden it."""
@@ -73,7 +94,7 @@ class Credit:
             node = self._rules.nodes[self._rules.tops[n]]
             standing = self.conditions.standing(node)
             level = max(0.0, standing.now - self._award(n).base)
-            if level > 0 and self._in_order(spec, seq):
+            if level > 0 and self._in_order(spec, seq) and not self._unknowable(n, seq):
                 self._pay(node, level, level * self._rules.share[n], standing, standing.at)
 
     def _award(self, n: int) -> Award:
@@ -86,15 +107,21 @@ class Credit:
         return not self._state.began or event.data.get("baseline") is True
 
     def _at_baseline(self, node: Node, spec: MilestoneSpec, award: Award, standing: Standing, event: Event) -> None:
-        if spec.penalty is not None or standing.now <= award.best:
+        began, level = self._state.began, standing.now
+        if spec.penalty is not None or (began and level <= award.best):
             return
-        award.base = award.best = standing.now
-        if standing.now >= 1.0 and not award.met:
-            award.met = event.seq
+        if began and event.source in self._state.gaps and self._in_order(spec, event.seq):
+            # It came true while nobody watched: when, and by whom, can't be known.
+            self._blind(event.seq, f"milestone {spec.id} came true during a gap", event.source)
+        if spec.repeat > 1:
+            award.keys = [*award.keys, *(key for key in standing.keys or () if key not in award.keys)][: spec.repeat]
+            level = len(award.keys) / spec.repeat
+        award.base = award.best = level
+        met = award.met
+        award.met = (award.met or event.seq) if level >= 1.0 else 0
+        if award.met and not met:
             self.reached.append(self._milestone(node, 0.0, 0.0, standing, standing.at, baseline=True))
-            if self._state.began and event.source in self._state.gaps:
-                # It came true while nobody watched: when, and by whom, can't be known.
-                self._state.blind[event.source] = [event.seq, f"milestone {spec.id} came true during a gap"]
+        if award.met != met:
             self._tell_goals(node.owner, event)
 
     def _reached(self, n: int) -> Standing:
@@ -107,32 +134,39 @@ class Credit:
         after = all(0 < self._award(index[name]).met < seq for name in spec.after)
         return after and not any(self._award(index[name]).met for name in spec.before)
 
-    def _progress(self, node: Node, spec: MilestoneSpec, award: Award, standing: Standing, event: Event) -> None:
-        level = standing.now
-        if level > award.best:
+    def _progress(
+        self,
+        node: Node,
+        spec: MilestoneSpec,
+        award: Award,
+        standing: Standing,
+        event: Event,
+        level: float | None = None,
+    ) -> None:
+        level = standing.now if level is None else level
+        if level > award.best and award.revoked < MAX_REVOKED and not self._unknowable(node.owner, event.seq):
             value, award.best = level - award.best, level
-            self._earn(node, spec, award, value, value * self._rules.share[node.owner], standing, event)
-        elif spec.baseline == "transition" and not award.earned and level < award.best:
-            award.base = award.best = level
-            award.met = 0
+            self._earn(node, spec, award, value, standing, event)
 
     def _repeat(
         self, node: Node, spec: MilestoneSpec, award: Award, standing: Standing, key: str, event: Event
     ) -> None:
-        if standing.now < 1.0 or event.seq not in standing.at or key in award.keys or len(award.keys) >= spec.repeat:
+        if standing.now < 1.0 or key in award.keys or len(award.keys) >= spec.repeat:
+            return
+        if award.revoked >= MAX_REVOKED or self._unknowable(node.owner, event.seq):
             return
         award.keys.append(key)
         award.best = len(award.keys) / spec.repeat
-        value = 1 / spec.repeat
-        self._earn(node, spec, award, value, value * self._rules.share[node.owner], standing, event)
+        self._earn(node, spec, award, 1 / spec.repeat, standing, event)
 
     def _penalise(self, node: Node, spec: MilestoneSpec, award: Award, standing: Standing, event: Event) -> None:
-        if standing.now < 1.0 or event.seq not in standing.at or len(award.keys) >= spec.repeat:
+        if standing.now < 1.0 or len(award.keys) >= spec.repeat:
             return
         award.keys.append(str(event.seq))
         award.met = award.met or event.seq
-        worth = max(self._rules.share[node.owner], self._rules.task.penalty_floor - self._state.penalties)
-        self._state.penalties += worth
+        left = min(0.0, total((self._rules.task.penalty_floor, -self._state.penalties)))
+        worth = max(self._rules.share[node.owner], left)
+        self._state.penalties = total((self._state.penalties, worth))
         self._pay(node, -1.0, worth, standing, standing.at)
 
     def _earn(
@@ -141,7 +175,6 @@ class Credit:
         spec: MilestoneSpec,
         award: Award,
         value: float,
-        worth: float,
         standing: Standing,
         event: Event,
     ) -> None:
@@ -151,22 +184,50 @@ class Credit:
         if award.earned and self._rules.final(node.owner):
             self.conditions.settled.add(node.id)
         if spec.component not in self._rules.task.credit:
+            # Never more than the share, whatever a masked step hid of an earlier revocation.
+            worth = min(value * self._rules.share[node.owner], self._rules.share[node.owner] - award.paid)
             award.paid += worth
             self._pay(node, value, worth, standing, standing.at)
         self._tell_goals(node.owner, event)
 
-    def _revoke(self, owner: int, evidence: tuple[int, ...], event: Event) -> None:
+    def _revoke(self, owner: int, evidence: tuple[int, ...], event: Event, *, forget: bool = True) -> None:
+        """Take back what was paid; what must be redone is forgotten, what was so at the start is not."""
         award = self._award(owner)
-        if not award.earned and award.paid == 0.0:
-            return
         node = self._rules.nodes[self._rules.tops[owner]]
         standing = self.conditions.standing(node)
-        paid, best = award.paid, award.best
-        self._state.awards[owner] = Award()
-        if paid:
-            self._pay(node, -best, -paid, standing, evidence)
+        had = award.best > award.base or award.paid != 0.0
+        again = Award(award.base, award.base, revoked=award.revoked + had)
+        if award.paid:
+            self._pay(node, award.base - award.best, -award.paid, standing, evidence)
+        self._state.awards[owner] = again
+        if forget:
+            self.conditions.forget(node)
         for goal in self._rules.dependents.get(owner, ()):
-            self._revoke(self._rules.nodes[goal].owner, evidence, event)
+            upper = self._rules.nodes[goal]
+            self.conditions.combine(upper, self.conditions.standing(upper), 0, event.seq)
+            if had:
+                self._revoke(upper.owner, evidence, event, forget=False)
+
+    def deliver(self, milestones: tuple[Milestone, ...], *, known: bool) -> None:
+        """After a seal: what a masked step would have paid or taken back was not, so the books forget it."""
+        if known:
+            return
+        for m in milestones:
+            n = self._rules.index[m.id]
+            if self._specs[n].component not in self._rules.task.credit and self._specs[n].penalty is None:
+                award = self._award(n)
+                award.paid = total((award.paid, -m.worth))
+
+    def _unknowable(self, owner: int, seq: int) -> bool:
+        """Whether paying rests on something not having happened, in an episode that was not wholly seen."""
+        if not self._rules.negative[owner] or not (self._state.doubt or self._state.blind):
+            return False
+        spec = self._specs[owner]
+        self._blind(seq, f"milestone {spec.id} rests on what did not happen, and a source saw nothing for a while")
+        return True
+
+    def _blind(self, seq: int, why: str, source: str = "rules") -> None:
+        self._state.blind.setdefault(source, [seq, why])
 
     def _tell_goals(self, owner: int, event: Event) -> None:
         for goal in self._rules.dependents.get(owner, ()):

@@ -19,6 +19,8 @@ from detectors.state import State
 from detectors.types import Event, Milestone, Reward, Verdict
 from detectors.world import FOLDED, fold
 
+MAX_STEP = 2**31
+
 
 @dataclass(slots=True)
 class Outcome:
@@ -94,7 +96,7 @@ class Engine:
             if event.seq != state.through + 1:
                 raise GapError(state.through + 1, event.seq)
             state.through = event.seq
-            if event.kind in heard:
+            if event.kind in heard and not state.closed:
                 self._take(event)
         return self._out
 
@@ -103,13 +105,14 @@ class Engine:
         if control is not None:
             control(event)
             return
+        stale = self.conditions.stale(event)
         if event.kind in FOLDED:
             fold(self.state.world, event, self.state.step)
-        self.conditions.read(event)
+        self.conditions.read(event, stale)
 
     def _began(self, event: Event) -> None:
         step = event.data.get("step")
-        if type(step) is not int or step <= self.state.step:
+        if type(step) is not int or not self.state.step < step < MAX_STEP:
             return
         if not self.state.sealed:
             self._seal(event.seq)
@@ -167,6 +170,7 @@ class Engine:
             verdict = Verdict("rule", None, 0.0, reason, rules.digest)
         value = blend((verdict,), rules.task.blend)
         self._out.rewards.append(self._reward(seq, value, reason, milestones, verdict))
+        self.credit.deliver(milestones, known=value is not None)
         state.total = total((state.total, value or 0.0))
         state.masked += value is None
         state.sealed, state.pending, state.blind = True, [], {}
@@ -198,8 +202,10 @@ def _part(milestones: tuple[Milestone, ...], component: str) -> float:
 
 
 def _blindness(state: State) -> str:
-    parts = [f"{source} saw nothing from event {seq}: {why}" for source, (seq, why) in sorted(state.blind.items())]
-    return "; ".join(parts)
+    return "; ".join(
+        f"event {seq}: {why}" if source == "rules" else f"{source} saw nothing from event {seq}: {why}"
+        for source, (seq, why) in sorted(state.blind.items())
+    )
 
 
 def _count(milestones: tuple[Milestone, ...]) -> str:

@@ -43,7 +43,8 @@ Combine = Callable[[Sequence[Standing], Standing, int, int, Any], float]
 class Rule:
     """A leaf rule. ``index_args`` names the only index keys that can ever hit (None: any), ``index_event`` the
     keys of an event: an event goes to a milestone only where they meet, so that a thousand milestones cost
-    what ten do."""
+    what ten do. ``occurrence``: the fact is something that happens; before the first step it is nobody's doing,
+    and once it happened it stays true."""
 
     name: str
     version: int
@@ -53,6 +54,7 @@ class Rule:
     read: Read
     index_args: Callable[[Any], Keys | None]
     index_event: Callable[[Event], Keys]
+    occurrence: bool
     doc: str
 
 
@@ -87,12 +89,13 @@ def rule(
     version: int = 1,
     index_args: Callable[[Any], Keys | None] = no_index,
     index_event: Callable[[Event], Keys] = no_keys,
+    occurrence: bool = False,
 ) -> Callable[[Read], Rule]:
     """Declare a leaf rule; the function's name is the rule's, its docstring the page of docs."""
 
     def declare(read: Read) -> Rule:
         name, doc = read.__name__, read.__doc__ or ""
-        return Rule(name, version, component, hears, args, read, index_args, index_event, doc)
+        return Rule(name, version, component, hears, args, read, index_args, index_event, occurrence, doc)
 
     return declare
 

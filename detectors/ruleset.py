@@ -54,7 +54,8 @@ class Slot:
 
 @dataclass(slots=True)
 class Ruleset:
-    """See the module. ``share[i]``: what a full level of milestone i is worth, as part of the episode's reward."""
+    """See the module. ``share[i]``: what a full level of milestone i is worth, as part of the episode's reward;
+    ``negative[i]``: whether it rests on something *not* having happened."""
 
     task: Task
     digest: str
@@ -65,6 +66,7 @@ class Ruleset:
     share: list[float]
     components: tuple[str, ...]
     index: dict[str, int]
+    negative: list[bool]
 
     @property
     def hears(self) -> frozenset[str]:
@@ -134,6 +136,7 @@ def compile_task(task: Task) -> Ruleset:
         share=[_share(task, m) for m in task.milestones],
         components=tuple(sorted({m.component for m in task.milestones})),
         index=index,
+        negative=[bool(m.before) or _negative(m.when) for m in task.milestones],
     )
 
 
@@ -151,6 +154,10 @@ def _grow(
         nodes[child].parent, nodes[child].place = node.id, place
         node.children.append(child)
     return node.id
+
+
+def _negative(condition: Condition) -> bool:
+    return condition.rule == "none_of" or any(_negative(part) for part in condition.of)
 
 
 def _slots(nodes: list[Node]) -> dict[str, list[Slot]]:

@@ -18,8 +18,9 @@ STATE_VERSION = 1
 
 @dataclass(slots=True)
 class Award:
-    """How a milestone stands: ``base`` level at the baseline, ``best`` credited so far, ``paid`` in reward,
-    ``keys`` already paid (repeat), ``met`` the seq at which it was first full (0: not yet)."""
+    """How a milestone stands: ``base`` level at the baseline, ``best`` level credited so far, ``paid`` in rewards
+    that are known, ``keys`` already paid (repeat), ``met`` the seq at which it was first full (0: not yet),
+    ``revoked`` how often it was taken back."""
 
     base: float = 0.0
     best: float = 0.0
@@ -27,6 +28,7 @@ class Award:
     keys: list[str] = field(default_factory=list)
     met: int = 0
     earned: bool = False
+    revoked: int = 0
 
 
 @dataclass(slots=True)

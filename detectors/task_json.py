@@ -17,6 +17,7 @@ from detectors.types import Condition, MilestoneSpec, Task
 
 DEFAULT_WEIGHTS: Mapping[str, float] = {"nav": 0.1, "ui": 0.2, "form": 0.2, "file": 0.3, "goal": 0.2}
 COMPONENTS = ("nav", "ui", "form", "file", "goal", "tool", "ax", "answer")
+MAX_CHAIN = 64
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}(?:/[A-Za-z0-9_.\-]{1,64})*")
 _TASK_KEYS = frozenset(
     (
@@ -76,10 +77,12 @@ def task_from_json(spec: Any) -> Task:
             read.note((key,), None, "this key; it must be given")
     weights = _weights(read, spec)
     origin = read.get(spec, "origin", (), _text, "an origin such as https://shop.example")
+    credit = _credit(read, read.get(spec, "credit", (), _is_credit, _CREDIT, {}), weights)
     milestones = _milestones(read, spec.get("milestones", []), weights, origin)
+    for n, milestone in enumerate(milestones):
+        _sense(read, milestone, ("milestones", n), credit)
     settings = read.get(spec, "settings", (), _mapping, "an object with quiet_ms, settle_ms", {})
     _unknown(read, settings, frozenset(("quiet_ms", "settle_ms")), ("settings",))
-    credit = read.get(spec, "credit", (), lambda v: v in ("progress", "level") or _mapping(v), _CREDIT, {})
     task = Task(
         id=read.get(spec, "id", (), _is_id, "letters, digits, - _ . and /, at most 64 a part", ""),
         version=read.get(spec, "version", (), _text, 'a text such as "1" (quote it)', ""),
@@ -87,7 +90,7 @@ def task_from_json(spec: Any) -> Task:
         milestones=milestones,
         weights=weights,
         origin=origin,
-        credit=_credit(read, credit, weights),
+        credit=credit,
         penalty_floor=read.get(spec, "penalty_floor", (), lambda v: _number(v) and v <= 0, "a number up to 0", -1.0),
         quiet_ms=read.get(settings, "quiet_ms", ("settings",), _millis, _MILLIS, 50),
         settle_ms=read.get(settings, "settle_ms", ("settings",), _millis, _MILLIS, 1000),
@@ -137,6 +140,10 @@ def _mapping(value: Any) -> bool:
 
 def _number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e6
+
+
+def _is_credit(value: Any) -> bool:
+    return value in ("progress", "level") or _mapping(value)
 
 
 def _millis(value: Any) -> bool:
@@ -194,7 +201,50 @@ def _milestones(
             for name in names:
                 if name not in ids or name == milestone.id:
                     read.note((*path, key), name, f"another milestone's id; there are {', '.join(ids)}")
+    _circles(read, found)
     return tuple(found)
+
+
+def _sense(read: _Reader, m: MilestoneSpec, path: Path, credit: Mapping[str, Any]) -> None:
+    """Refuse combinations that could never pay, or pay for nothing."""
+    leaf = isinstance(rules()[m.when.rule], Rule)
+    if not _positive(m.when):
+        read.note(
+            (*path, "when"), m.when.rule, "something that happens, beside what must not: put none_of inside all_of"
+        )
+    if m.repeat > 1 and m.penalty is None and (not leaf or m.must_hold_at_end or m.component in credit):
+        read.note(
+            (*path, "repeat"), m.repeat, "1, or a single rule that is credited by progress and need not hold at the end"
+        )
+    if m.penalty is not None and (m.must_hold_at_end or m.revoke_on):
+        read.note((*path, "penalty"), m.penalty, "a penalty without must_hold_at_end and revoke_on")
+    if m.must_hold_at_end and m.component in credit:
+        read.note(
+            (*path, "must_hold_at_end"), True, f"progress credit: {m.component} is credited by level, at each step"
+        )
+
+
+def _positive(condition: Condition) -> bool:
+    if condition.rule == "none_of":
+        return False
+    if condition.rule == "goal" and condition.args.get("requires"):
+        return True
+    kinds = [_positive(part) for part in condition.of]
+    return not kinds or (all(kinds) if condition.rule == "any_of" else any(kinds))
+
+
+def _circles(read: _Reader, found: list[MilestoneSpec]) -> None:
+    """No milestone may wait for itself, through others or not, nor for a chain longer than anybody can follow."""
+    waits = {m.id: (*m.after, *(name for _, names in _required(m) for name in names)) for m in found}
+    depth = dict.fromkeys(waits, 0)
+    for _ in range(MAX_CHAIN + 1):
+        deeper = {i: 1 + max((depth[n] for n in names if n in depth), default=-1) for i, names in waits.items()}
+        if deeper == depth:
+            return
+        depth = deeper
+    for n, m in enumerate(found):
+        if depth[m.id] > MAX_CHAIN:
+            read.note(("milestones", n), m.id, f"after and requires without a circle, at most {MAX_CHAIN} deep")
 
 
 def _required(milestone: MilestoneSpec) -> list[tuple[str, tuple[str, ...]]]:

@@ -9,14 +9,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from detectors.matchers.text import text_key
+from detectors.matchers.url import MAX_URL
+from detectors.shape import mapping
 from detectors.types import Event
 
 MAX_FRAMES = 64
-MAX_FIELDS = 128
+MAX_FIELDS = 64
 """Per frame."""
 MAX_DOWNLOADS = 64
 MAX_TEXT = 1024
-"""Characters kept of one field's value; a longer one can't equal a text that a task names."""
+"""Characters kept of one field's value; of a longer one nothing is kept, so that it matches nothing."""
+MAX_NAME = 256
 
 
 @dataclass(slots=True)
@@ -52,7 +55,7 @@ def fold(world: World, event: Event, step: int) -> None:
             for frame in [f for f, known in world.frames.items() if known["tab"] == tab]:
                 del world.frames[frame]
         case "download.began":
-            world.downloads[str(event.data.get("name"))] = [event.seq, step]
+            world.downloads[str(event.data.get("name"))[:MAX_NAME]] = [event.seq, step]
             _cap(world.downloads, MAX_DOWNLOADS)
 
 
@@ -60,40 +63,50 @@ FOLDED = frozenset(("page.navigated", "field.filled", "frame.detached", "tab.clo
 """The kinds that `fold` takes in."""
 
 
-def invalidated(event: Event) -> tuple[str, ...]:
+def invalidated(event: Event, world: World) -> tuple[str, ...]:
     """The reading keys whose truth this event replaces: what was read under them no longer stands.
 
-    A rule that tells of a state uses one of these forms as its key; then a new address, title, value or
-    content that the rule does not confirm makes its reading fall to 0 by itself.
+    ``world`` is as it was before the event. A rule that tells of a state uses one of these forms as its key; then
+    a new address, title, value or content that the rule does not confirm makes its reading fall to 0 by itself.
     """
     data = event.data
     match event.kind:
         case "page.navigated":
-            frame = data.get("frame")
-            return (f"url:{frame}",) if data.get("same_document") else (f"url:{frame}", f"doc:{frame}")
+            frame = str(data.get("frame"))
+            return (f"url:{frame}",) if data.get("same_document") else _of_frame(world, frame)
         case "page.titled":
             return (f"title:{data.get('tab')}",)
         case "field.filled":
             return (f"field:{data.get('frame')}:{data.get('field')}",)
         case "frame.detached":
-            return (f"url:{data.get('frame')}", f"doc:{data.get('frame')}")
+            return _of_frame(world, str(data.get("frame")))
         case "tab.closed":
-            return (f"title:{data.get('tab')}", f"url:{data.get('tab')}", f"doc:{data.get('tab')}")
-        case "file.created" | "file.modified" | "file.deleted" | "file.present":
+            tab = str(data.get("tab"))
+            frames = {tab, *(frame for frame, known in world.frames.items() if known["tab"] == tab)}
+            return (f"title:{tab}", *(key for frame in sorted(frames) for key in _of_frame(world, frame)))
+        case "file.created" | "file.modified" | "file.present":
             return (file_key(data, data.get("path")),)
+        case "file.deleted":
+            return (file_key(data, data.get("path")), file_key(data, data.get("path"), "exists"))
         case "file.moved":
-            return (file_key(data, data.get("from")), file_key(data, data.get("path")))
+            left = data.get("from")
+            return (file_key(data, left), file_key(data, left, "exists"), file_key(data, data.get("path")))
     return ()
 
 
-def file_key(data: Any, path: Any) -> str:
-    """The reading key of a file."""
-    return f"file:{data.get('root')}/{path}"
+def _of_frame(world: World, frame: str) -> tuple[str, ...]:
+    """Everything that is read of a frame's document and address."""
+    return (f"url:{frame}", f"doc:{frame}", *(f"field:{frame}:{key}" for key in world.fields(frame)))
+
+
+def file_key(data: Any, path: Any, what: str = "file") -> str:
+    """The reading key of a file's content, or with ``exists`` of its being there."""
+    return f"{what}:{data.get('root')}/{path}"
 
 
 def field_names(data: Any) -> tuple[str, ...]:
     """Index keys under which a task may name this field: accessible name, HTML name, id."""
-    element = data.get("element") or {}
+    element = mapping(data.get("element"))
     found = (element.get("name"), element.get("attr_name"), element.get("id"))
     return tuple(text_key(name) for name in found if isinstance(name, str) and name)
 
@@ -103,34 +116,44 @@ def _navigate(world: World, event: Event) -> None:
     frame = str(data.get("frame"))
     known = world.frames.pop(frame, None)
     kept = known["fields"] if known and data.get("same_document") else {}
-    world.frames[frame] = {"tab": data.get("tab"), "url": str(data.get("url")), "fields": kept}
-    _cap(world.frames, MAX_FRAMES)
+    url = str(data.get("url"))[: MAX_URL + 1]
+    _keep_frame(world, frame, {"tab": str(data.get("tab")), "url": url, "fields": kept})
 
 
 def _fill(world: World, event: Event) -> None:
     data = event.data
     frame = str(data.get("frame"))
-    known = world.frames.setdefault(frame, {"tab": data.get("tab"), "url": "", "fields": {}})
+    known = world.frames.pop(frame, None) or {"tab": str(data.get("tab")), "url": "", "fields": {}}
     fields = known["fields"]
-    key = str(data.get("field"))
-    fields.pop(key, None)
-    element = data.get("element") or {}
+    key = str(data.get("field"))[:MAX_NAME]
+    before = fields.pop(key, None)
+    element = mapping(data.get("element"))
+    held = {"value": _short(data.get("value")), "checked": data.get("checked") is True if "checked" in data else None}
+    # Frameworks echo what the user typed with an event of their own: the same value stays the user's.
+    echo = before is not None and before["trusted"] and all(before[part] == held[part] for part in held)
     fields[key] = {
-        "element": {part: _short(element.get(part)) for part in ("name", "attr_name", "id", "type")},
-        "value": _short(data.get("value")),
-        "checked": data.get("checked"),
-        "seq": event.seq,
-        "trusted": data.get("trusted") is not False,
+        "element": {part: str(element.get(part) or "")[:MAX_NAME] for part in ("name", "attr_name", "id")},
+        **held,
+        "seq": before["seq"] if echo else event.seq,
+        "trusted": echo or data.get("trusted") is not False,
     }
     _cap(fields, MAX_FIELDS)
-    _cap(world.frames, MAX_FRAMES)
+    _keep_frame(world, frame, known)
+
+
+def _keep_frame(world: World, frame: str, known: dict[str, Any]) -> None:
+    """Remember a frame as the newest; of too many, the oldest child frame goes before any tab's main frame."""
+    world.frames[frame] = known
+    while len(world.frames) > MAX_FRAMES:
+        oldest = next((name for name, one in world.frames.items() if name != one["tab"]), next(iter(world.frames)))
+        del world.frames[oldest]
 
 
 def _short(value: Any) -> Any:
-    # The world is stored with every segment; a pasted book is not a form field's value that a task names.
+    # The world is stored with the log; a pasted book is no value that a task names.
     if isinstance(value, list):
-        return [_short(item) for item in value[:32]]
-    return value[:MAX_TEXT] if isinstance(value, str) else value
+        return value if all(isinstance(v, str) for v in value) and sum(map(len, value)) <= MAX_TEXT else None
+    return value if isinstance(value, str) and len(value) <= MAX_TEXT else None
 
 
 def _cap(table: dict[str, Any], most: int) -> None:

@@ -29,9 +29,13 @@ def normal(text: str) -> str:
     return " ".join(text.split())
 
 
-@lru_cache(maxsize=8192)
 def text_key(text: str) -> str:
     """What two texts share if they can be equal under any setting: an index key."""
+    return _text_key(text) if len(text) <= 256 else normal(text).casefold()
+
+
+@lru_cache(maxsize=8192)
+def _text_key(text: str) -> str:
     return normal(text).casefold()
 
 
@@ -61,7 +65,7 @@ class TextMatch:
         if isinstance(spec, str):
             return cls("equals", (normal(spec),))
         if isinstance(spec, (int, float)) and not isinstance(spec, bool):
-            return cls("equals", (str(spec),))
+            return cls._of_mode("number", {"number": spec}, path)
         modes = [m for m in MODES if m in spec] if isinstance(spec, dict) else []
         extra = set(spec) - {*modes, "ignore_case", "tolerance"} if isinstance(spec, dict) else set()
         if len(modes) != 1 or extra:
@@ -76,8 +80,10 @@ class TextMatch:
         if mode == "number":
             tolerance = spec.get("tolerance", 0.0)
             for name, part in (("number", value), ("tolerance", tolerance)):
-                if isinstance(part, bool) or not isinstance(part, (int, float)):
+                if isinstance(part, bool) or not isinstance(part, (int, float)) or not abs(part) < 1e15:
                     raise SpecError((*path, name), part, "a number")
+            if tolerance < 0:
+                raise SpecError((*path, "tolerance"), tolerance, "a number from 0")
             return cls(mode, (), float(value), float(tolerance))
         if "tolerance" in spec:
             raise SpecError((*path, "tolerance"), spec["tolerance"], "no tolerance: it goes with number only")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import orjson
 
@@ -19,6 +19,9 @@ from detectors.errors import SpecError
 from detectors.matchers.text import TextMatch, glob
 
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+MAX_URL = 8192
+"""Characters of an address that is looked at; pages can make longer ones, tasks do not ask for them."""
+
 _KEYS = frozenset(("origin", "path", "query", "fragment"))
 
 
@@ -31,18 +34,23 @@ class Url(NamedTuple):
     fragment: str
 
 
-@lru_cache(maxsize=4096)
 def parse_url(text: str) -> Url | None:
-    """Parse and normalise; None for what is no address. A trailing slash of the path does not count."""
+    """Parse and normalise; None for what is no address, or longer than `MAX_URL`."""
+    return _parsed(text) if len(text) <= MAX_URL else None
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> Url | None:
+    # A trailing slash of the path does not count.
     try:
         parts = urlsplit(text)
         port = parts.port
+        query = tuple(sorted(parse_qsl(parts.query, keep_blank_values=True, max_num_fields=1000)))
     except ValueError:
         return None
     host = (parts.hostname or "").rstrip(".")
     suffix = f":{port}" if port is not None and port != _PORTS.get(parts.scheme) else ""
     path = unquote(parts.path).rstrip("/") or "/"
-    query = tuple(sorted(parse_qsl(parts.query, keep_blank_values=True)))
     return Url(f"{parts.scheme.lower()}://{host}{suffix}", path, query, unquote(parts.fragment))
 
 
@@ -114,7 +122,7 @@ class UrlMatch:
     @property
     def address(self) -> dict[str, str]:
         """Origin and path alone, as a spec: what a daemon may know, without the values that the author wants."""
-        return {"origin": self.origin, "path": self.path}
+        return {"origin": self.origin, "path": quote(self.path, safe="/*")}
 
     def keys(self) -> tuple[str, ...] | None:
         """Index keys: the path, unless it has a ``*``."""

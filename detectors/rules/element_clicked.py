@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from detectors.arguments import arg
 from detectors.matchers import TextMatch, UrlMatch, text_key
 from detectors.registry import Keys, rule
+from detectors.shape import mapping
 from detectors.types import Event, Reading
 from detectors.world import World
 
@@ -35,16 +36,16 @@ def _wanted(args: Args) -> Keys | None:
 
 
 def _given(event: Event) -> Keys:
-    element = event.data.get("element") or {}
+    element = mapping(event.data.get("element"))
     return tuple(f"{part}:{text_key(str(element.get(part) or ''))}" for part in ("name", "text", "id"))
 
 
-@rule(component="ui", hears=("element.clicked",), args=Args, index_args=_wanted, index_event=_given)
+@rule(component="ui", hears=("element.clicked",), args=Args, index_args=_wanted, index_event=_given, occurrence=True)
 def element_clicked(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A trusted click on the element. A click that page script makes (`isTrusted: false`) never counts."""
     if event.data.get("trusted") is not True:
         return
-    element = event.data.get("element") or {}
+    element = mapping(event.data.get("element"))
     pairs = (("name", args.name), ("role", args.role), ("text", args.text), ("id", args.id), ("tag", args.tag))
     if not all(matcher is None or matcher.matches(str(element.get(part) or "")) for part, matcher in pairs):
         return

@@ -9,6 +9,7 @@ from detectors.arguments import arg
 from detectors.form import holds
 from detectors.matchers import TextMatch, UrlMatch
 from detectors.registry import Keys, rule
+from detectors.shape import mapping
 from detectors.types import Event, Reading
 from detectors.world import World, field_names
 
@@ -48,12 +49,16 @@ def field_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
     if args.url is not None and not args.url.matches(world.url(str(event.data.get("frame")))):
         return
     wanted = args.checked if args.checked is not None else args.value
-    if wanted is not None and holds(event.data, wanted, args.trusted):
+    # What the world holds: a script's echo of what the user typed leaves it the user's.
+    known = world.fields(str(event.data.get("frame"))).get(str(event.data.get("field")))
+    if wanted is not None and holds(
+        {**event.data, "trusted": known is not None and known["trusted"]}, wanted, args.trusted
+    ):
         yield Reading(1.0, f"field:{event.data.get('frame')}:{event.data.get('field')}")
 
 
 def _plain_names(event: Event) -> Iterator[str]:
-    element = event.data.get("element") or {}
+    element = mapping(event.data.get("element"))
     for part in ("name", "attr_name", "id"):
         if isinstance(element.get(part), str) and element[part]:
             yield element[part]

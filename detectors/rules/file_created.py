@@ -39,4 +39,4 @@ def file_created(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """
     if named(event.data, args.name, args.path, args.root):
         seqs, step = cause(event, world)
-        yield Reading(1.0, file_key(event.data, event.data.get("path")), seqs, step)
+        yield Reading(1.0, file_key(event.data, event.data.get("path"), "exists"), seqs, step)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from detectors.arguments import FieldsMatch, arg
 from detectors.matchers import TextMatch, UrlMatch
 from detectors.registry import rule
+from detectors.shape import listed, mapping
 from detectors.types import Event, Reading
 from detectors.world import World
 
@@ -23,13 +24,13 @@ class Args:
             raise ValueError("at least one of form, action, fields: without one, every form would count")
 
 
-@rule(component="form", hears=("form.submitted",), args=Args)
+@rule(component="form", hears=("form.submitted",), args=Args, occurrence=True)
 def form_submitted(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A form is submitted by a click or key of the user; what the server says is request_accepted's business.
 
     A submit that page script causes never counts, though Chrome calls it trusted.
     """
-    form = event.data.get("form") or {}
+    form = mapping(event.data.get("form"))
     if event.data.get("trusted") is not True:
         return
     names = [str(form[part]) for part in ("name", "attr_name", "id") if form.get(part)]
@@ -42,7 +43,7 @@ def form_submitted(event: Event, world: World, args: Args) -> Iterator[Reading]:
 
 
 def _carries(event: Event, wanted: FieldsMatch) -> bool:
-    pairs = [pair for pair in event.data.get("fields") or () if isinstance(pair, list) and len(pair) == 2]
+    pairs = [pair for pair in listed(event.data.get("fields")) if isinstance(pair, list) and len(pair) == 2]
     for name, matcher in wanted.fields:
         values = [value for field, value in pairs if field == name]
         if isinstance(matcher, bool):

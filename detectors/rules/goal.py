@@ -20,4 +20,4 @@ def goal(children: Sequence[Standing], own: Standing, child: int, seq: int, args
 
     A required milestone that was already true at the start counts as reached; a goal that is, pays nothing.
     """
-    return 1.0 if all(c.best >= 1.0 for c in children) else 0.0
+    return 1.0 if all(c.now >= 1.0 for c in children) else 0.0

@@ -10,6 +10,7 @@ from detectors.arguments import arg
 from detectors.matchers import BodyMatch, StatusMatch, TextMatch, UrlMatch
 from detectors.matchers.url import url_key
 from detectors.registry import rule
+from detectors.shape import listed, mapping
 from detectors.types import Event, Reading
 from detectors.world import World
 
@@ -28,7 +29,7 @@ class Args:
 
 
 def _paths(event: Event) -> tuple[str, ...]:
-    hops = event.data.get("hops") or ()
+    hops = [mapping(hop) for hop in listed(event.data.get("hops"))]
     return tuple(dict.fromkeys(url_key(str(d.get("url"))) for d in (*hops, event.data)))
 
 
@@ -38,6 +39,7 @@ def _paths(event: Event) -> tuple[str, ...]:
     args=Args,
     index_args=lambda args: args.url.keys(),
     index_event=_paths,
+    occurrence=True,
 )
 def request_accepted(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A request is answered, whole, by a status that means acceptance.
@@ -45,7 +47,7 @@ def request_accepted(event: Event, world: World, args: Args) -> Iterator[Reading
     Not on sending; not on an error status; not when cancelled, blocked or failed; not on a redirect, unless
     to the address in `redirect_to`, which itself must answer 2xx.
     """
-    hops = list(event.data.get("hops") or ())
+    hops = [mapping(hop) for hop in listed(event.data.get("hops"))]
     for place, hop in enumerate((*hops, event.data)):
         if _is(hop, args) and _accepted(hop, place < len(hops), event.data, args):
             yield Reading(1.0, f"request:{event.data.get('request')}:{place}")

@@ -23,7 +23,12 @@ def sequence(children: Sequence[Standing], own: Standing, child: int, seq: int, 
     if own.reached is None:
         own.reached = [0] * len(children)
     reached = own.reached
-    if not reached[child] and children[child].now >= 1.0 and _may_come(children, reached, child, seq, args.holding):
+    if (
+        not reached[child]
+        and seq in children[child].at
+        and children[child].now >= 1.0
+        and _may_come(children, reached, child, seq, args.holding)
+    ):
         reached[child] = seq
     return 1.0 if reached[-1] or own.best >= 1.0 else 0.0
 

@@ -155,7 +155,7 @@ YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
         ([{"form_filled": ADA}, {"url_reached": {"url": "/a"}}], [went("/a"), filled("Name", "Ada")], 0.25),
     ],
     "any_of": [([{"url_reached": {"url": "/a"}}, {"url_reached": {"url": "/b"}}], [went("/b")], 1)],
-    "none_of": [],  # true from the start, so alone it never pays; its use is inside others, see sequence and goal
+    "none_of": [([{"url_reached": {"url": "/a"}}], [went("/b"), clicked("Go")], 1)],
     "sequence": [
         ([{"element_clicked": {"name": "Up"}}] * 3, [clicked("Up"), clicked("Up"), clicked("Up")], 1),
         ([{"url_reached": {"url": "/a"}}, {"element_clicked": {"name": "Go"}}], [went("/a"), clicked("Go")], 1),
@@ -301,7 +301,11 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
         ),
     ],
     "any_of": [([{"url_reached": {"url": "/a"}}, {"url_reached": {"url": "/b"}}], [went("/c")])],
-    "none_of": [([{"url_reached": {"url": "/a"}}], [went("/b")])],
+    "none_of": [
+        ([{"url_reached": {"url": "/a"}}], [went("/b")]),
+        ([{"url_reached": {"url": "/a"}}], [went("/a"), clicked("Go")]),
+        ([{"element_clicked": {"name": "No"}}], [clicked("No"), clicked("Go")]),
+    ],
     "sequence": [
         ([{"element_clicked": {"name": "Up"}}] * 3, [clicked("Up"), clicked("Up")]),
         ([{"url_reached": {"url": "/a"}}, {"element_clicked": {"name": "Go"}}], [clicked("Go"), went("/a")]),
@@ -325,7 +329,10 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
 
 
 def paid(name: str, args: Any, said: list[Said]) -> float | None:
-    (reward,) = run(ruleset({"id": "m", "when": {name: args}, "component": "nav"}, weights={"nav": 1}), *episode(said))
+    condition = {name: args}
+    if name == "none_of":  # alone it would pay for nothing, and is refused
+        condition = {"all_of": {"holding": True, "of": [condition, {"element_clicked": {"name": "Go"}}]}}
+    (reward,) = run(ruleset({"id": "m", "when": condition, "component": "nav"}, weights={"nav": 1}), *episode(said))
     return reward.reward
 
 
@@ -350,7 +357,7 @@ def test_no(name: str, args: Any, said: list[Said]) -> None:
 def test_no_rule_without_its_tables() -> None:
     """Every rule has a yes and a no, and a sentence for its page of docs."""
     assert set(YES) == set(NO) == set(rules())
-    assert [name for name, cases in YES.items() if not cases] == ["none_of"]
+    assert all(YES.values())
     assert all(NO.values())
     assert all(rule.doc.strip() for rule in rules().values())
     assert isinstance(rules()["goal"], Composite)
