@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -68,7 +69,7 @@ class Connection:
         writer = asyncio.create_task(self._write())
         try:
             async for raw in self._socket:
-                self._take(orjson.loads(raw), on_event)
+                self._take(decode(raw), on_event)
         except ConnectionClosed:
             pass
         finally:
@@ -114,3 +115,15 @@ def _forgive(reply: Reply) -> None:
     # A failure that nobody waits for is no news: a target may go away before it answers.
     if not reply.cancelled():
         reply.exception()
+
+
+def decode(raw: str | bytes) -> dict[str, Any]:
+    """One message; halves of characters (lone surrogates), which a page may put into a dialog or an address, become
+    U+FFFD instead of losing the message."""
+    try:
+        message: dict[str, Any] = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        text = raw if isinstance(raw, str) else raw.decode("utf-8", "replace")
+        halves = json.dumps(json.loads(text), ensure_ascii=False).encode("utf-16-le", "surrogatepass")
+        message = orjson.loads(halves.decode("utf-16-le", "replace"))
+    return message

@@ -3,6 +3,11 @@
 
 const MOST_WAITING = 2000;
 
+// A page may hold halves of characters (lone surrogates), which are no text that anybody else can read.
+function encode(message) {
+  return JSON.stringify(message, (key, value) => (typeof value === "string" ? value.toWellFormed() : value));
+}
+
 export function openChannel(name) {
   const waiting = [];
   let dropped = 0;
@@ -32,9 +37,9 @@ export function openChannel(name) {
     drain,
     say(kind, data) {
       if (send && !waiting.length) {
-        send(JSON.stringify([kind, data]));
+        send(encode([kind, data]));
       } else if (waiting.length < MOST_WAITING) {
-        waiting.push(JSON.stringify([kind, data]));
+        waiting.push(encode([kind, data]));
         drain();
       } else {
         dropped += 1;
