@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Executable
+from sqlalchemy import Connection, Executable
 from sqlalchemy.exc import IntegrityError
 
 from api.store.database import Database
@@ -71,10 +71,16 @@ class GroupWriter:
             raise OutrunError(str(error.orig)) from error
 
     async def _write(self, batch: Sequence[_Ticket]) -> None:
-        async with self._database.write() as conn:
-            for index, statement in enumerate(self._statements):
-                rows = [row for one in batch for row in one.rows.get(index, ())]
+        merged = [
+            (statement, [row for one in batch for row in one.rows.get(index, ())])
+            for index, statement in enumerate(self._statements)
+        ]
+
+        def work(conn: Connection) -> None:
+            for statement, rows in merged:
                 if rows:
-                    await conn.execute(statement, rows)
+                    conn.execute(statement, rows)
+
+        await self._database.run(work)
         for one in batch:
             one.done = True

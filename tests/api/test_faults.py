@@ -22,9 +22,10 @@ SAID = episode([went("/cart")], [clicked("Buy")])
 
 
 async def pragma(service: Service, what: str) -> Any:
-    """Run a PRAGMA on the writer's connection."""
-    async with service.app.state.parts.database.writer.connect() as conn:
-        return (await conn.execute(text(f"PRAGMA {what}"))).scalar()
+    """Run a PRAGMA on the connection that appends."""
+    found: list[Any] = []
+    await service.app.state.parts.database.run(lambda conn: found.append(conn.execute(text(f"PRAGMA {what}")).scalar()))
+    return found[0]
 
 
 async def test_a_full_disk_is_a_503_and_later_the_same_segment_is_taken(service: Service) -> None:
