@@ -23,7 +23,7 @@ from api.notify import Notifier
 from api.settings import Settings
 
 BACKLOG = 2_048
-GC_THRESHOLD = 50000
+GC_THRESHOLD = 50_000
 
 
 def add(parser: argparse.ArgumentParser) -> None:
