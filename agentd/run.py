@@ -16,6 +16,7 @@ from agentd.recorder import Recorder
 from agentd.service import Backoff
 from agentd.settings import Settings
 from agentd.sources.base import Source, SourceLostError
+from detectors.kinds import KINDS
 
 FENCE_S = 0.1
 LONGEST_S = 2.0
@@ -49,11 +50,28 @@ def sources_of(settings: Settings, plan: Mapping[str, Any]) -> list[Source]:
     return [source for make in TABLE.values() if (source := make(settings, plan)) is not None]
 
 
+_HOW = {"cdp": "--cdp or --profile", "files": "--files"}
+
+
+def unwatched(settings: Settings, plan: Mapping[str, Any]) -> dict[str, str]:
+    """The sources that the task's rules hear and that nobody told the daemon to watch, with the reason."""
+    given = {"cdp": settings.cdp is not None or settings.profile is not None, "files": bool(settings.files)}
+    needed = {KINDS[kind].source for kind in plan.get("hears", ()) if kind in KINDS}
+    return {
+        name: f"not watched: the daemon was given no {_HOW[name]}"
+        for name in TABLE
+        if name in needed and not given[name]
+    }
+
+
 class Supervisor:
     """Runs ``sources`` until `stop`; ``gaps`` names those that see nothing now."""
 
-    def __init__(self, sources: Iterable[Source], recorder: Recorder) -> None:
+    def __init__(
+        self, sources: Iterable[Source], recorder: Recorder, unwatched: Mapping[str, str] | None = None
+    ) -> None:
         self._sources = list(sources)
+        self._unwatched = unwatched or {}
         self._recorder = recorder
         self._tasks: list[asyncio.Task[None]] = []
         self._ready = asyncio.Event()
@@ -75,7 +93,7 @@ class Supervisor:
             self.gaps.discard(name)
             self._recorder.append("journal", "gap.ended", {"source": name})
             log.info("The source sees.", source=name)
-        if not self.gaps:
+        if self.gaps <= set(self._unwatched):
             self._ready.set()
 
     def recall(self, events: Iterable[tuple[int, str, dict[str, Any]]]) -> None:
@@ -92,10 +110,15 @@ class Supervisor:
 
     def start(self) -> None:
         """Start every source; each is a gap until it is ready."""
+        for name, reason in self._unwatched.items():
+            self.began(name, reason)
+            log.warning(
+                "The task needs a source that is not watched: its steps will be unobserved.", source=name, why=reason
+            )
         for source in self._sources:
             self.began(source.name, "starting")
             self._tasks.append(asyncio.create_task(self._keep(source), name=f"source {source.name}"))
-        if not self.gaps:
+        if self.gaps <= set(self._unwatched):
             self._ready.set()
 
     async def all_ready(self) -> None:

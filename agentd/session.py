@@ -13,7 +13,7 @@ from agentd.conductor import Conductor
 from agentd.control import ControlPort, announce, control_token, make_app
 from agentd.journal import Journal
 from agentd.recorder import Recorder
-from agentd.run import Supervisor, sources_of
+from agentd.run import Supervisor, sources_of, unwatched
 from agentd.seal import Sealer
 from agentd.settings import Settings
 from agentd.steps import Steps
@@ -34,7 +34,7 @@ class Session:
         self.recorder = Recorder(self.journal)
         self.steps = Steps()
         self._seen_step: int | None = None
-        self.supervisor = Supervisor(sources_of(settings, plan), self.recorder)
+        self.supervisor = Supervisor(sources_of(settings, plan), self.recorder, unwatched(settings, plan))
         sealer = Sealer(plan.get("hears"), plan["quiet_ms"], plan["settle_ms"])
         self.conductor = Conductor(self.recorder, self.steps, sealer, self.supervisor.fence)
         self._port = ControlPort(make_app(self.conductor, control_token(state), self.health), settings.port)

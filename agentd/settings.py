@@ -63,7 +63,7 @@ class Option(NamedTuple):
 
 
 OPTIONS: tuple[Option, ...] = (
-    Option("service", _url, None, "URL", "the service, as in http://127.0.0.1:8700", ("run",), needed=True),
+    Option("service", _url, None, "URL", "the service, as in http://127.0.0.1:8420", ("run",), needed=True),
     Option("episode", str, None, "ID", "the episode that the trainer opened", ("run",), needed=True),
     Option("token_file", Path, None, "FILE", "holds the episode's append token", ("run",), needed=True),
     Option(

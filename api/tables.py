@@ -57,7 +57,7 @@ episodes = Table(
     Column("head", String(64), nullable=False),
     Column("step", BigInteger),
     Column("success", Boolean),
-    Column("total", Float, nullable=False),
+    Column("total", Float),
     Column("milestones", BigInteger, nullable=False),
     Column("opened_at", String(32), nullable=False),
     Column("closed_at", String(32)),

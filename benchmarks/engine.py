@@ -22,9 +22,13 @@ def main() -> None:
         for segment in segments:
             engine.feed(segment.events)
 
+    def decode() -> None:
+        for text in texts:
+            decode_segment(text)
+
     took = interleaved(
         7,
-        decode=lambda: [decode_segment(text) for text in texts],
+        decode=decode,
         ten=lambda: feed(ten),
         thousand=lambda: feed(thousand),
     )

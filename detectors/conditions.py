@@ -75,6 +75,8 @@ class Conditions:
                     continue  # what happened before the agent began, or unseen, was not its doing
                 for reading in node.rule.read(event, self._state.world, node.args):
                     read.append((leaf, reading._replace(key=short_key(reading.key))))
+        if not read and not stale:
+            return
         if stale:
             kept = {(leaf, reading.key) for leaf, reading in read}
             for key in stale:

@@ -41,7 +41,10 @@ class Engine:
         self.credit.conditions = self.conditions
         self.conditions.required = self.credit.required
         self._out = Outcome()
+        self.recorded_under: str | None = None
+        """The ruleset digest that `episode.opened` names, once this engine has taken it in."""
         self._control: dict[str, Callable[[Event], None]] = {
+            "episode.opened": self._opened,
             "step.began": self._began,
             "step.sealed": self._sealed,
             "episode.closed": self._closed,
@@ -83,9 +86,9 @@ class Engine:
         return self.state.success
 
     @property
-    def total(self) -> float:
-        """Σ of the rewards sealed so far that are known."""
-        return self.state.total
+    def total(self) -> float | None:
+        """Σ of the rewards sealed so far; None as soon as one of them is not known."""
+        return None if self.state.masked else self.state.total
 
     def feed(self, events: Iterable[Event]) -> Outcome:
         """Take in the next events. Raises `GapError` at the first that is not the next one."""
@@ -109,6 +112,9 @@ class Engine:
         if event.kind in FOLDED:
             fold(self.state.world, event, self.state.step)
         self.conditions.read(event, stale)
+
+    def _opened(self, event: Event) -> None:
+        self.recorded_under = str(event.data.get("digest") or "") or None
 
     def _began(self, event: Event) -> None:
         step = event.data.get("step")

@@ -48,8 +48,12 @@ class Slot:
         """The leaves that the event may hit."""
         if not self.keyed:
             return self.open
-        found = [leaf for key in self.index_event(event) for leaf in self.keyed.get(key, ())]
-        return [*self.open, *dict.fromkeys(found)] if found else self.open
+        found: list[int] | None = None
+        for key in self.index_event(event):
+            hit = self.keyed.get(key)
+            if hit is not None:
+                found = [*self.open, *hit] if found is None else [*found, *hit]
+        return self.open if found is None else list(dict.fromkeys(found))
 
 
 @dataclass(slots=True)
@@ -161,19 +165,21 @@ def _negative(condition: Condition) -> bool:
 
 
 def _slots(nodes: list[Node]) -> dict[str, list[Slot]]:
-    slots: dict[str, dict[str, Slot]] = {}
+    slots: dict[str, dict[Callable[[Event], Keys], Slot]] = {}
     for node in nodes:
         if not isinstance(node.rule, Rule):
             continue
         keys = node.rule.index_args(node.args)
         for kind in node.rule.hears:
-            slot = slots.setdefault(kind, {}).setdefault(node.rule.name, Slot(node.rule.index_event))
+            # Rules that share an index function share its look-up.
+            at = node.rule.index_event
+            slot = slots.setdefault(kind, {}).setdefault(at, Slot(at))
             if keys is None:
                 slot.open.append(node.id)
             else:
                 for key in dict.fromkeys(keys):
                     slot.keyed.setdefault(key, []).append(node.id)
-    return {kind: [by_rule[name] for name in sorted(by_rule)] for kind, by_rule in sorted(slots.items())}
+    return {kind: list(by_index.values()) for kind, by_index in sorted(slots.items())}
 
 
 def _share(task: Task, milestone: MilestoneSpec) -> float:

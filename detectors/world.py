@@ -24,7 +24,7 @@ MAX_NAME = 256
 
 @dataclass(slots=True)
 class World:
-    """``frames``: frame → {tab, url, fields: {field key → last field.filled data with its seq}};
+    """``frames``: frame → {tab, url, fields: {field key → names, value, checked, seq, trusted}};
     ``downloads``: suggested file name → [seq of download.began, step]."""
 
     frames: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -104,11 +104,16 @@ def file_key(data: Any, path: Any, what: str = "file") -> str:
     return f"{what}:{data.get('root')}/{path}"
 
 
+def field_keys(event: Event) -> tuple[str, ...]:
+    """Index keys of the field that a ``field.filled`` event is about."""
+    return field_names(event.data)
+
+
 def field_names(data: Any) -> tuple[str, ...]:
     """Index keys under which a task may name this field: accessible name, HTML name, id."""
     element = mapping(data.get("element"))
     found = (element.get("name"), element.get("attr_name"), element.get("id"))
-    return tuple(text_key(name) for name in found if isinstance(name, str) and name)
+    return tuple([text_key(name) for name in found if isinstance(name, str) and name])
 
 
 def _navigate(world: World, event: Event) -> None:
@@ -127,12 +132,11 @@ def _fill(world: World, event: Event) -> None:
     fields = known["fields"]
     key = str(data.get("field"))[:MAX_NAME]
     before = fields.pop(key, None)
-    element = mapping(data.get("element"))
     held = {"value": _short(data.get("value")), "checked": data.get("checked") is True if "checked" in data else None}
     # Frameworks echo what the user typed with an event of their own: the same value stays the user's.
     echo = before is not None and before["trusted"] and all(before[part] == held[part] for part in held)
     fields[key] = {
-        "element": {part: str(element.get(part) or "")[:MAX_NAME] for part in ("name", "attr_name", "id")},
+        "names": [name[:MAX_NAME] for name in field_names(data)],
         **held,
         "seq": before["seq"] if echo else event.seq,
         "trusted": echo or data.get("trusted") is not False,

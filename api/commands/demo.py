@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import tempfile
@@ -153,7 +154,8 @@ def _introduce(screen: Screen, ruleset: Ruleset, service: Service, shop: str, ep
 def _conclude(screen: Screen, closing: Closing, ruleset: Ruleset, recording: Path, same: Compared) -> bool:
     goal = {True: "reached", False: "not reached", None: "not known"}[closing.success]
     screen.line()
-    screen.line(screen.paint(f"total {closing.total:g} of {ruleset.attainable:g}, goal {goal}", "bold"))
+    total = "not known" if closing.total is None else f"{closing.total:g}"
+    screen.line(screen.paint(f"total {total} of {ruleset.attainable:g}, goal {goal}", "bold"))
     size = recording.stat().st_size
     screen.line(f"recording {recording}: {same.events} events in {size} bytes")
     if same.unlike:
@@ -166,10 +168,16 @@ def _conclude(screen: Screen, closing: Closing, ruleset: Ruleset, recording: Pat
             + f" (sha256 {same.digest[:16]}…)"
         )
     task = _shown(shop_folder() / "task.yaml")
-    screen.line(f"again: milestoned replay {recording} --task {task} --set origin={ruleset.task.origin}")
+    screen.line(f"again: {_own_command()} replay {recording} --task {task} --set origin={ruleset.task.origin}")
     return not same.unlike
 
 
 def _shown(path: Path) -> str:
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def _own_command() -> str:
+    """How this command can be called again from here: the console script's path where it is not on PATH."""
+    script = Path(sys.executable).with_name("milestoned")
+    return "milestoned" if shutil.which("milestoned") or not script.exists() else os.path.relpath(script)

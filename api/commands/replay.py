@@ -39,6 +39,12 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         print(f"{error.filename}: {error.strerror}", file=sys.stderr)
         return 1
+    if engine.recorded_under not in (None, ruleset.digest):
+        print(
+            f"note: recorded under ruleset {str(engine.recorded_under)[:12]}, scored under {ruleset.digest[:12]} "
+            "(another task, version or origin)",
+            file=sys.stderr,
+        )
     if args.json:
         for reward in rewards:
             sys.stdout.buffer.write(encode_reward(reward) + b"\n")
@@ -65,4 +71,5 @@ def _summary(engine: Engine, attainable: float) -> str:
     if not engine.closed:
         success = "open: the recording ends before the episode does"
     masked = f", {engine.state.masked} masked" if engine.state.masked else ""
-    return f"total {engine.total:g} of {attainable:g}{masked}; goal {success}; ruleset {engine.ruleset.digest[:12]}"
+    total = f"{engine.state.total:g}" if engine.total is not None else f"not known (seen: {engine.state.total:g})"
+    return f"total {total} of {attainable:g}{masked}; goal {success}; ruleset {engine.ruleset.digest[:12]}"

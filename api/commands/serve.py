@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import fcntl
 import gc
 import ipaddress
 import os
@@ -53,7 +54,15 @@ def run(args: argparse.Namespace) -> int:
     settings = store_settings(args, args.token_file)
     # The database holds what would be right and what it pays: nobody else on this machine may read it.
     os.umask(0o077)
-    settings.data.mkdir(parents=True, exist_ok=True)
+    try:
+        settings.data.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        print(f"--data {settings.data}: a file; wanted a directory", file=sys.stderr)
+        return 2
+    lock = _lock(settings.data)
+    if lock is None:
+        print(f"--data {settings.data}: another service works here; wanted a directory of its own", file=sys.stderr)
+        return 2
     listener = _listen(args.host, args.port)
     host, port = listener.getsockname()[:2]
     app = create_app(settings)
@@ -68,8 +77,23 @@ def run(args: argparse.Namespace) -> int:
         timeout_graceful_shutdown=5,
     )
     server = _Server(config, app.state.notifier, lambda: _announce(args, settings, host, port))
-    server.run(sockets=[listener])
+    try:
+        server.run(sockets=[listener])
+    finally:
+        (settings.data / "service.json").unlink(missing_ok=True)
+        os.close(lock)
     return 0 if server.started else 1
+
+
+def _lock(data: Path) -> int | None:
+    """Hold the data directory for as long as this process lives; None if another does."""
+    lock = os.open(data / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        return None
+    return lock
 
 
 class _Server(uvicorn.Server):
@@ -115,9 +139,9 @@ def _listen(host: str, port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         listener.close()
-        sys.exit(f"--host {host} --port {port}: {error.strerror}")
+        sys.exit(f"--host {host} --port {port}: {getattr(error, 'strerror', None) or error}")
     listener.listen(BACKLOG)
     listener.set_inheritable(True)
     return listener

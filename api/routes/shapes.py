@@ -156,7 +156,7 @@ class EpisodeShape(BaseModel):
     head: str
     step: int | None
     success: bool | None
-    total: float
+    total: float | None
     opened_at: str
     closed_at: str | None
 

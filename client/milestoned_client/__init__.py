@@ -1,6 +1,6 @@
 """What an RL trainer imports to read milestoned's rewards, step by step.
 
-with RewardClient("http://127.0.0.1:8700", token) as client:
+with RewardClient("http://127.0.0.1:8420", token) as client:
     episode = client.open("shop/buy-lamp", seed=7)
     episode.step(action={"click": "Add to cart"})
     episode.end_step()

@@ -37,7 +37,7 @@ def _wanted(args: Args) -> Keys | None:
 
 def _given(event: Event) -> Keys:
     element = mapping(event.data.get("element"))
-    return tuple(f"{part}:{text_key(str(element.get(part) or ''))}" for part in ("name", "text", "id"))
+    return tuple([f"{part}:{text_key(str(element.get(part) or ''))}" for part in ("name", "text", "id")])
 
 
 @rule(component="ui", hears=("element.clicked",), args=Args, index_args=_wanted, index_event=_given, occurrence=True)

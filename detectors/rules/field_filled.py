@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from detectors.arguments import arg
 from detectors.form import holds
 from detectors.matchers import TextMatch, UrlMatch
-from detectors.registry import Keys, rule
+from detectors.registry import rule
 from detectors.shape import mapping
 from detectors.types import Event, Reading
-from detectors.world import World, field_names
+from detectors.world import World, field_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +27,12 @@ class Args:
             raise ValueError("either value or checked")
 
 
-def _given(event: Event) -> Keys:
-    return field_names(event.data)
-
-
 @rule(
     component="form",
     hears=("field.filled",),
     args=Args,
     index_args=lambda args: args.field.keys(),
-    index_event=_given,
+    index_event=field_keys,
 )
 def field_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A text field, select, box or radio comes to hold the value. Stays true until it holds another.

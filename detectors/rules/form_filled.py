@@ -11,7 +11,7 @@ from detectors.form import holds
 from detectors.matchers import UrlMatch, text_key
 from detectors.registry import rule
 from detectors.types import Event, Reading
-from detectors.world import World, field_names
+from detectors.world import World, field_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Args:
     hears=("field.filled",),
     args=Args,
     index_args=lambda args: tuple(text_key(name) for name, _ in args.fields.fields),
-    index_event=lambda event: field_names(event.data),
+    index_event=field_keys,
 )
 def form_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """Filled / expected: half of the fields right is a level of one half; all fields stand in one frame.
@@ -46,6 +46,6 @@ def _filled(known: Mapping[str, Any], name: str, wanted: Any, trusted: bool) -> 
     """The seq of the field of that name if it holds what is wanted; of several (radios), any of them."""
     key = text_key(name)
     for data in known.values():
-        if key in field_names(data) and holds(data, wanted, trusted):
+        if key in data["names"] and holds(data, wanted, trusted):
             yield data["seq"]
             return

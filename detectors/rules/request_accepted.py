@@ -29,6 +29,8 @@ class Args:
 
 
 def _paths(event: Event) -> tuple[str, ...]:
+    if "hops" not in event.data:
+        return (url_key(str(event.data.get("url"))),)
     hops = [mapping(hop) for hop in listed(event.data.get("hops"))]
     return tuple(dict.fromkeys(url_key(str(d.get("url"))) for d in (*hops, event.data)))
 

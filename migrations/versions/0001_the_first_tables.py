@@ -52,7 +52,7 @@ def upgrade() -> None:
         sa.Column("head", sa.String(length=64), nullable=False),
         sa.Column("step", sa.BigInteger(), nullable=True),
         sa.Column("success", sa.Boolean(), nullable=True),
-        sa.Column("total", sa.Float(), nullable=False),
+        sa.Column("total", sa.Float(), nullable=True),
         sa.Column("milestones", sa.BigInteger(), nullable=False),
         sa.Column("opened_at", sa.String(length=32), nullable=False),
         sa.Column("closed_at", sa.String(length=32), nullable=True),

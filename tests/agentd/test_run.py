@@ -44,6 +44,19 @@ async def test_an_episode_from_opening_to_close(tmp_path: Path) -> None:
         assert not (daemon.state / "agentd.json").exists()
 
 
+async def test_a_source_that_the_task_needs_and_nobody_gave_is_a_gap(tmp_path: Path) -> None:
+    """Else its steps would be sealed with 0.0, though nobody watched."""
+    async with Peer(hears=["page.navigated", "file.created"]) as peer, DaemonProcess(peer.url, tmp_path) as daemon:
+        await daemon.post("/v1/steps")
+        await daemon.post("/v1/close")
+        assert (await daemon.ended())[0] == 0
+        assert peer.data("gap.began") == [
+            {"source": "cdp", "reason": "not watched: the daemon was given no --cdp or --profile"},
+            {"source": "files", "reason": "not watched: the daemon was given no --files"},
+        ]
+        assert "gap.ended" not in peer.kinds
+
+
 async def test_files_are_seen_in_the_step_that_made_them(tmp_path: Path) -> None:
     """What lies there is baseline before the source is ready; what a step writes comes before its seal."""
     folder = tmp_path / "downloads"

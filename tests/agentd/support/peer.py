@@ -20,7 +20,7 @@ from detectors.codec import GENESIS, decode_segment
 from detectors.types import Event
 
 PLAN = {
-    "hears": ["file.created"],
+    "hears": [],
     "quiet_ms": 0,
     "settle_ms": 1000,
     "text": False,
