@@ -44,7 +44,7 @@ class Conditions:
             if award.earned and ruleset.final(owner):
                 self.settled.add(ruleset.tops[owner])
         for leaf, standing in state.standings.items():
-            for key in standing.keys or ():
+            for key in () if leaf in self.settled else standing.keys or ():
                 self._holders.setdefault(key, set()).add(leaf)
 
     def standing(self, node: Node) -> Standing:
@@ -54,6 +54,12 @@ class Conditions:
             initial = node.rule.initial if isinstance(node.rule, Composite) else 0.0
             found = self._state.standings[node.id] = Standing(initial, initial)
         return found
+
+    def settle(self, node: Node) -> None:
+        """The leaf's milestone is earned for good: it is not read any more, and nothing can make it untrue."""
+        self.settled.add(node.id)
+        for key in self.standing(node).keys or ():
+            self._release(key, node.id)
 
     def stale(self, event: Event) -> tuple[str, ...]:
         """The keys whose readings the event replaces; asked before the world takes the event in."""
@@ -74,16 +80,18 @@ class Conditions:
                 if baseline and node.rule.occurrence:
                     continue  # what happened before the agent began, or unseen, was not its doing
                 for reading in node.rule.read(event, self._state.world, node.args):
-                    read.append((leaf, reading._replace(key=short_key(reading.key))))
+                    long = len(reading.key) > MAX_KEY
+                    read.append((leaf, reading._replace(key=short_key(reading.key)) if long else reading))
         if not read and not stale:
             return
         if stale:
             kept = {(leaf, reading.key) for leaf, reading in read}
             for key in stale:
                 dropped = sorted(self._holders.get(key, ()))
-                fallen = (leaf for leaf in dropped if leaf not in self.settled and (leaf, key) not in kept)
+                fallen = (leaf for leaf in dropped if (leaf, key) not in kept)
                 read.extend((leaf, Reading(0.0, key)) for leaf in fallen)
-        read.sort(key=lambda pair: pair[0])
+        if len(read) > 1:
+            read.sort(key=lambda pair: pair[0])
         for leaf, reading in read:
             self._apply(self._nodes[leaf], reading, event)
 

@@ -182,7 +182,7 @@ class Credit:
             award.met = event.seq
         award.earned = award.earned or award.best >= 1.0
         if award.earned and self._rules.final(node.owner):
-            self.conditions.settled.add(node.id)
+            self.conditions.settle(node)
         if spec.component not in self._rules.task.credit:
             # Never more than the share, whatever a masked step hid of an earlier revocation.
             worth = min(value * self._rules.share[node.owner], self._rules.share[node.owner] - award.paid)

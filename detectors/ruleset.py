@@ -48,12 +48,12 @@ class Slot:
         """The leaves that the event may hit."""
         if not self.keyed:
             return self.open
-        found: list[int] | None = None
-        for key in self.index_event(event):
-            hit = self.keyed.get(key)
-            if hit is not None:
-                found = [*self.open, *hit] if found is None else [*found, *hit]
-        return self.open if found is None else list(dict.fromkeys(found))
+        hits = [hit for key in self.index_event(event) if (hit := self.keyed.get(key)) is not None]
+        if not hits:
+            return self.open
+        if len(hits) == 1 and not self.open:
+            return hits[0]
+        return list(dict.fromkeys(leaf for hit in (self.open, *hits) for leaf in hit))
 
 
 @dataclass(slots=True)
