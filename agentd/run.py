@@ -56,7 +56,9 @@ _HOW = {"cdp": "--cdp or --profile", "files": "--files"}
 def unwatched(settings: Settings, plan: Mapping[str, Any]) -> dict[str, str]:
     """The sources that the task's rules hear and that nobody told the daemon to watch, with the reason."""
     given = {"cdp": settings.cdp is not None or settings.profile is not None, "files": bool(settings.files)}
-    needed = {KINDS[kind].source for kind in plan.get("hears", ()) if kind in KINDS}
+    heard = plan.get("hears")
+    # A recording made for no task in particular may be scored by any.
+    needed = set(TABLE) if heard is None else {KINDS[kind].source for kind in heard if kind in KINDS}
     return {
         name: f"not watched: the daemon was given no {_HOW[name]}"
         for name in TABLE

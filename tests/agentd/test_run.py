@@ -354,9 +354,11 @@ async def test_a_recording_without_a_service(tmp_path: Path) -> None:
     events = [event for part in split_segments(text) for event in decode_segment(part).events]
     kinds = [event.kind for event in events]
     assert kinds == [
-        "episode.opened", "gap.began", "gap.ended", "step.began", "step.ended", "file.created", "episode.closed",
+        "episode.opened", "gap.began", "gap.began", "gap.ended",
+        "step.began", "step.ended", "file.created", "episode.closed",
     ] or kinds == [
-        "episode.opened", "gap.began", "gap.ended", "step.began", "file.created", "step.ended", "episode.closed",
+        "episode.opened", "gap.began", "gap.began", "gap.ended",
+        "step.began", "file.created", "step.ended", "episode.closed",
     ]  # fmt: skip
     assert f"{len(events)} events" in out_said.decode()
     assert not (tmp_path / "it.mrec.state").exists()
