@@ -134,9 +134,11 @@ class Engine:
         if state.closed:
             return
         if state.sealed:
-            # The last step is final already: what the close decides is paid in a closing step after it.
+            # The last step is final already: what the close decides is paid in a closing step after it. A browser
+            # that was shut down in between hid nothing of any step, but what must hold at the end.
             state.step, state.sealed = state.step + 1, False
-            state.blind |= state.gaps
+            held = any(m.must_hold_at_end for m in self.ruleset.task.milestones)
+            state.blind |= {name: gap for name, gap in state.gaps.items() if held or gap[0] < state.sealed_at}
         self.credit.close(event)
         state.closed = True
         state.success = self.credit.success()
@@ -179,7 +181,7 @@ class Engine:
         self.credit.deliver(milestones, known=value is not None)
         state.total = total((state.total, value or 0.0))
         state.masked += value is None
-        state.sealed, state.pending, state.blind = True, [], {}
+        state.sealed, state.sealed_at, state.pending, state.blind = True, seq, [], {}
 
     def _reward(
         self, seq: int, value: float | None, reason: str | None, milestones: tuple[Milestone, ...], verdict: Verdict

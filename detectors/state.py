@@ -41,6 +41,7 @@ class State:
     step: int = -1
     began: bool = False
     sealed: bool = True
+    sealed_at: int = 0
     closed: bool = False
     success: bool | None = None
     total: float = 0.0
@@ -81,4 +82,6 @@ class State:
         return state
 
 
-_PLAIN = "episode digest through step began sealed closed success total masked penalties doubt gaps blind".split()
+_PLAIN = (
+    "episode digest through step began sealed sealed_at closed success total masked penalties doubt gaps blind".split()
+)

@@ -175,6 +175,14 @@ def test_a_gap_that_is_over_before_the_step_begins_changes_nothing() -> None:
     assert worth(rewards) == [0.05, 0.05]
 
 
+def test_a_browser_shut_down_after_the_last_seal_hid_nothing() -> None:
+    """The harness ends its last step, closes the browser, then the episode; only what must hold is not known."""
+    said = episode([went("/a"), sealed(0), DEAD])
+    assert worth(run(ruleset(A), *said)) == [0.1, 0.0]
+    assert worth(run(ruleset({**B, "must_hold_at_end": True}), *said)) == [0.0, None]
+    assert worth(run(ruleset(A), *episode([DEAD, sealed(0)]))) == [None, None]
+
+
 def test_a_gap_that_lasts_masks_every_step_that_it_touches() -> None:
     """From the step in which it began to the one in which it ended."""
     rewards = run(ruleset(A), *episode([DEAD], [], [ALIVE], [went("/a")]))

@@ -38,7 +38,7 @@ def test_the_demo_shows_every_step_and_its_replay_gives_the_same_bytes(tmp_path:
     assert "the same bytes" in done.stdout
     assert "goal reached" in done.stdout
     assert "\x1b[" not in done.stdout, "no colours where nobody looks"
-    again = re.search(r"again: milestoned (.*)", done.stdout)
+    again = re.search(r"again: \S*milestoned (.*)", done.stdout)
     assert again is not None
     replayed = _milestoned(*again[1].split(), cwd=tmp_path)
     assert replayed.returncode == 0, replayed.stderr
