@@ -87,8 +87,8 @@ class Engine:
 
     @property
     def total(self) -> float | None:
-        """Σ of the rewards sealed so far; None as soon as one of them is not known."""
-        return None if self.state.masked else self.state.total
+        """Σ of the rewards sealed so far; None before the first, and as soon as one of them is not known."""
+        return None if self.state.masked or not self.state.sealed_at else self.state.total
 
     def feed(self, events: Iterable[Event]) -> Outcome:
         """Take in the next events. Raises `GapError` at the first that is not the next one."""

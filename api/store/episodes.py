@@ -37,7 +37,7 @@ class Episodes:
             "status": "open",
             "through": 0,
             "head": GENESIS,
-            "total": 0.0,
+            "total": None,
             "milestones": 0,
             "opened_at": now(),
         }
