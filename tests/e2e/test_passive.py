@@ -16,6 +16,7 @@ from tests.support.stack import Stack
 pytestmark = [pytest.mark.browser, needs_chromium]
 
 TASK = Path(__file__).parents[2] / "examples" / "shop" / "task.yaml"
+LAST_STEP = 17
 
 
 def _left_behind(folder: Path) -> dict[str, Any]:
@@ -46,6 +47,8 @@ def _watched(folder: Path) -> dict[str, Any]:
         agent = start_agent(parts, folder / "sandbox", shop, EXECUTABLE, more=more)
         stack.watch(("--profile", str(folder / "sandbox" / "profile")), [folder / "sandbox" / "downloads"])
         agent.say("go")
+        # A browser that goes while its last step is still settling leaves that step unobserved, as it should.
+        assert episode.reward(LAST_STEP, wait_s=60).reward is not None
         agent.say("end")
         assert agent.wait_end(60) == 0, agent.log.read_text()
         closing = episode.close()
