@@ -6,8 +6,7 @@ Both the loopback port and the service's channel speak through here.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import structlog
 
@@ -29,15 +28,26 @@ class Said(NamedTuple):
     seq: int
 
 
-class Conductor:
-    """``fence`` returns once the sources' past is journalled; ``closed`` is set with ``episode.closed``."""
+class Sources(Protocol):
+    """What the conductor asks of the supervisor: see there."""
 
-    def __init__(self, recorder: Recorder, steps: Steps, sealer: Sealer, fence: Callable[[], Awaitable[None]]) -> None:
+    async def fence(self) -> None: ...
+
+    async def before_seal(self, step: int | None, *, closing: bool = False) -> None: ...
+
+    def after_seal(self, step: int) -> None: ...
+
+
+class Conductor:
+    """``closed`` is set with ``episode.closed``."""
+
+    def __init__(self, recorder: Recorder, steps: Steps, sealer: Sealer, sources: Sources) -> None:
         self.recorder = recorder
         self.steps = steps
         self.closed = asyncio.Event()
         self._sealer = sealer
-        self._fence = fence
+        self._sources = sources
+        self._ready_for: int | None = None
         self._turn = asyncio.Lock()
         self._changed = asyncio.Event()
         recorder.listen(sealer.heard)
@@ -47,7 +57,7 @@ class Conductor:
         if self.steps.closed:
             self.closed.set()
         elif self.steps.ended and not self.steps.sealed:
-            self._sealer.start(self._fence, self._seal)
+            self._sealer.start(self._sources.fence, self._last, self._seal)
 
     async def begin(self, step: int | None = None, action: Any = None, command: int | None = None) -> Said:
         """Begin ``step`` (None: the next one). Raises `StepError` or `NotKeptError`."""
@@ -66,7 +76,7 @@ class Conductor:
             if not self.steps.ends(step):
                 return self._again("step.ended")
             said = self._say("step.ended", {"step": step}, command)
-            self._sealer.start(self._fence, self._seal)
+            self._sealer.start(self._sources.fence, self._last, self._seal)
             return said
 
     async def say(self, kind: str, data: dict[str, Any], command: int | None = None) -> Said:
@@ -86,6 +96,7 @@ class Conductor:
             if self.steps.current is not None and not self.steps.ended:
                 self._say("step.ended", {"step": self.steps.current}, None)
             await self._finish(None)
+            await self._sources.before_seal(self.steps.current, closing=True)
             said = self._say("episode.closed", {"reason": reason}, None, source="journal")
             self.closed.set()
             return said
@@ -99,9 +110,16 @@ class Conductor:
     async def _finish(self, why: str | None) -> None:
         """Fence what came before a boundary, and seal a step that was still settling where ``why`` is given."""
         self._sealer.stop()
-        await self._fence()
+        await self._sources.fence()
         if why is not None and self.steps.ended and not self.steps.sealed:
+            await self._last()
             self._say("step.sealed", {"step": self.steps.current, "why": why}, None)
+
+    async def _last(self) -> None:
+        """What the sources do before a seal; once a step, however often its seal is begun."""
+        if self._ready_for != self.steps.current:
+            await self._sources.before_seal(self.steps.current)
+            self._ready_for = self.steps.current
 
     def _seal(self, why: Why) -> None:
         try:
@@ -120,6 +138,8 @@ class Conductor:
         if seq is None:
             raise NotKeptError(self.recorder.journal.full or "the journal reached its cap")
         self.steps.note(seq, kind, data)
+        if kind == "step.sealed":
+            self._sources.after_seal(data["step"])
         self._changed.set()
         self._changed = asyncio.Event()
         if not self.recorder.flush():

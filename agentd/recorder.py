@@ -19,6 +19,9 @@ FLUSH_S = 0.005
 RETRY_S = 0.5
 """How often a full disk is tried again, in seconds."""
 
+OF_SOURCES = frozenset(("gap.began", "gap.ended", "alarm.raised", "alarm.ended", "journal.dropped"))
+"""The journal's own kinds that a source may tell."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -71,7 +74,7 @@ class Recorder:
         """What a source of that name reports into."""
 
         def report(kind: str, data: Mapping[str, Any]) -> None:
-            self.append(source, kind, data)
+            self.append("journal" if kind in OF_SOURCES else source, kind, data)
 
         return report
 

@@ -15,10 +15,12 @@ import structlog
 from agentd.recorder import Recorder
 from agentd.service import Backoff
 from agentd.settings import Settings
-from agentd.sources.base import Source, SourceLostError
+from agentd.sources.base import Source, SourceLostError, StepSource
 from detectors.kinds import KINDS
 
 FENCE_S = 0.1
+SEAL_S = 10.0
+"""The longest that all work before one seal may take together, in seconds; each source keeps to its own budget."""
 LONGEST_S = 2.0
 """The longest wait before a lost source is tried again, in seconds; the first is 0.1."""
 
@@ -102,6 +104,8 @@ class Supervisor:
         """Rebuild from the journal's own events which gaps are open, then open one for each source that saw."""
         names = {source.name for source in self._sources}
         for _, kind, data in events:
+            if "of" in data:
+                continue  # partial gaps end with their source's own, which follows, and are told anew
             if kind == "gap.began":
                 self.gaps.add(data["source"])
                 names.add(data["source"])
@@ -163,6 +167,31 @@ class Supervisor:
         for failed in failures:
             if isinstance(failed, Exception):
                 log.warning("A fence failed.", why=f"{type(failed).__name__}: {failed}")
+
+    async def before_seal(self, step: int | None, *, closing: bool = False) -> None:
+        """Let the sources that work at the ends of steps do so, at most `SEAL_S`; blind ones are not asked."""
+        works = [
+            source.before_seal(step, closing=closing)
+            for source in self._sources
+            if isinstance(source, StepSource) and source.name not in self.gaps
+        ]
+        if not works:
+            return
+        try:
+            async with asyncio.timeout(SEAL_S):
+                failures = await asyncio.gather(*works, return_exceptions=True)
+        except TimeoutError:
+            log.warning("A source overstays its budget at a step's end; nobody waits for it any longer.")
+            return
+        for failed in failures:
+            if isinstance(failed, Exception):
+                log.warning("Work at a step's end failed.", why=f"{type(failed).__name__}: {failed}")
+
+    def after_seal(self, step: int) -> None:
+        """Tell the sources that work at the ends of steps that this one is sealed."""
+        for source in self._sources:
+            if isinstance(source, StepSource) and source.name not in self.gaps:
+                source.after_seal(step)
 
     async def stop(self) -> None:
         """Stop every source."""

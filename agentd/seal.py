@@ -30,16 +30,21 @@ class Sealer:
         if source not in OWN and (self._hears is None or kind in self._hears):
             self._heard_at = asyncio.get_running_loop().time()
 
-    def start(self, fence: Callable[[], Awaitable[None]], seal: Callable[[Why], None]) -> None:
-        """From now on wait for the quiet and call ``seal`` once, unless `stop` comes first."""
+    def start(
+        self, fence: Callable[[], Awaitable[None]], last: Callable[[], Awaitable[None]], seal: Callable[[Why], None]
+    ) -> None:
+        """From now on wait for the quiet, then for ``last``, and call ``seal`` once, unless `stop` comes first."""
         self.stop()
-        self._task = asyncio.create_task(self._settle(fence, seal), name="seal")
+        self._task = asyncio.create_task(self._settle(fence, last, seal), name="seal")
 
-    async def _settle(self, fence: Callable[[], Awaitable[None]], seal: Callable[[Why], None]) -> None:
+    async def _settle(
+        self, fence: Callable[[], Awaitable[None]], last: Callable[[], Awaitable[None]], seal: Callable[[Why], None]
+    ) -> None:
         loop = asyncio.get_running_loop()
         ended = loop.time()
         await fence()
         if self._quiet_s == 0:
+            await last()
             seal("quiet")
             return
         while True:
@@ -48,7 +53,9 @@ class Sealer:
             if loop.time() >= due:
                 break
             await asyncio.sleep(due - loop.time())
-        seal("quiet" if loop.time() >= quiet_at else "settle_ms")
+        why: Why = "quiet" if loop.time() >= quiet_at else "settle_ms"
+        await last()
+        seal(why)
 
     @property
     def waiting(self) -> bool:

@@ -36,7 +36,7 @@ class Session:
         self._seen_step: int | None = None
         self.supervisor = Supervisor(sources_of(settings, plan), self.recorder, unwatched(settings, plan))
         sealer = Sealer(plan.get("hears"), plan["quiet_ms"], plan["settle_ms"])
-        self.conductor = Conductor(self.recorder, self.steps, sealer, self.supervisor.fence)
+        self.conductor = Conductor(self.recorder, self.steps, sealer, self.supervisor)
         self._port = ControlPort(make_app(self.conductor, control_token(state), self.health), settings.port)
 
     def resume(self) -> None:

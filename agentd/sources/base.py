@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 
 class SourceLostError(Exception):
@@ -11,7 +11,12 @@ class SourceLostError(Exception):
 
 
 class Sink(Protocol):
-    """Where observations go; called on the event loop's thread, never blocks, stamps the time itself."""
+    """Where observations go; called on the event loop's thread, never blocks, stamps the time itself.
+
+    A source tells of its own partial blindness with ``gap.began`` {source, of, reason} and ``gap.ended`` {source, of},
+    and of trouble that a person should see with ``alarm.raised`` and ``alarm.ended``; those stand in the log as the
+    journal's. A gap of the whole source (see `SourceLostError`) ends its partial ones: they are told anew.
+    """
 
     def __call__(self, kind: str, data: Mapping[str, Any]) -> None: ...
 
@@ -31,3 +36,16 @@ class Source(Protocol):
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None: ...
 
     async def fence(self, timeout_s: float) -> None: ...
+
+
+@runtime_checkable
+class StepSource(Protocol):
+    """A source that also works at the ends of steps, such as probes and screenshots.
+
+    ``before_seal`` runs when the step's effects are in, and the seal waits for it: it must keep to its own budget.
+    ``closing``: it runs for the episode's close (step None: before the first step). ``after_seal`` returns at once.
+    """
+
+    async def before_seal(self, step: int | None, *, closing: bool) -> None: ...
+
+    def after_seal(self, step: int) -> None: ...

@@ -63,7 +63,8 @@ def test_a_command_is_remembered_by_its_number() -> None:
 
 
 class Stage:
-    """A conductor over a real journal. ``heard`` reports an effect; fences take ``fence_s``."""
+    """A conductor over a real journal, and the sources that it asks: fences take ``fence_s`` seconds and bring ``late``,
+    work before a seal takes ``probe_s`` and brings an answer."""
 
     def __init__(
         self, folder: Path, quiet_ms: int = 0, settle_ms: int = 1000, fence_s: float = 0.0, **room: int
@@ -71,14 +72,24 @@ class Stage:
         self.journal = Journal(folder / "j", "E", **room)
         self.recorder = Recorder(self.journal)
         self.fence_s = fence_s
+        self.probe_s: float | None = None
         self.late: list[str] = []
+        self.told_sealed: list[int] = []
         self.sealer = Sealer(["file.created"], quiet_ms, settle_ms)
-        self.conductor = Conductor(self.recorder, Steps(), self.sealer, self._fence)
+        self.conductor = Conductor(self.recorder, Steps(), self.sealer, self)
 
-    async def _fence(self) -> None:
+    async def fence(self) -> None:
         await asyncio.sleep(self.fence_s)
         while self.late:
             self.recorder.append("files", self.late.pop(0), {})
+
+    async def before_seal(self, step: int | None, *, closing: bool = False) -> None:
+        if self.probe_s is not None:
+            await asyncio.sleep(self.probe_s)
+            self.recorder.append("probe", "probe.answered", {"step": step, "when": "close" if closing else "step"})
+
+    def after_seal(self, step: int) -> None:
+        self.told_sealed.append(step)
 
     @property
     def kinds(self) -> list[str]:
@@ -100,6 +111,29 @@ class Stage:
         async with asyncio.timeout(20):
             assert await self.conductor.wait_sealed(0) == self.journal.last
         return loop.time() - before
+
+
+async def test_work_at_a_steps_end_comes_before_its_seal(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.probe_s = 0.01
+    await stage.sealed()
+    assert stage.kinds == ["step.began", "step.ended", "probe.answered", "step.sealed"]
+    assert stage.told_sealed == [0]
+    await stage.conductor.close("done")
+    assert stage.kinds[4:] == ["probe.answered", "episode.closed"]
+
+
+async def test_work_that_the_next_step_interrupts_is_done_before_that_begins(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    await stage.conductor.begin(0)
+    stage.probe_s = 30.0  # the first time; the seal that the next step makes does not wait so long
+    await stage.conductor.end(0)
+    while not stage.sealer.waiting:
+        await asyncio.sleep(0)
+    stage.probe_s = 0.0
+    await stage.conductor.begin(1)
+    assert stage.kinds == ["step.began", "step.ended", "probe.answered", "step.sealed", "step.began"]
+    await stage.conductor.close("done")
 
 
 async def test_what_was_under_way_is_journalled_before_the_seal(tmp_path: Path) -> None:

@@ -1,0 +1,69 @@
+"""Kinds of what a person does on a page and sees there.
+
+An *element* is ``{role, name, tag, id?, attr_name?, type?, text?}``: ARIA role, accessible name, tag, id, HTML
+name, input type, own visible text (at most 200 characters).
+"""
+
+from __future__ import annotations
+
+from detectors.kinds.kind import Kind, kind
+
+PAGE: dict[str, Kind] = {
+    "element.clicked": kind(
+        "cdp", "tab frame element trusted", "A click. `trusted` is false when page script made it."
+    ),
+    "element.double_clicked": kind("cdp", "tab frame element trusted", "A double click; its clicks are told too."),
+    "element.right_clicked": kind("cdp", "tab frame element trusted", "A context menu was asked for."),
+    "element.focused": kind("cdp", "tab frame element trusted", "The element has the focus now.", asked=True),
+    "element.hovered": kind(
+        "cdp", "tab frame element trusted", "The pointer rests on the element for 100 ms.", asked=True
+    ),
+    "element.toggled": kind(
+        "cdp", "tab frame element on trusted", "A details, dialog or popover opened (`on`) or closed."
+    ),
+    "element.dropped": kind(
+        "cdp",
+        "tab frame element? onto trusted files? text?",
+        "`element` was dragged and dropped onto `onto`; `files`: names that came from outside; `text`: what was "
+        "carried.",
+    ),
+    "element.appeared": kind(
+        "cdp", "tab frame element baseline?", "An element with a role came to be visible.", asked=True
+    ),
+    "element.disappeared": kind("cdp", "tab frame element", "It is visible no more.", asked=True),
+    "element.opaque": kind(
+        "cdp",
+        "tab frame element reason",
+        "What is in it can't be seen from outside: a canvas, a closed shadow root, a plug-in. Told once each.",
+    ),
+    "attribute.changed": kind(
+        "cdp", "tab frame element attribute value before", "An attribute that a rule names changed.", asked=True
+    ),
+    "field.filled": kind(
+        "cdp",
+        "tab frame element field value filled? checked? files? form? commit? trusted? baseline?",
+        "A field's value is now this: `value` text (null: a password, kept back, then `filled` says whether "
+        "there is one; list: a multiple select), `checked` for boxes and radios; `files`: the chosen files' "
+        "[name, size]; `field`: a key stable within the frame; `commit`: on change.",
+    ),
+    "field.typed": kind(
+        "cdp", "tab frame element field text trusted", "Keys put this text into the field; runs are folded.", asked=True
+    ),
+    "form.submitted": kind(
+        "cdp",
+        "tab frame form fields trusted",
+        "A form was submitted. `form`: {id?, attr_name?, name?, action, method}; `fields`: [[name, value], ...]. "
+        "`trusted` is carried from the click or key that caused it.",
+    ),
+    "page.scrolled": kind(
+        "cdp",
+        "tab frame element? x y",
+        "Scrolling came to rest here, in CSS pixels; without `element` the document.",
+        asked=True,
+    ),
+    "text.appeared": kind("cdp", "tab frame text baseline?", "Visible text that was not there.", asked=True),
+    "text.disappeared": kind("cdp", "tab frame text", "Text that was visible is not any more.", asked=True),
+    "text.selected": kind("cdp", "tab frame text element?", "This text is selected now.", asked=True),
+    "text.copied": kind("cdp", "tab frame text element? trusted cut?", "Text was copied; `cut`: and taken away."),
+    "text.pasted": kind("cdp", "tab frame text element? trusted", "Text was pasted."),
+}
