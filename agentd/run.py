@@ -49,6 +49,7 @@ TABLE: Mapping[str, Callable[[Settings, Mapping[str, Any]], Source | None]] = {"
 
 def sources_of(settings: Settings, plan: Mapping[str, Any]) -> list[Source]:
     """The sources that the settings ask for."""
+    plan = {**plan, "mask": [*(plan.get("mask") or ()), *settings.mask]}
     return [source for make in TABLE.values() if (source := make(settings, plan)) is not None]
 
 

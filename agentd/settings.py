@@ -73,6 +73,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("cdp", _url, None, "URL", "the browser's debugging address, as in http://127.0.0.1:9222"),
     Option("profile", Path, None, "DIR", "or the browser's profile: the port is read from DevToolsActivePort"),
     Option("files", _files, (), "[LABEL=]DIR", "a directory to watch; may be given again", many=True),
+    Option("mask", str, (), "NAME", "a field or header that is masked too, as in pin; may be given again", many=True),
     Option("port", _port, 0, "PORT", "the loopback control port; 0 (default) takes any free one"),
     Option("journal_max", _bytes, KEEP_BYTES, "BYTES", "the journal's cap, as in 512M (default 1G)"),
     Option("journal_after", str, "keep", "keep|remove", "the journal of a closed, shipped episode", ("run",)),
@@ -92,6 +93,7 @@ class Settings:
     cdp: str | None = None
     profile: Path | None = None
     files: tuple[tuple[str, Path], ...] = ()
+    mask: tuple[str, ...] = ()
     port: int = 0
     journal_max: int = KEEP_BYTES
     journal_after: str = "keep"

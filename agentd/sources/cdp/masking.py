@@ -1,110 +1,60 @@
-"""Keeps passwords out of addresses and request bodies, by the fields' names and by the values' salted hashes."""
+"""What the browser adds to the mask: fields that pages told to be secret, by their names and by salted hashes.
+
+Passwords, one-time codes, card numbers and their security codes stay in the page (page/secrets.js); from there
+come the fields' names and a hash of each value, so that the value is known again in an address or a body.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from typing import Any
-from urllib.parse import quote_plus, unquote_plus
 
-import orjson
+from agentd.masking import MASK, Masker
+from agentd.masking.bodies import mask_body
 
-MASK = "***"
 MOST = 1000
 """Names, and hashes, kept; a page that names more fields is not believed."""
 
-_TELLING = re.compile(r"passw(or)?d|pwd|passphrase", re.IGNORECASE)
-_USERINFO = re.compile(r"^([a-z][a-z0-9+.-]*://)[^/?#@]*@", re.IGNORECASE)
-_PART_NAME = re.compile(r'\bname="([^"]*)"', re.IGNORECASE)
-_BOUNDARY = re.compile(r'boundary="?([^";,\s]+)', re.IGNORECASE)
 
+class Secrets(Masker):
+    """The mask of one attachment. ``salt`` goes before every value that is hashed; ``more``: further names that task
+    and operator gave."""
 
-@dataclass(slots=True)
-class Secrets:
-    """What the page script told of password fields: names in clear, values only as hashes of salt + value."""
-
-    salt: str = ""
-    names: set[str] = field(default_factory=set)
-    hashes: set[int] = field(default_factory=set)
+    def __init__(
+        self, salt: str = "", names: Iterable[str] = (), hashes: Iterable[int] = (), more: Iterable[str] = ()
+    ) -> None:
+        super().__init__(more)
+        self.salt = salt
+        self.names = set(names)
+        self.hashes = set(hashes)
 
     def add_name(self, name: str) -> None:
-        """Remember a password field's HTML name or id."""
+        """Remember a secret field's HTML name or id."""
         if len(self.names) < MOST:
             self.names.add(name)
 
     def add_hash(self, value: int) -> None:
-        """Remember the salted hash of a password field's value."""
+        """Remember the salted hash of a secret field's value."""
         if len(self.hashes) < MOST:
             self.hashes.add(value)
 
+    def told(self, data: dict[str, Any]) -> None:
+        """What the page script says of a secret field: {field?: its name, hash?: of its value}."""
+        if isinstance(data.get("field"), str):
+            self.add_name(data["field"])
+        if isinstance(data.get("hash"), int):
+            self.add_hash(data["hash"])
+
     def is_secret(self, name: str, value: str) -> bool:
-        """Whether a body's or an address's field is a password, by its name or its value."""
-        if name in self.names or _TELLING.search(name):
+        """Whether a body's or an address's field is a secret, by its name or its value."""
+        if name in self.names or super().is_secret(name, value):
             return True
         return bool(self.hashes) and value != "" and hash53(self.salt + value) in self.hashes
 
 
-def mask_url(url: str, secrets: Secrets) -> str:
-    """``url`` without user and password before the host and without passwords in query and fragment."""
-    clean = _USERINFO.sub(r"\1", url)
-    head, hash_mark, fragment = clean.partition("#")
-    head, mark, query = head.partition("?")
-    return head + mark + mask_pairs(query, secrets) + hash_mark + mask_pairs(fragment, secrets)
-
-
-def mask_pairs(text: str, secrets: Secrets) -> str:
-    """A query or an urlencoded body with passwords masked; everything else stays as it was written."""
-    return "&".join(_mask_pair(pair, secrets) for pair in text.split("&"))
-
-
-def _mask_pair(pair: str, secrets: Secrets) -> str:
-    name, mark, value = pair.partition("=")
-    if mark and value and secrets.is_secret(unquote_plus(name), unquote_plus(value)):
-        return f"{name}={quote_plus(MASK, safe='*')}"
-    return pair
-
-
-def mask_body(text: str, mime: str, secrets: Secrets) -> str:
-    """A request's body with passwords masked, whatever of JSON, urlencoded or multipart it is."""
-    if "multipart/" in mime:
-        return _mask_multipart(text, mime, secrets)
-    if text.lstrip()[:1] in ("{", "["):
-        try:
-            value = orjson.loads(text)
-        except orjson.JSONDecodeError:
-            return mask_pairs(text, secrets)
-        masked = _mask_json(value, secrets)
-        return text if masked == value else orjson.dumps(masked).decode()
-    return mask_pairs(text, secrets)
-
-
-def _mask_json(value: Any, secrets: Secrets, name: str = "") -> Any:
-    if isinstance(value, dict):
-        return {key: _mask_json(item, secrets, key) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_mask_json(item, secrets, name) for item in value]
-    if value is None or isinstance(value, bool):
-        return value
-    return MASK if secrets.is_secret(name, str(value)) else value
-
-
-def _mask_multipart(text: str, mime: str, secrets: Secrets) -> str:
-    found = _BOUNDARY.search(mime)
-    if found is None:
-        return MASK  # without its boundary nobody can say where a password is
-    return _map_parts(text, f"--{found[1]}", lambda name, value: MASK if secrets.is_secret(name, value) else value)
-
-
-def _map_parts(text: str, boundary: str, change: Callable[[str, str], str]) -> str:
-    parts = text.split(boundary)
-    for index, part in enumerate(parts):
-        head, gap, value = part.partition("\r\n\r\n")
-        name = _PART_NAME.search(head)
-        if gap and name:
-            content = value.removesuffix("\r\n")
-            parts[index] = head + gap + change(name[1], content) + value[len(content) :]
-    return boundary.join(parts)
+def mask_url(url: str, secrets: Masker) -> str:
+    """``url`` as it may be told."""
+    return secrets.mask_url(url)
 
 
 def hash53(text: str) -> int:
@@ -123,3 +73,6 @@ def hash53(text: str) -> int:
 
 def _times(left: int, right: int) -> int:
     return (left * right) & 0xFFFFFFFF
+
+
+__all__ = ["MASK", "Secrets", "hash53", "mask_body", "mask_url"]

@@ -1,0 +1,85 @@
+"""Bodies and messages, masked in the form they have: JSON, urlencoded, multipart, HTML, anything else as text."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from agentd.masking.masker import MASK, Masker
+
+_PART_NAME = re.compile(r'\bname="([^"]*)"', re.IGNORECASE)
+_BOUNDARY = re.compile(r'boundary="?([^";,\s]+)', re.IGNORECASE)
+_QUOTED = re.compile(r'("([^"\\]{1,200})"\s*:\s*")((?:[^"\\]|\\.)*)')
+_PAIRS = re.compile(r"^[\w.%+*~\[\]-]{1,200}=[^\s<>]*$")
+_INPUT = re.compile(r"<(?:input|meta)\b[^>]*>", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"""\b(type|name|id|value|content)\s*=\s*("[^"]*"|'[^']*'|[^\s>"']+)""", re.IGNORECASE)
+
+
+def mask_body(text: str, mime: str, masker: Masker) -> str:
+    """A body with its secrets masked; what holds none stays as it was written."""
+    if "multipart/" in mime:
+        return _mask_multipart(text, mime, masker)
+    if text.lstrip()[:1] in ("{", "[", '"'):
+        try:
+            value = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            return masker.mask_text(_mask_quoted(text, masker))
+        masked = masker.mask_json(value)
+        return text if masked == value else orjson.dumps(masked).decode()
+    if "urlencoded" in mime or _PAIRS.match(text):
+        return masker.mask_pairs(text)
+    if "html" in mime:
+        text = _INPUT.sub(lambda tag: _mask_tag(tag[0], masker), text)
+    return masker.mask_text(_mask_quoted(text, masker))
+
+
+def boundary_of(mime: str) -> str | None:
+    """The boundary of a multipart body, from its content type."""
+    found = _BOUNDARY.search(mime)
+    return found[1] if found else None
+
+
+def map_parts(text: str, boundary: str, change: Callable[[str, str, str], str]) -> str:
+    """A multipart body with each part's content changed; ``change`` gets name, the part's head and its content."""
+    parts = text.split(f"--{boundary}")
+    for index, part in enumerate(parts):
+        head, gap, value = part.partition("\r\n\r\n")
+        name = _PART_NAME.search(head)
+        if gap and name:
+            content = value.removesuffix("\r\n")
+            parts[index] = head + gap + change(name[1], head, content) + value[len(content) :]
+    return f"--{boundary}".join(parts)
+
+
+def _mask_multipart(text: str, mime: str, masker: Masker) -> str:
+    boundary = boundary_of(mime)
+    if boundary is None:
+        return MASK  # without its boundary nobody can say where a password is
+    return map_parts(text, boundary, lambda name, _, value: masker.mask_value(name, value))
+
+
+def _mask_quoted(text: str, masker: Masker) -> str:
+    # JSON that is cut, wrapped or broken: its secrets still stand behind their names.
+    def change(found: re.Match[str]) -> str:
+        return found[1] + MASK if found[3] and masker.is_secret(found[2], found[3]) else found[0]
+
+    return _QUOTED.sub(change, text)
+
+
+def _mask_tag(tag: str, masker: Masker) -> str:
+    found: dict[str, Any] = {
+        one[1].lower(): (one, html.unescape(one[2].strip("\"'"))) for one in _ATTRIBUTE.finditer(tag)
+    }
+    place = found.get("value") or found.get("content")
+    if place is None or not place[1]:
+        return tag
+    names = [found[name][1] for name in ("name", "id") if name in found]
+    secret = found.get("type", (None, ""))[1].lower() == "password" or any(
+        masker.is_secret(name, place[1]) for name in names
+    )
+    one = place[0]
+    return tag[: one.start(2)] + f'"{MASK}"' + tag[one.end(2) :] if secret else tag

@@ -1,0 +1,143 @@
+"""The one mask that every source puts over what it saw, before the journal: by names, by shapes, by told values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+from urllib.parse import quote, quote_plus, unquote, unquote_plus
+
+from agentd.masking.cards import is_card, mask_cards
+from agentd.masking.names import is_telling, words
+from agentd.masking.tokens import mask_tokens
+
+MASK = "***"
+
+_USERINFO = re.compile(r"^([a-z][a-z0-9+.-]*://)[^/?#@]*@", re.IGNORECASE)
+_URL = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_HEADER = re.compile(r"^([A-Za-z][\w-]*):\s*(.*)$", re.DOTALL)
+_SCHEME = re.compile(r"^([A-Za-z][\w-]*)\s+\S")
+
+SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie", "set-cookie2", "cookie2"})
+"""Headers whose values are masked whatever they hold; others by the lists of agentd/masking/names.py."""
+_ADDRESS_HEADERS = frozenset({"location", "content-location", "referer", "refresh", "link", "origin"})
+_USER_OPTIONS = frozenset({"-u", "--user", "--proxy-user", "-U"})
+
+
+class Masker:
+    """What counts as a secret: the documented names and shapes, and the further ``names`` that task and operator gave.
+
+    A source that learns of more (the browser's, of password fields' values) extends `is_secret`.
+    """
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._names = frozenset(parts for name in names if (parts := words(name)))
+
+    def is_secret_name(self, name: str) -> bool:
+        """Whether a field, parameter, key, header or option of this name holds a secret."""
+        if not self._names:
+            return is_telling(name)
+        parts = words(name)
+        return is_telling(name) or any(parts[-len(one) :] == one for one in self._names)
+
+    def is_secret(self, name: str, value: str) -> bool:
+        """Whether ``value``, which stands under ``name`` (may be ""), is a secret as a whole."""
+        return bool(name) and self.is_secret_name(name)
+
+    def mask_text(self, text: str) -> str:
+        """Running text without card numbers and without tokens that show by their shape."""
+        return mask_tokens(mask_cards(text, MASK), MASK)
+
+    def mask_value(self, name: str, value: str) -> str:
+        """What may be told of ``value``, which stands under ``name``."""
+        if value == "":
+            return value
+        return MASK if self.is_secret(name, value) else self.mask_text(value)
+
+    def mask_url(self, url: str) -> str:
+        """``url`` without user and password before the host, and masked in path, query and fragment."""
+        clean = _USERINFO.sub(r"\1", url)
+        head, hash_mark, fragment = clean.partition("#")
+        head, mark, query = head.partition("?")
+        return self._mask_path(head) + mark + self.mask_pairs(query) + hash_mark + self.mask_pairs(fragment)
+
+    def mask_pairs(self, text: str) -> str:
+        """A query or an urlencoded body, masked; everything else in it stays as it was written."""
+        return "&".join(self._mask_pair(pair) for pair in text.split("&"))
+
+    def mask_header(self, name: str, value: str) -> str:
+        """A header's value: of Authorization the scheme stays, of cookies the names and attributes."""
+        low = name.lower()
+        if low in ("cookie", "cookie2"):
+            return "; ".join(_cookie(part) for part in value.split(";"))
+        if low in ("set-cookie", "set-cookie2"):
+            return "\n".join(_set_cookie(line) for line in value.split("\n"))
+        if low in SECRET_HEADERS or self.is_secret_name(low):
+            scheme = _SCHEME.match(value)
+            return f"{scheme[1]} {MASK}" if scheme and low in SECRET_HEADERS else MASK
+        return self.mask_url(value) if low in _ADDRESS_HEADERS else self.mask_text(value)
+
+    def mask_headers(self, headers: dict[str, str]) -> dict[str, str]:
+        """Every header, its value masked."""
+        return {name: self.mask_header(name, value) for name, value in headers.items()}
+
+    def mask_json(self, value: Any, name: str = "") -> Any:
+        """A JSON value, masked: by its keys, and whatever shows by itself. Numbers that are cards become text."""
+        if isinstance(value, dict):
+            return {key: self.mask_json(item, key) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.mask_json(item, name) for item in value]
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, str):
+            return self.mask_value(name, value)
+        secret = self.is_secret(name, str(value)) or (isinstance(value, int) and value > 0 and is_card(str(value)))
+        return MASK if secret else value
+
+    def mask_arguments(self, arguments: Sequence[str]) -> list[str]:
+        """A command line: ``--password X``, ``--token=X``, ``KEY=X``, ``-u user:X``, headers, addresses, cards."""
+        masked: list[str] = []
+        before = ""
+        for argument in arguments:
+            masked.append(self._mask_argument(argument, before))
+            before = argument
+        return masked
+
+    def _mask_argument(self, argument: str, before: str) -> str:
+        if before in _USER_OPTIONS and ":" in argument and not _URL.match(argument):
+            return argument.partition(":")[0] + f":{MASK}"
+        if before.startswith("-") and "=" not in before and self.is_secret_name(before) and argument[:1] != "-":
+            return MASK
+        name, mark, value = argument.partition("=")
+        if mark and value and not _URL.match(argument) and self.is_secret(name, value):
+            return f"{name}={MASK}"
+        if mark and _URL.match(value):
+            return f"{name}={self.mask_url(value)}"
+        if header := _HEADER.match(argument.removeprefix("--header=")):
+            at = header.start(2) + len(argument) - len(header.string)
+            if not header[2].startswith("//"):
+                return argument[:at] + self.mask_header(header[1], header[2])
+        return self.mask_url(argument) if _URL.match(argument) else self.mask_text(argument)
+
+    def _mask_path(self, path: str) -> str:
+        plain = unquote(path)
+        masked = self.mask_text(plain)
+        return path if masked == plain else quote(masked, safe="/:*@!$&'()+,;=~-._[]")
+
+    def _mask_pair(self, pair: str) -> str:
+        name, mark, value = pair.partition("=")
+        if not mark:
+            name, value = "", pair
+        plain = unquote_plus(value)
+        masked = self.mask_value(unquote_plus(name), plain)
+        return pair if masked == plain else name + mark + quote_plus(masked, safe="*")
+
+
+def _cookie(part: str) -> str:
+    name, mark, _ = part.strip().partition("=")
+    return f"{name}={MASK}" if mark else MASK
+
+
+def _set_cookie(line: str) -> str:
+    first, mark, attributes = line.partition(";")
+    return _cookie(first) + mark + attributes

@@ -1,0 +1,65 @@
+"""Command lines, headers and addresses as they may be told."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentd.masking import Masker
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["mysql", "--password", "geheim", "shop"], ["mysql", "--password", "***", "shop"]),
+        (["mysql", "--password=geheim"], ["mysql", "--password=***"]),
+        (["env", "API_KEY=k1", "HOME=/root", "run"], ["env", "API_KEY=***", "HOME=/root", "run"]),
+        (["curl", "-u", "ada:geheim", "http://x/"], ["curl", "-u", "ada:***", "http://x/"]),
+        (["curl", "https://ada:pw@x/?token=t&a=1"], ["curl", "https://x/?token=***&a=1"]),
+        (["curl", "-H", "Authorization: Bearer t0k"], ["curl", "-H", "Authorization: Bearer ***"]),
+        (["curl", "--header=Cookie: a=1; b=2"], ["curl", "--header=Cookie: a=***; b=***"]),
+        (["x", "--proxy=http://u:p@h:1"], ["x", "--proxy=http://h:1"]),
+        (["pay", "4111111111111111"], ["pay", "***"]),
+        (["x", "--token", "--verbose"], ["x", "--token", "--verbose"]),
+        (["x", "--max-tokens", "5", "-p", "22"], ["x", "--max-tokens", "5", "-p", "22"]),
+        (["x", "--pin", "1234"], ["x", "--pin", "***"]),
+        ([], []),
+    ],
+)
+def test_arguments(arguments: list[str], told: list[str]) -> None:
+    assert Masker(["pin"]).mask_arguments(arguments) == told
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("Authorization", "Bearer abc", "Bearer ***"),
+        ("Authorization", "abc", "***"),
+        ("Proxy-Authorization", "Basic YWRhOnB3", "Basic ***"),
+        ("Cookie", "a=1; b=two=2", "a=***; b=***"),
+        ("Set-Cookie", "sid=1; Path=/; HttpOnly\nlang=de", "sid=***; Path=/; HttpOnly\nlang=***"),
+        ("X-Api-Key", "abc", "***"),
+        ("X-Csrf-Token", "abc", "***"),
+        ("Location", "/a?token=t&b=1", "/a?token=***&b=1"),
+        ("Referer", "https://ada:pw@x/", "https://x/"),
+        ("Content-Type", "application/json", "application/json"),
+        ("WWW-Authenticate", 'Basic realm="shop"', 'Basic realm="shop"'),
+        ("X-Card", "4111 1111 1111 1111", "***"),
+    ],
+)
+def test_headers(name: str, value: str, told: str) -> None:
+    assert Masker().mask_header(name, value) == told
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("https://shop.example/pay/4111111111111111/x", "https://shop.example/pay/***/x"),
+        ("https://shop.example/?card=4111+1111+1111+1111&n=1", "https://shop.example/?card=***&n=1"),
+        ("https://shop.example/#access_token=abc&state=x", "https://shop.example/#access_token=***&state=x"),
+        ("https://shop.example/?4111111111111111", "https://shop.example/?***"),
+        ("https://shop.example/a%20b/%C3%A4?c=%20d&e", "https://shop.example/a%20b/%C3%A4?c=%20d&e"),
+        ("/relative?otp=123456", "/relative?otp=***"),
+    ],
+)
+def test_addresses(url: str, told: str) -> None:
+    assert Masker().mask_url(url) == told
