@@ -16,6 +16,10 @@ from typing import Any, NamedTuple
 
 from agentd.errors import UsageError
 from agentd.journal import KEEP_BYTES
+from detectors.kinds import KINDS
+
+SCREENS_BYTES = 256 << 20
+"""The default of --screens-max."""
 
 
 def _files(text: str) -> tuple[str, Path]:
@@ -41,12 +45,40 @@ def _port(text: str) -> int:
     return int(text)
 
 
-def _bytes(text: str) -> int:
-    digits, unit = text.rstrip("KMGiB"), text[len(text.rstrip("KMGiB")) :]
-    factor = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(unit.removesuffix("iB"))
-    if not digits.isdecimal() or factor is None:
-        raise UsageError(f"--journal-max {text}: wanted a number of bytes, or one with K, M or G")
-    return int(digits) * factor
+def _bytes(option: str) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        digits, unit = text.rstrip("KMGiB"), text[len(text.rstrip("KMGiB")) :]
+        factor = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(unit.removesuffix("iB"))
+        if not digits.isdecimal() or factor is None:
+            raise UsageError(f"{option} {text}: wanted a number of bytes, or one with K, M or G")
+        return int(digits) * factor
+
+    return read
+
+
+def _clipboard(text: str) -> frozenset[str]:
+    words = frozenset(text.split(","))
+    if not words <= {"clipboard", "primary", "unread"} or words == {"unread"}:
+        raise UsageError(
+            f"--clipboard {text}: wanted clipboard, primary or both with a comma between them, and unread with them "
+            "where only the change is to be told, not the text"
+        )
+    return words
+
+
+def _screen(text: str) -> str:
+    if text not in ("x11", "cdp"):
+        raise UsageError(f"--screen {text}: wanted x11 (the display) or cdp (the tab in front)")
+    return text
+
+
+def _kinds(text: str) -> tuple[str, ...]:
+    """``KIND,KIND`` or ``all``: kinds that are reported only when asked for."""
+    asked = {name for name, kind in KINDS.items() if kind.asked}
+    names = asked if text == "all" else set(text.split(","))
+    if unknown := sorted(names - asked):
+        raise UsageError(f"--also {unknown[0]}: wanted all, or of {', '.join(sorted(asked))}")
+    return tuple(sorted(names))
 
 
 class Option(NamedTuple):
@@ -74,8 +106,13 @@ OPTIONS: tuple[Option, ...] = (
     Option("profile", Path, None, "DIR", "or the browser's profile: the port is read from DevToolsActivePort"),
     Option("files", _files, (), "[LABEL=]DIR", "a directory to watch; may be given again", many=True),
     Option("mask", str, (), "NAME", "a field or header that is masked too, as in pin; may be given again", many=True),
+    Option("processes", str, None, "all|USER|PID", "programs started and ended: all, a user's, or below a process"),
+    Option("clipboard", _clipboard, None, "WHICH", "clipboard, primary or both (a comma between); unread: no text"),
+    Option("screen", _screen, None, "x11|cdp", "a screenshot after every step, of the display or of the tab in front"),
+    Option("screens_max", _bytes("--screens-max"), SCREENS_BYTES, "BYTES", "the screenshots' cap (default 256M)"),
+    Option("also", _kinds, (), "KIND,...", "report these kinds though no rule hears them, or all (docs/events.md)"),
     Option("port", _port, 0, "PORT", "the loopback control port; 0 (default) takes any free one"),
-    Option("journal_max", _bytes, KEEP_BYTES, "BYTES", "the journal's cap, as in 512M (default 1G)"),
+    Option("journal_max", _bytes("--journal-max"), KEEP_BYTES, "BYTES", "the journal's cap, as in 512M (default 1G)"),
     Option("journal_after", str, "keep", "keep|remove", "the journal of a closed, shipped episode", ("run",)),
     Option("steps", str, "auto", "auto|port", "one step until ctrl-C (default), or over the control port", ("record",)),
 )
@@ -93,7 +130,12 @@ class Settings:
     cdp: str | None = None
     profile: Path | None = None
     files: tuple[tuple[str, Path], ...] = ()
+    processes: str | None = None
+    clipboard: frozenset[str] | None = None
+    screen: str | None = None
+    screens_max: int = SCREENS_BYTES
     mask: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
     port: int = 0
     journal_max: int = KEEP_BYTES
     journal_after: str = "keep"
@@ -134,6 +176,8 @@ def read_settings(
 def _check(values: Mapping[str, Any]) -> None:
     if values.get("cdp") and values.get("profile"):
         raise UsageError("--cdp and --profile: wanted one of the two")
+    if values.get("screen") == "cdp" and not (values.get("cdp") or values.get("profile")):
+        raise UsageError("--screen cdp: wanted --cdp or --profile too, which say where the browser is")
     labels = [label for label, _ in values.get("files", ())]
     if twice := {label for label in labels if labels.count(label) > 1}:
         raise UsageError(f"--files: the label {sorted(twice)[0]!r} stands for two directories; wanted LABEL=DIR")

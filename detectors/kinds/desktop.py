@@ -37,18 +37,26 @@ DESKTOP: dict[str, Kind] = {
 
 MACHINE: dict[str, Kind] = {
     "process.started": kind(
-        "processes", "pid parent name arguments user? baseline?", "A process runs; secrets in arguments are masked."
+        "processes",
+        "pid parent? name? arguments? program? user? cut? baseline?",
+        "A program runs in the process `pid` (the same pid again: it became another program). `arguments` come after "
+        "the program's own name, secrets in them masked. What is missing could not be read: a process that ended at "
+        "once has no name, one of another user may have no arguments.",
     ),
-    "process.ended": kind("processes", "pid name", "It runs no more."),
+    "process.ended": kind("processes", "pid name?", "It runs no more."),
     "clipboard.changed": kind(
         "clipboard",
-        "selection text? sha256? length? app? types? baseline?",
-        "`selection` (clipboard or primary) holds something new; `app`: the window class that owns it.",
+        "selection text? sha256? length? cut? app? pid? types? unread? baseline?",
+        "`selection` (clipboard or primary) holds something new; `length` in characters, 0: it holds nothing any "
+        "more. `app`: window class, else program, of its owner; `types`: the forms that it is offered in. `text`: at "
+        "most 10,000 characters, secrets masked; `sha256` of the whole text in UTF-8, not where something was masked. "
+        "`unread`: why there is no text: secret, timeout, refused, large, superseded, unasked, or no text at all.",
     ),
     "screen.captured": kind(
         "screen",
-        "step sha256 width height phash changed? tab? of format",
-        "The screen at the step's end, kept by its hash beside the journal. `of`: x11 or cdp; `phash`: 64-bit "
-        "perceptual hash, in hex; `changed`: share of cells that differ from the last one.",
+        "step? sha256 width height phash changed? tab? of format bytes ms? kept? baseline?",
+        "The screen after the step's seal, kept as `<sha256>.<format>` beside the journal. `of`: x11 or cdp; `ms`: "
+        "taken so long after the seal; `phash`: 64-bit perceptual hash, in hex; `changed`: share of cells that differ "
+        "from the picture before; `kept` false: the disk's cap is reached.",
     ),
 }
