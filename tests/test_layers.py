@@ -22,7 +22,7 @@ IMPURE = {
     "pathlib",
     "io",
 }
-DAEMON = {"httpx", "orjson", "starlette", "structlog", "uvicorn", "watchdog", "websockets", "zstandard"}
+DAEMON = {"filetype", "httpx", "orjson", "starlette", "structlog", "uvicorn", "watchdog", "websockets", "zstandard"}
 KNOWS_SQL = ("api/store", "api/log", "api/ledger", "api/tables", "migrations")
 KNOWS_FASTAPI = ("api/app", "api/routes", "api/pages")
 
