@@ -25,6 +25,7 @@ class Session:
     """``hears`` None in ``plan`` means every kind disturbs a step's quiet."""
 
     def __init__(self, settings: Settings, state: Path, episode: str, plan: Mapping[str, Any]) -> None:
+        plan = {**plan, "also": list(settings.also)}
         self._state = state
         self._plan = plan
         self.journal = Journal(state / "journal.sqlite3", episode, max_bytes=settings.journal_max)

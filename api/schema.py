@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from detectors.arguments import FieldsMatch, declared
-from detectors.matchers import BodyMatch, IntRange, StatusMatch, TextMatch, UrlMatch
+from detectors.matchers import BodyMatch, FactsMatch, IntRange, StatusMatch, TextMatch, UrlMatch
 from detectors.matchers.text import MODES
 from detectors.registry import Composite, Rule, rules
 from detectors.task_json import COMPONENTS, DEFAULT_WEIGHTS
@@ -139,6 +139,12 @@ def _range_schema() -> Schema:
     return {"anyOf": [whole, {**_object({"min": whole, "max": whole}), "minProperties": 1}]}
 
 
+def _facts_schema() -> Schema:
+    number = {"type": "number"}
+    limits = {**_object({"min": number, "max": number}), "minProperties": 1}
+    return _fields({"anyOf": [{"type": ["boolean", "null"]}, limits, {"$ref": "#/$defs/text"}]})
+
+
 _TYPES: dict[Any, Callable[[], Schema]] = {
     TextMatch: lambda: {"$ref": "#/$defs/text"},
     UrlMatch: lambda: {"$ref": "#/$defs/url"},
@@ -146,7 +152,9 @@ _TYPES: dict[Any, Callable[[], Schema]] = {
     StatusMatch: _status_schema,
     BodyMatch: lambda: _fields({"$ref": "#/$defs/text"}),
     FieldsMatch: lambda: _fields({"anyOf": [{"type": "boolean"}, {"$ref": "#/$defs/text"}]}),
+    FactsMatch: _facts_schema,
     bool: lambda: {"type": "boolean"},
+    str: lambda: _TEXT,
 }
 
 

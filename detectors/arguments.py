@@ -14,9 +14,9 @@ from functools import cache
 from typing import Any
 
 from detectors.errors import SpecError
-from detectors.matchers import BodyMatch, IntRange, StatusMatch, TextMatch, UrlMatch
+from detectors.matchers import BodyMatch, FactsMatch, IntRange, StatusMatch, TextMatch, UrlMatch
 
-MATCHERS: tuple[Any, ...] = (TextMatch, UrlMatch, IntRange, StatusMatch, BodyMatch)
+MATCHERS: tuple[Any, ...] = (TextMatch, UrlMatch, IntRange, StatusMatch, BodyMatch, FactsMatch)
 Path = tuple[str | int, ...]
 
 
@@ -95,6 +95,8 @@ def _value(hint: Any, value: Any, path: Path, origin: str | None) -> Any:
         return hint.parse(value, path, origin)
     if hint is bool and not isinstance(value, bool):
         raise SpecError(path, value, "true or false")
+    if hint is str and not isinstance(value, str):
+        raise SpecError(path, value, "a text")
     if typing.get_origin(hint) is typing.Literal:
         choices = typing.get_args(hint)
         if value not in choices:

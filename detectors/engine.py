@@ -20,6 +20,8 @@ from detectors.types import Event, Milestone, Reward, Verdict
 from detectors.world import FOLDED, fold
 
 MAX_STEP = 2**31
+MAX_GAPS = 64
+MAX_PART = 128
 
 
 @dataclass(slots=True)
@@ -145,15 +147,23 @@ class Engine:
         self._seal(event.seq)
 
     def _gap_began(self, event: Event) -> None:
-        source = str(event.data.get("source"))
-        if source not in self.ruleset.sources:
+        source, of = str(event.data.get("source")), _part_of(event)
+        if of is None:
+            # A source that begins anew tells its partial gaps anew.
+            for name in [name for name in self.state.gaps if name.startswith(f"{source}:")]:
+                del self.state.gaps[name]
+        if not self.ruleset.leans(source, of):
             return
-        self.state.gaps[source] = [event.seq, str(event.data.get("reason"))]
+        name = source if of is None else f"{source}:{of}"
+        if of is not None and name not in self.state.gaps and len(self.state.gaps) >= MAX_GAPS:
+            name = source  # more parts than anybody keeps apart: then the whole is in doubt
+        self.state.gaps[name] = [event.seq, str(event.data.get("reason"))]
         if not self.state.sealed:
-            self.state.blind[source] = self.state.gaps[source]
+            self.state.blind[name] = self.state.gaps[name]
 
     def _gap_ended(self, event: Event) -> None:
-        self.state.gaps.pop(str(event.data.get("source")), None)
+        source, of = str(event.data.get("source")), _part_of(event)
+        self.state.gaps.pop(source if of is None else f"{source}:{of}", None)
 
     def _dropped(self, event: Event) -> None:
         source = str(event.data.get("source"))
@@ -218,3 +228,8 @@ def _blindness(state: State) -> str:
 
 def _count(milestones: tuple[Milestone, ...]) -> str:
     return f"{len(milestones)} milestone{'' if len(milestones) == 1 else 's'}"
+
+
+def _part_of(event: Event) -> str | None:
+    of = event.data.get("of")
+    return None if of is None else str(of)[:MAX_PART]

@@ -56,6 +56,12 @@ class Rule:
     index_event: Callable[[Event], Keys]
     occurrence: bool
     doc: str
+    hears_of: Callable[[Any], tuple[str, ...]] | None = None
+    """For a rule whose arguments say what it hears, instead of ``hears``."""
+
+    def heard(self, args: Any) -> tuple[str, ...]:
+        """The kinds that the rule hears under ``args``."""
+        return self.hears if self.hears_of is None else self.hears_of(args)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +90,10 @@ def no_keys(event: Event) -> Keys:
 def rule(
     *,
     component: str,
-    hears: tuple[str, ...],
+    hears: tuple[str, ...] = (),
     args: type,
     version: int = 1,
+    hears_of: Callable[[Any], tuple[str, ...]] | None = None,
     index_args: Callable[[Any], Keys | None] = no_index,
     index_event: Callable[[Event], Keys] = no_keys,
     occurrence: bool = False,
@@ -95,7 +102,7 @@ def rule(
 
     def declare(read: Read) -> Rule:
         name, doc = read.__name__, read.__doc__ or ""
-        return Rule(name, version, component, hears, args, read, index_args, index_event, occurrence, doc)
+        return Rule(name, version, component, hears, args, read, index_args, index_event, occurrence, doc, hears_of)
 
     return declare
 

@@ -13,12 +13,17 @@ from typing import Any
 from detectors.arguments import parse_args
 from detectors.codec import canonical, sha256
 from detectors.kinds import KINDS
+from detectors.leaning import leans
 from detectors.registry import Composite, Keys, Rule, rules
 from detectors.task_json import task_to_json
 from detectors.types import Condition, Event, MilestoneSpec, Task
 
 ENGINE_VERSION = 1
 """Raised whenever the same log and task would give another reward than before."""
+
+
+ASKED = ("request_bodies", "response_bodies", "request_headers", "response_headers", "attributes")
+"""What a rule's arguments may ask the daemon to keep, by the method ``asks`` → {name: items}."""
 
 
 @dataclass(slots=True)
@@ -82,6 +87,14 @@ class Ruleset:
         """The sources that the rules depend on: a gap in one of them blinds the step."""
         return frozenset(KINDS[kind].source for kind in self.slots if kind in KINDS)
 
+    def leans(self, source: str, of: str | None) -> bool:
+        """Whether some rule leans on ``source``, or with ``of`` on that part of it (detectors/leaning.py)."""
+        return any(
+            leans(node.rule.heard(node.args), node.args, source, of)
+            for node in self.nodes
+            if isinstance(node.rule, Rule)
+        )
+
     def final(self, owner: int) -> bool:
         """Whether the milestone, once earned, can't change any more: then its leaf need not be read again."""
         m = self.task.milestones[owner]
@@ -103,7 +116,6 @@ class Ruleset:
 
     def plan(self, episode: str) -> dict[str, Any]:
         """What the daemon may know of the task: what to listen for, nothing of what would be right."""
-        asked = [node for node in self.nodes if getattr(node.args, "body", None) is not None]
         return {
             "episode": episode,
             "task": self.task.id,
@@ -111,10 +123,19 @@ class Ruleset:
             "hears": sorted(self.hears),
             "quiet_ms": self.task.quiet_ms,
             "settle_ms": self.task.settle_ms,
-            "text": "text.appeared" in self.slots,
-            "request_bodies": [node.args.url.address for node in asked],
+            "text": "text.appeared" in self.slots or "text.disappeared" in self.slots,
             "origin": self.task.origin,
+            **self._asked(),
         }
+
+    def _asked(self) -> dict[str, list[Any]]:
+        """What the rules ask of requests and pages beyond the kinds that they hear; nothing of what would be right."""
+        asked: dict[str, list[Any]] = {name: [] for name in ASKED}
+        for node in self.nodes:
+            if hasattr(node.args, "asks"):
+                for name, items in node.args.asks().items():
+                    asked[name].extend(item for item in items if item not in asked[name])
+        return asked
 
 
 def compile_task(task: Task) -> Ruleset:
@@ -170,7 +191,7 @@ def _slots(nodes: list[Node]) -> dict[str, list[Slot]]:
         if not isinstance(node.rule, Rule):
             continue
         keys = node.rule.index_args(node.args)
-        for kind in node.rule.hears:
+        for kind in node.rule.heard(node.args):
             # Rules that share an index function share its look-up.
             at = node.rule.index_event
             slot = slots.setdefault(kind, {}).setdefault(at, Slot(at))

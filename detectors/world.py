@@ -91,6 +91,16 @@ def invalidated(event: Event, world: World) -> tuple[str, ...]:
         case "file.moved":
             left = data.get("from")
             return (file_key(data, left), file_key(data, left, "exists"), file_key(data, data.get("path")))
+        case "window.titled" | "window.closed":
+            return (window_key(data),)
+        case "widget.state_changed":
+            return (widget_key(data, data.get("state")),)
+        case "widget.text_changed":
+            return (widget_key(data, "text"),)
+        case "clipboard.changed":
+            return (f"clipboard:{data.get('selection')}",)
+        case "process.ended":
+            return (f"process:{data.get('pid')}",)
     return ()
 
 
@@ -102,6 +112,18 @@ def _of_frame(world: World, frame: str) -> tuple[str, ...]:
 def file_key(data: Any, path: Any, what: str = "file") -> str:
     """The reading key of a file's content, or with ``exists`` of its being there."""
     return f"{what}:{data.get('root')}/{path}"
+
+
+def window_key(data: Any) -> str:
+    """The reading key of a desktop window's being there under its title."""
+    return f"window:{data.get('app')}/{data.get('window')}"
+
+
+def widget_key(data: Any, what: Any) -> str:
+    """The reading key of a widget's state or text. By role and name: child indices shift as widgets come and go."""
+    widget = mapping(data.get("widget"))
+    name = widget.get("id") or f"{widget.get('role')}:{widget.get('name')}"
+    return f"widget:{data.get('app')}/{data.get('window')}/{name}:{what}"
 
 
 def field_keys(event: Event) -> tuple[str, ...]:

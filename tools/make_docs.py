@@ -30,7 +30,7 @@ def rules_page() -> str:
     for name, rule in rules().items():
         out.append(f"\n## {name}\n\n{_paragraphs(rule.doc)}\n")
         if isinstance(rule, Rule):
-            hears = ", ".join(f"`{kind}`" for kind in rule.hears)
+            hears = ", ".join(f"`{kind}`" for kind in rule.hears) or "the kind that its arguments name"
             out.append(f"\nComponent `{rule.component}` by default; hears {hears}; version {rule.version}.\n")
         arguments = declared(rule.args)
         if arguments:
@@ -50,7 +50,13 @@ def _paragraphs(doc: str) -> str:
 
 def _type_name(hint: object) -> str:
     names = {"TextMatch": "text", "UrlMatch": "address", "IntRange": "range", "StatusMatch": "status"}
-    names |= {"BodyMatch": "fields of a body", "FieldsMatch": "fields", "bool": "true/false"}
+    names |= {
+        "BodyMatch": "fields of a body",
+        "FieldsMatch": "fields",
+        "FactsMatch": "facts",
+        "str": "name",
+        "bool": "true/false",
+    }
     name = getattr(hint, "__name__", str(hint))
     return names.get(name, str(hint).removeprefix("typing."))
 

@@ -1,7 +1,18 @@
 """Typed matchers. What they compare *with* comes from the task's author; nothing from agent or page is a pattern."""
 
+from detectors.matchers.facts import FactsMatch
 from detectors.matchers.text import TextMatch, normal, text_key
 from detectors.matchers.url import UrlMatch, url_matches
 from detectors.matchers.values import BodyMatch, IntRange, StatusMatch
 
-__all__ = ["BodyMatch", "IntRange", "StatusMatch", "TextMatch", "UrlMatch", "normal", "text_key", "url_matches"]
+__all__ = [
+    "BodyMatch",
+    "FactsMatch",
+    "IntRange",
+    "StatusMatch",
+    "TextMatch",
+    "UrlMatch",
+    "normal",
+    "text_key",
+    "url_matches",
+]

@@ -26,6 +26,12 @@ class Args:
         "The address that acceptance redirects to; without it a redirect is not acceptance.", None
     )
     body: BodyMatch | None = arg("Fields that the request's body carries.", None)
+    answer: BodyMatch | None = arg("Fields that the answer's body carries.", None)
+
+    def asks(self) -> dict[str, list[Any]]:
+        """Bodies are kept only where a rule needs them."""
+        asked = {"request_bodies": self.body, "response_bodies": self.answer}
+        return {name: [self.url.address] for name, wanted in asked.items() if wanted is not None}
 
 
 def _paths(event: Event) -> tuple[str, ...]:
@@ -61,6 +67,7 @@ def _is(hop: Mapping[str, Any], args: Args) -> bool:
         args.method.matches(str(hop.get("method")))
         and args.url.matches(str(hop.get("url")))
         and (args.body is None or args.body.matches(hop.get("body")))
+        and (args.answer is None or args.answer.matches(mapping(hop.get("answer")).get("body")))
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from detectors.engine import Engine
@@ -167,6 +169,41 @@ def test_a_gap_in_a_source_that_no_rule_hears_changes_nothing() -> None:
     """The task has no rule about files."""
     gap = ("gap.began", {"source": "files", "reason": "folder gone"})
     assert worth(run(ruleset(A), *episode([gap, went("/a")]))) == [0.1]
+
+
+PLACED = {"id": "placed", "when": {"request_accepted": {"url": "/a"}}, "component": "nav"}
+SAVED = {"id": "saved", "when": {"window_opened": {"title": "Saved", "app": "gedit"}}, "component": "nav"}
+PROBED = {"id": "probed", "when": {"window_opened": {"title": "Saved"}}, "component": "nav"}
+
+
+@pytest.mark.parametrize(
+    ("milestone", "source", "of", "blind"),
+    [
+        (PLACED, "cdp", "request", True),
+        (PLACED, "cdp", "element", False),
+        (A, "cdp", "request", False),
+        (SAVED, "ax", "gedit", True),
+        (SAVED, "ax", "xterm", False),
+        (PROBED, "ax", "xterm", True),  # any application would do, so none may be unseen
+        (SAVED, "cdp", "request", False),
+    ],
+)
+def test_a_partial_gap_blinds_what_leans_on_that_part(
+    milestone: dict[str, Any], source: str, of: str, blind: bool
+) -> None:
+    """The step in which it stood is null for rules that need the part, and 0.0 for all others."""
+    gap = {"source": source, "of": of}
+    said = episode([("gap.began", {**gap, "reason": "not seen"}), ("gap.ended", gap)], [clicked("Go")])
+    assert worth(run(ruleset(milestone), *said)) == [None if blind else 0.0, 0.0]
+
+
+def test_a_partial_gap_ends_with_its_source() -> None:
+    """A source that was lost begins anew and tells its partial gaps anew; otherwise they last."""
+    gap = ("gap.began", {"source": "ax", "of": "gedit", "reason": "its tree is empty"})
+    lost, back = ("gap.began", {"source": "ax", "reason": "lost"}), ("gap.ended", {"source": "ax"})
+    assert worth(run(ruleset(SAVED), *episode([gap], [clicked("Go")]))) == [None, None]
+    assert worth(run(ruleset(SAVED), *episode([gap], [lost, back], [clicked("Go")]))) == [None, None, 0.0]
+    assert worth(run(ruleset(SAVED), *episode([gap], [lost, gap, back], [clicked("Go")]))) == [None, None, None]
 
 
 def test_a_gap_that_is_over_before_the_step_begins_changes_nothing() -> None:

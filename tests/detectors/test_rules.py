@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from detectors.registry import Composite, rules
+from tests.detectors import tables_senses
 from tests.support.logs import (
     ORIGIN,
     Said,
@@ -326,6 +327,11 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
     ],
     "goal": [({"when": {"url_reached": {"url": "/done"}}}, [went("/")])],
 }
+
+
+for table, more in ((YES, tables_senses.YES), (NO, tables_senses.NO)):
+    for rule, cases in more.items():
+        table[rule] = [*table.get(rule, []), *cases]
 
 
 def paid(name: str, args: Any, said: list[Said]) -> float | None:

@@ -1,0 +1,98 @@
+"""Named facts of an event: dotted paths into its data, each with what must stand there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from detectors.errors import SpecError
+from detectors.matchers.text import TextMatch
+
+LONGEST_PATH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class NumberRange:
+    """A number of any kind in ``[least, most]``, both inclusive; no text is one."""
+
+    least: float
+    most: float
+
+    def matches(self, value: Any) -> bool:
+        """Whether ``value`` is a number in the range; true and false are none."""
+        return isinstance(value, int | float) and not isinstance(value, bool) and self.least <= value <= self.most
+
+
+Wanted = bool | None | NumberRange | TextMatch
+
+
+@dataclass(frozen=True, slots=True)
+class FactsMatch:
+    """All of the named facts. A path that leads nowhere holds null."""
+
+    facts: tuple[tuple[tuple[str, ...], Wanted], ...]
+
+    WANTED: ClassVar[str] = (
+        "an object of dotted paths, such as widget.name, and for each a text, a number, {min, max}, true, false or null"
+    )
+
+    @classmethod
+    def parse(cls, spec: Any, path: tuple[str | int, ...], origin: str | None = None) -> FactsMatch:
+        """Make it of its JSON form. Raises `SpecError`."""
+        if not isinstance(spec, dict) or not spec:
+            raise SpecError(path, spec, cls.WANTED)
+        return cls(tuple((_path(name, (*path, name)), _wanted(spec[name], (*path, name))) for name in sorted(spec)))
+
+    def matches(self, data: Any) -> bool:
+        """Whether every fact holds in ``data``."""
+        return all(_holds(wanted, at(data, steps)) for steps, wanted in self.facts)
+
+    def names(self, first: str) -> bool:
+        """Whether one of the paths begins with ``first``."""
+        return any(steps[0] == first for steps, _ in self.facts)
+
+
+def at(data: Any, steps: tuple[str, ...]) -> Any:
+    """What stands at a path of keys and list indices; None where it leads nowhere."""
+    for step in steps:
+        if isinstance(data, list | tuple):
+            data = data[int(step)] if step.isdecimal() and len(step) < 7 and int(step) < len(data) else None
+        elif isinstance(data, dict):
+            data = data.get(step)
+        else:
+            return None
+    return data
+
+
+def dotted(text: str) -> tuple[str, ...]:
+    """``a.0.b`` as keys and indices."""
+    return tuple(text.split("."))
+
+
+def _path(name: Any, path: tuple[str | int, ...]) -> tuple[str, ...]:
+    steps = dotted(str(name))
+    if not all(steps) or len(steps) > LONGEST_PATH:
+        raise SpecError(path, name, f"a dotted path of at most {LONGEST_PATH} names, such as widget.name")
+    return steps
+
+
+def _wanted(spec: Any, path: tuple[str | int, ...]) -> Wanted:
+    if spec is None or isinstance(spec, bool):
+        return spec
+    if isinstance(spec, int | float):
+        return NumberRange(spec, spec)
+    if isinstance(spec, dict) and spec and not set(spec) - {"min", "max"}:
+        least, most = spec.get("min", float("-inf")), spec.get("max", float("inf"))
+        good = all(isinstance(end, int | float) and not isinstance(end, bool) for end in (least, most))
+        if not good or not least <= most:
+            raise SpecError(path, spec, "{min?, max?} of numbers, min not above max")
+        return NumberRange(least, most)
+    return TextMatch.parse(spec, path)
+
+
+def _holds(wanted: Wanted, value: Any) -> bool:
+    if wanted is None or isinstance(wanted, bool):
+        return value is wanted
+    if isinstance(wanted, NumberRange):
+        return wanted.matches(value)
+    return isinstance(value, str) and wanted.matches(value)

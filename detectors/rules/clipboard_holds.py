@@ -1,0 +1,31 @@
+"""A text was copied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from detectors.arguments import arg
+from detectors.matchers import TextMatch
+from detectors.registry import rule
+from detectors.types import Event, Reading
+from detectors.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    text: TextMatch = arg("The text in the clipboard.")
+    app: TextMatch | None = arg("The window class of the program that it was copied in.", None)
+    selection: str = arg("clipboard (default) or primary.", "clipboard")
+
+
+@rule(component="ui", hears=("clipboard.changed",), args=Args)
+def clipboard_holds(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """The clipboard comes to hold the text. True until something else is copied."""
+    data = event.data
+    if data.get("selection") != args.selection:
+        return
+    if args.app is not None and not args.app.matches(str(data.get("app") or "")):
+        return
+    if args.text.matches(str(data.get("text") or "")):
+        yield Reading(1.0, f"clipboard:{args.selection}")

@@ -1,0 +1,32 @@
+"""A download came in whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from detectors.arguments import arg
+from detectors.matchers import TextMatch, UrlMatch
+from detectors.registry import rule
+from detectors.types import Event, Reading
+from detectors.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    name: TextMatch | None = arg("The name that the site suggests for the file.", None)
+    url: UrlMatch | None = arg("The address that it comes from.", None)
+
+    def __post_init__(self) -> None:
+        if self.name is None and self.url is None:
+            raise ValueError("name or url: without one, every download would count")
+
+
+@rule(component="file", hears=("download.finished",), args=Args, occurrence=True)
+def download_finished(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """The browser has the whole file. Where it lies and what is in it is for file_created and file_matches to say."""
+    data = event.data
+    if args.name is not None and not args.name.matches(str(data.get("name"))):
+        return
+    if args.url is None or args.url.matches(str(data.get("url"))):
+        yield Reading(1.0, f"download:{data.get('download')}")

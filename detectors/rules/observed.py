@@ -1,0 +1,61 @@
+"""Any event that a source can tell of, by its own facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from detectors.arguments import arg
+from detectors.kinds import KINDS
+from detectors.matchers import FactsMatch, TextMatch, UrlMatch
+from detectors.matchers.facts import at, dotted
+from detectors.registry import rule
+from detectors.types import Event, Reading
+from detectors.world import World
+
+OWN = ("journal", "steps")
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    kind: str = arg("The kind of event, such as widget.activated; docs/events.md lists them.")
+    where: FactsMatch | None = arg(
+        "Facts that the event must carry: dotted paths into its data, such as {widget.name: Save}.", None
+    )
+    app: TextMatch | None = arg("Only of this application (desktop kinds).", None)
+    url: UrlMatch | None = arg("Only in a frame at this address (browser kinds).", None)
+    distinct: str | None = arg("A path whose value tells one occurrence from another, for `repeat`.", None)
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS or KINDS[self.kind].source in OWN:
+            raise ValueError(f"kind: {self.kind!r} is none of the kinds that a source tells; see docs/events.md")
+        fields = {field.removesuffix("?") for field in KINDS[self.kind].fields}
+        paths = [steps for steps, _ in self.where.facts] if self.where else []
+        for steps in (*paths, *([dotted(self.distinct)] if self.distinct else [])):
+            if steps[0] not in fields:
+                raise ValueError(
+                    f"{'.'.join(steps)}: {self.kind} has no {steps[0]}; it has {', '.join(sorted(fields))}"
+                )
+        for name, given, needed in (("app", self.app, "app"), ("url", self.url, "frame")):
+            if given is not None and needed not in fields:
+                raise ValueError(
+                    f"{name}: {self.kind} is not told of {'an application' if name == 'app' else 'a frame'}"
+                )
+
+
+@rule(component="ui", hears_of=lambda args: (args.kind,), args=Args, occurrence=True)
+def observed(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """An event of this kind, with these facts. What page script did (`trusted: false`) does not count, unless
+    `where` itself says something about `trusted`.
+
+    For what no rule of its own speaks of: a widget activated, a process started, a message received, text pasted.
+    """
+    data = event.data
+    if "trusted" in data and data["trusted"] is not True and not (args.where and args.where.names("trusted")):
+        return
+    if args.app is not None and not args.app.matches(str(data.get("app"))):
+        return
+    if args.url is not None and not args.url.matches(world.url(str(data.get("frame")))):
+        return
+    if args.where is None or args.where.matches(data):
+        yield Reading(1.0, f"observed:{at(data, dotted(args.distinct))}" if args.distinct else "observed")

@@ -1,0 +1,36 @@
+"""A widget is in a state: checked, selected, expanded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from detectors.arguments import arg
+from detectors.matchers import TextMatch
+from detectors.registry import rule
+from detectors.shape import mapping
+from detectors.types import Event, Reading
+from detectors.world import World, widget_key
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    name: TextMatch = arg("The widget's accessible name.")
+    state: str = arg("AT-SPI's name of the state, such as checked, selected, expanded, sensitive, pressed.")
+    on: bool = arg("Whether the state is to be on; true by default.", True)
+    role: TextMatch | None = arg("AT-SPI's role name, such as check box.", None)
+    app: TextMatch | None = arg("The application's name on the accessibility bus.", None)
+
+
+@rule(component="ax", hears=("widget.state_changed",), args=Args)
+def widget_state(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """The widget comes into the state. True until it leaves it again."""
+    data, widget = event.data, mapping(event.data.get("widget"))
+    if data.get("state") != args.state or data.get("on") is not args.on:
+        return
+    if args.app is not None and not args.app.matches(str(data.get("app"))):
+        return
+    if args.role is not None and not args.role.matches(str(widget.get("role"))):
+        return
+    if args.name.matches(str(widget.get("name") or "")):
+        yield Reading(1.0, widget_key(data, args.state))

@@ -1,0 +1,35 @@
+"""A text stands in a widget of a desktop program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from detectors.arguments import arg
+from detectors.matchers import TextMatch
+from detectors.registry import rule
+from detectors.shape import mapping
+from detectors.types import Event, Reading
+from detectors.world import World, widget_key
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    text: TextMatch = arg("The whole text in the widget.")
+    name: TextMatch | None = arg("The widget's accessible name.", None)
+    role: TextMatch | None = arg("AT-SPI's role name, such as text or entry.", None)
+    app: TextMatch | None = arg("The application's name on the accessibility bus.", None)
+
+
+@rule(component="ax", hears=("widget.text_changed",), args=Args)
+def widget_text(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """The widget's text, once it rested, is this. True until the text is another.
+
+    The text on the screen is not the file on the disk: ask for the file where it is the file that counts.
+    """
+    data, widget = event.data, mapping(event.data.get("widget"))
+    pairs = ((data.get("app"), args.app), (widget.get("role"), args.role), (widget.get("name"), args.name))
+    if not all(matcher is None or matcher.matches(str(said or "")) for said, matcher in pairs):
+        return
+    if data.get("cut") is not True and args.text.matches(str(data.get("text") or "")):
+        yield Reading(1.0, widget_key(data, "text"))

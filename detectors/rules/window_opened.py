@@ -1,0 +1,28 @@
+"""A window of a desktop program is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from detectors.arguments import arg
+from detectors.matchers import TextMatch
+from detectors.registry import rule
+from detectors.types import Event, Reading
+from detectors.world import World, window_key
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    title: TextMatch = arg("The window's title.")
+    app: TextMatch | None = arg("The application's name on the accessibility bus.", None)
+    role: TextMatch | None = arg("AT-SPI's role name, such as frame, dialog or alert.", None)
+
+
+@rule(component="ax", hears=("window.opened", "window.titled"), args=Args)
+def window_opened(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """A window or dialog with that title is on the desktop. True until it is closed or bears another title."""
+    data = event.data
+    pairs = (("app", args.app), ("role", args.role), ("title", args.title))
+    if all(matcher is None or matcher.matches(str(data.get(part) or "")) for part, matcher in pairs):
+        yield Reading(1.0, window_key(data))
