@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import functools
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
+
+from detectors.kinds import wanted
+from detectors.kinds.page import PAGE
 
 BUNDLE = Path(__file__).with_name("page") / "observer.bundle.js"
 PLACEHOLDER = '"__MILESTONED_CONFIG__"'
@@ -19,21 +23,42 @@ class MissingBundleError(RuntimeError):
 
 
 class PageScript(NamedTuple):
-    """Names that a page can't guess, new for each attachment. ``salt`` goes before every hashed secret."""
+    """Names that a page can't guess, new for each attachment. ``salt`` goes before every hashed secret.
+
+    ``kinds`` are those that the page reports; ``attributes`` the names for ``attribute.changed``; ``mask`` further
+    names of fields that hold secrets.
+    """
 
     world: str
     binding: str
     salt: str
-    text: bool
+    kinds: tuple[str, ...]
+    attributes: tuple[str, ...] = ()
+    mask: tuple[str, ...] = ()
 
     @classmethod
-    def new(cls, *, text: bool) -> PageScript:
-        """Random names; ``text``: whether the page's visible text is reported."""
-        return cls(f"w{secrets.token_hex(8)}", f"b{secrets.token_hex(8)}", secrets.token_hex(16), text)
+    def new(cls, plan: Mapping[str, Any]) -> PageScript:
+        """Random names; the rest as the episode's plan wants it."""
+        kinds = {*wanted(plan), *(("text.appeared",) if plan.get("text") else ())}
+        return cls(
+            f"w{secrets.token_hex(8)}",
+            f"b{secrets.token_hex(8)}",
+            secrets.token_hex(16),
+            tuple(kind for kind in PAGE if kind in kinds),
+            tuple(plan.get("attributes") or ()),
+            tuple(plan.get("mask") or ()),
+        )
 
     def source(self, *, initial: bool) -> str:
         """The script's text; ``initial``: what stands in a document when the script comes is baseline."""
-        config = {"binding": self.binding, "salt": self.salt, "text": self.text, "initial": initial}
+        config = {
+            "binding": self.binding,
+            "salt": self.salt,
+            "kinds": self.kinds,
+            "attributes": self.attributes,
+            "mask": self.mask,
+            "initial": initial,
+        }
         return bundle().replace(PLACEHOLDER, orjson.dumps(config).decode(), 1)
 
     def flush(self) -> str:

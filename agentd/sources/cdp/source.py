@@ -29,8 +29,8 @@ class CdpSource:
     """Watches a browser over its DevTools port, as `Source` in agentd/sources/base.py says.
 
     ``endpoint``: http://127.0.0.1:PORT; ``profile``: the browser's --user-data-dir (then a restarted browser
-    is found on its new port); ``plan``: the episode's plan, of which ``text``, ``request_bodies`` and
-    ``origin`` are read.
+    is found on its new port); ``plan``: the episode's plan, of which ``hears``, ``also``, ``attributes``, ``mask``,
+    ``text``, ``request_bodies`` and ``origin`` are read.
     """
 
     name = "cdp"
@@ -38,7 +38,7 @@ class CdpSource:
     def __init__(self, endpoint: str | None, profile: Path | None, plan: Mapping[str, Any]) -> None:
         self._endpoint = endpoint
         self._profile = profile
-        self._text = bool(plan.get("text"))
+        self._plan = plan
         self._wants_body = body_filter(plan)
         self._bodies = bool(plan.get("request_bodies"))
         self._tabs: set[str] = set()
@@ -48,7 +48,7 @@ class CdpSource:
         """Attach, report the baseline, call ``ready`` once, report until cancelled or the browser is lost."""
         bundle()  # a missing bundle is said before anything else
         connection = await Connection.open(await websocket_address(self._endpoint, self._profile))
-        script = PageScript.new(text=self._text)
+        script = PageScript.new(self._plan)
         live = self._live = _Live(connection, script, self._wants_body, self._bodies, sink)
         reader = asyncio.create_task(connection.run(live.take))
         try:

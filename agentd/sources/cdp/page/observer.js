@@ -1,5 +1,5 @@
 // Runs in an isolated world of every frame: hears what the person or the agent does, changes nothing.
-// The daemon replaces the configuration's placeholder: {binding, salt, text, initial}.
+// The daemon replaces the configuration's placeholder: {binding, salt, kinds, attributes, mask, initial}.
 
 import { openChannel } from "./channel.js";
 import { clickedElement, describe } from "./element.js";
@@ -16,7 +16,7 @@ function observe(config) {
   const say = channel.say;
   const secrets = openSecrets(say, config.salt);
   const fields = openFields(say, secrets);
-  const text = config.text ? openText(say) : null;
+  const text = config.kinds.includes("text.appeared") ? openText(say) : null;
   const title = window === window.top ? openTitle(say) : null;
   const trust = openTrust();
   const typed = new Map(); // element -> trusted; input events wait here to be told as one
