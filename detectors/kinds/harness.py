@@ -5,13 +5,18 @@ from __future__ import annotations
 from detectors.kinds.kind import Kind, kind
 
 JOURNAL: dict[str, Kind] = {
-    "episode.opened": kind("journal", "task digest", "The daemon opened the episode's journal."),
+    "episode.opened": kind(
+        "journal",
+        "task digest converted?",
+        "The daemon opened the episode's journal. `converted`: {format, version?, sha256, bytes, vouched?}, where the "
+        "recording was made of another program's file.",
+    ),
     "episode.closed": kind("journal", "reason", "Nothing follows; end-of-episode milestones are decided."),
     "gap.began": kind(
         "journal",
         "source of? reason",
         "From here on the named source sees nothing; with `of` only of this part: an application (ax), a noun such as "
-        "`request` (cdp), a probe.",
+        "`request` or a kind such as `page.titled` (cdp), a probe.",
     ),
     "gap.ended": kind("journal", "source of?", "The named source sees again, its baseline reported."),
     "alarm.raised": kind(

@@ -20,9 +20,15 @@ NETWORK: dict[str, Kind] = {
         "that sent or answered it. `reconciled`: read from the document's own list of what it loaded before the "
         "daemon could listen.",
     ),
+    "request.answered": kind(
+        "cdp",
+        "tab frame request method url type status mime? cached? via?",
+        "The head of an answer came in and nobody saw its end: it is a stream, or the log stops before.",
+        asked=True,
+    ),
     "request.failed": kind(
         "cdp",
-        "tab frame request method url type error canceled? blocked? status? via?",
+        "tab frame request method url type error canceled? blocked? status? cached? via?",
         "No answer: error, cancelled, blocked.",
     ),
     "message.sent": kind(

@@ -181,7 +181,9 @@ PROBED = {"id": "probed", "when": {"window_opened": {"title": "Saved"}}, "compon
     [
         (PLACED, "cdp", "request", True),
         (PLACED, "cdp", "element", False),
+        (PLACED, "cdp", "request.finished", True),
         (A, "cdp", "request", False),
+        (A, "cdp", "page.titled", False),
         (SAVED, "ax", "gedit", True),
         (SAVED, "ax", "xterm", False),
         (PROBED, "ax", "xterm", True),  # any application would do, so none may be unseen

@@ -170,6 +170,8 @@ class Network:
             data["blocked"] = params.get("blockedReason") or params["corsErrorStatus"]["corsError"]
         if request.status is not None:
             data["status"] = request.status
+        if request.cached:
+            data["cached"] = True
         request.carries = False  # nobody accepted it
         yield from self._end(params["requestId"], request, Seen("request.failed", data))
 
