@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from detectors.kinds import KINDS
+from tools.events_page import examples
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "client" / "README.md"]
@@ -41,3 +45,19 @@ def test_dependencies_are_all_explained() -> None:
     for project in ("pyproject.toml", "client/pyproject.toml"):
         for name in re.findall(r'^  "([a-z0-9-]+)[>=<\[]', (ROOT / project).read_text(), re.M):
             assert f"`{name}`" in text, name
+
+
+def test_every_recorded_observation_has_the_fields_of_its_kind() -> None:
+    """All golden recordings of all sources: no field beside the named ones, and none of those missing."""
+    for path in sorted((ROOT / "tests").rglob("golden/*.seen.jsonl")):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            name, data = json.loads(line)
+            where = f"{path.relative_to(ROOT)}:{number}: {name}"
+            fields = KINDS[name].fields
+            assert set(data) <= {field.removesuffix("?") for field in fields}, where
+            assert {field for field in fields if not field.endswith("?")} <= set(data), where
+
+
+def test_every_kind_of_event_has_an_example_from_a_recording() -> None:
+    """docs/events.md shows what each looks like when a real program makes it."""
+    assert set(KINDS) - set(examples()) == set()

@@ -18,8 +18,8 @@ import orjson  # noqa: E402
 
 from api.schema import task_schema  # noqa: E402
 from detectors.arguments import declared  # noqa: E402
-from detectors.kinds import KINDS, SOURCES  # noqa: E402
 from detectors.registry import Composite, Rule, rules  # noqa: E402
+from tools.events_page import events_page  # noqa: E402
 
 MADE = "<!-- Made by `make docs` from the code; edit the docstrings there. -->\n\n"
 
@@ -59,18 +59,6 @@ def _type_name(hint: object) -> str:
     }
     name = getattr(hint, "__name__", str(hint))
     return names.get(name, str(hint).removeprefix("typing."))
-
-
-def events_page() -> str:
-    """docs/events.md: every kind of event with its fields."""
-    out = [MADE + "# Events\n\nA field marked `?` may be missing.\n"]
-    for source in SOURCES:
-        out.append(f"\n## {source}\n\n| kind | fields | says |\n| --- | --- | --- |\n")
-        for name, kind in KINDS.items():
-            if kind.source == source:
-                fields = " ".join(f"`{field}`" for field in kind.fields)
-                out.append(f"| `{name}` | {fields} | {kind.says} |\n")
-    return "".join(out)
 
 
 PLACES = {  # folder: (x, y); what is drawn inside is counted from the code

@@ -1,0 +1,64 @@
+"""docs/events.md: every kind of event with its fields, its source and an example from a recording of the tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from detectors.kinds import KINDS, SOURCES
+
+ROOT = Path(__file__).parent.parent
+LONGEST = 60
+"""Characters of any one text in an example."""
+
+INTRO = """# Events
+
+What can stand in a log, by source. A field marked `?` may be missing; `tab` and `frame` are CDP's target and frame
+ids. `baseline: true` on any event means: this was so already when the source attached, nobody did it now, it earns
+nothing. An *element* is `{role, name, tag, id?, attr_name?, type?, text?}`: ARIA role, accessible name, tag, id, HTML
+name, input type, own visible text. A *widget* is `{role, name, app, path, id?, text?, value?, states?}`: AT-SPI's role
+name and accessible name, the application, the child indices from the application down.
+
+Kinds marked *asked* are reported only where a rule of the task hears them, or the daemon was started with
+`--also KIND`. Examples are from recordings that the tests made with real programs; long texts in them are cut.
+"""
+
+
+def examples() -> dict[str, dict[str, Any]]:
+    """For each kind the fullest of its recorded observations, the first of equals."""
+    best: dict[str, dict[str, Any]] = {}
+    for path in sorted((ROOT / "tests").rglob("golden/*.seen.jsonl")):
+        for line in path.read_bytes().splitlines():
+            kind, data = orjson.loads(line)
+            if kind not in best or len(data) > len(best[kind]):
+                best[kind] = data
+    return best
+
+
+def events_page() -> str:
+    """The page's text."""
+    found = examples()
+    out = [INTRO]
+    for source in SOURCES:
+        out.append(f"\n## {source}\n")
+        for name, kind in KINDS.items():
+            if kind.source != source:
+                continue
+            fields = ", ".join(f"`{field}`" for field in kind.fields)
+            asked = " *Asked.*" if kind.asked else ""
+            out.append(f"\n### {name}\n\n{kind.says}{asked}\n\nFields: {fields}\n")
+            if name in found:
+                out.append(f"\n```json\n{orjson.dumps(_short(found[name])).decode()}\n```\n")
+    return "".join(out)
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= LONGEST else value[: LONGEST - 1] + "…"
+    if isinstance(value, list):
+        return [_short(item) for item in value[:4]] + (["…"] if len(value) > 4 else [])
+    if isinstance(value, dict):
+        return {name: _short(item) for name, item in value.items()}
+    return value
