@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ from agentd.sources.cdp.normaliser import Normaliser
 from agentd.sources.cdp.script import PageScript, bundle
 from agentd.sources.cdp.state import Seen
 from detectors.matchers import url_matches
+
+Connect = Callable[[], Awaitable[Connection]]
+"""Makes a new connection to the browser; raises SourceLostError where there is none."""
 
 BASELINE_S = 3.0
 """How long the first look at what exists may take before the source counts as ready, in seconds."""
@@ -35,9 +39,10 @@ class CdpSource:
 
     name = "cdp"
 
-    def __init__(self, endpoint: str | None, profile: Path | None, plan: Mapping[str, Any]) -> None:
-        self._endpoint = endpoint
-        self._profile = profile
+    def __init__(
+        self, endpoint: str | None, profile: Path | None, plan: Mapping[str, Any], connect: Connect | None = None
+    ) -> None:
+        self._connect = connect or partial(_over_websocket, endpoint, profile)
         self._plan = plan
         self._wants_body = body_filter(plan)
         self._bodies = bool(plan.get("request_bodies"))
@@ -47,7 +52,7 @@ class CdpSource:
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
         """Attach, report the baseline, call ``ready`` once, report until cancelled or the browser is lost."""
         bundle()  # a missing bundle is said before anything else
-        connection = await Connection.open(await websocket_address(self._endpoint, self._profile))
+        connection = await self._connect()
         script = PageScript.new(self._plan)
         live = self._live = _Live(connection, script, self._wants_body, self._bodies, sink)
         reader = asyncio.create_task(connection.run(live.take))
@@ -83,6 +88,10 @@ class CdpSource:
             sink("tab.closed", {"tab": tab})
         live.settle()
         log.info("The browser is watched.", tabs=len(live.normaliser.browser.tabs))
+
+
+async def _over_websocket(endpoint: str | None, profile: Path | None) -> Connection:
+    return await Connection.open(await websocket_address(endpoint, profile))
 
 
 class _Live:
