@@ -11,9 +11,9 @@ from agentd.errors import AgentdError
 from agentd.settings import Settings, add_options, read_settings
 
 EXIT_CODES = """exit codes:
-  0  closed and acknowledged (run), written (record), or told to stop: start again to go on
+  0  closed and acknowledged (run), written (record, convert), or told to stop: start again to go on
   1  something broke that the message names
-  2  wrong options, an unknown episode, or another daemon works in --state
+  2  wrong options, an unknown episode, another daemon works in --state, or an INPUT that can't be converted
   3  the service refuses the token
   4  the service refuses the log (another journal wrote to the episode); the journal is kept
 
@@ -41,6 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     for name, short in (
         ("run", "watch for one episode of a service, until it is closed"),
         ("record", "watch without a service and write a recording, until ctrl-C"),
+        ("convert", "make a recording of what another program recorded: see docs/recordings.md"),
     ):
         command = commands.add_parser(name, help=short, description=short, epilog=EXIT_CODES, formatter_class=shape)
         command.add_argument("-v", "--verbose", action="store_true", help="log more, for a search for faults")
@@ -57,6 +58,12 @@ def _run(command: str, settings: Settings, *, verbose: bool) -> int:
 
         events = asyncio.run(record(settings))
         print(f"{settings.out}: {events} events")
+        return 0
+    if command == "convert":
+        from agentd.convert import convert
+
+        made = convert(settings)
+        print(f"{settings.out}: {made.events} events, {made.steps} steps of a {made.format}")
         return 0
     from agentd.daemon import run
 

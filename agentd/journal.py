@@ -20,7 +20,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -172,7 +172,7 @@ class Journal:
         done, through, head = 0, self.through, self.head
         left = self._tail_bytes
         while len(self._tail) - done >= least or (left >= SEGMENT_BYTES and not whole):
-            count = _fit(self._tail, done)
+            count = fit(self._tail, done)
             text = join_segment(self.episode, through + 1, self._tail[done : done + count], head)
             cut = Cut(through + 1, through + count, head, sha256(text))
             plan.append((cut, text))
@@ -260,7 +260,7 @@ class Journal:
         self.store.remove()
 
 
-def _fit(lines: list[bytes], start: int) -> int:
+def fit(lines: Sequence[bytes], start: int) -> int:
     """How many lines from ``start`` make one segment: at least one."""
     size = 0
     for count, line in enumerate(lines[start : start + SEGMENT_EVENTS]):

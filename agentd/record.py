@@ -9,16 +9,17 @@ from __future__ import annotations
 import asyncio
 import shutil
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import structlog
-import zstandard
 
 from agentd.daemon import until_signal
 from agentd.errors import AgentdError, UsageError
 from agentd.journal import Journal
 from agentd.lock import StateLock
+from agentd.recordings import must_be_free, write_recording
 from agentd.session import Session
 from agentd.settings import Settings
 
@@ -42,8 +43,7 @@ async def record(settings: Settings) -> int:
     assert settings.out is not None
     if settings.cdp is None and settings.profile is None and not settings.files:
         raise UsageError("nothing to watch: wanted --cdp, --profile or --files")
-    if not settings.out.resolve().parent.is_dir():
-        raise UsageError(f"--out {settings.out}: its directory does not exist")
+    must_be_free(settings.out, force=settings.force)
     state = settings.out.with_name(settings.out.name + ".state")
     lock = StateLock(state)
     try:
@@ -63,7 +63,7 @@ async def _record(settings: Settings, out: Path, state: Path) -> int:
         await session.stop_sources()
         if not session.journal.cut():
             raise AgentdError(f"{state}: {session.journal.full}; make room and start again with the same --out")
-        write_recording(session.journal, out)
+        write_recording(_texts(session.journal), out, force=settings.force)
     finally:
         await session.stop()
     shutil.rmtree(state)
@@ -100,13 +100,9 @@ def _episode(state: Path) -> str:
     return kept.read_text()
 
 
-def write_recording(journal: Journal, out: Path) -> None:
-    """All segments of ``journal`` as zstd frames, one after another; ``out`` appears whole or not at all."""
-    compress = zstandard.ZstdCompressor(level=9)
-    fresh = out.with_name(out.name + ".new")
-    with fresh.open("wb") as file:
-        through = 0
-        while (cut := journal.next_cut(through)) is not None:
-            file.write(compress.compress(journal.text(cut)))
-            through = cut.last
-    fresh.replace(out)
+def _texts(journal: Journal) -> Iterator[bytes]:
+    """All segments of ``journal``."""
+    through = 0
+    while (cut := journal.next_cut(through)) is not None:
+        yield journal.text(cut)
+        through = cut.last

@@ -58,7 +58,7 @@ class Recorder:
         try:
             seq = self.journal.append(source, kind, data, at)
         except TypeError:  # orjson refuses half a surrogate pair, which pages and file names can hold
-            seq = self.journal.append(source, kind, _printable(data), at)
+            seq = self.journal.append(source, kind, printable(data), at)
         if seq is None:
             self.closed = False
         else:
@@ -107,12 +107,12 @@ class Recorder:
         self.journal.close()
 
 
-def _printable(value: Any) -> Any:
+def printable(value: Any) -> Any:
     """``value`` with every lone surrogate replaced by a question mark."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, Mapping):
-        return {_printable(str(key)): _printable(item) for key, item in value.items()}
+        return {printable(str(key)): printable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_printable(item) for item in value]
+        return [printable(item) for item in value]
     return value

@@ -81,8 +81,34 @@ def _kinds(text: str) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
+def _yes(text: str) -> bool:
+    if text not in ("1", "yes", "true"):
+        raise UsageError(f"{text!r}: wanted 1, yes or true, or nothing at all")
+    return True
+
+
+def _format(text: str) -> str:
+    from agentd.convert.formats import FORMATS
+
+    if text not in FORMATS:
+        raise UsageError(f"--from {text}: wanted one of {', '.join(FORMATS)}")
+    return text
+
+
+def _vouched(text: str) -> tuple[str, ...]:
+    """``PART,PART``: nouns or kinds of the browser's events."""
+    parts = {part for name, kind in KINDS.items() if kind.source == "cdp" for part in (name, name.partition(".")[0])}
+    names = set(text.split(","))
+    if unknown := sorted(names - parts):
+        raise UsageError(f"--vouch {unknown[0]}: wanted a noun or a kind of docs/events.md, as in page or page.titled")
+    return tuple(sorted(names))
+
+
 class Option(NamedTuple):
-    """``read`` turns the text into the value and raises `UsageError`; ``commands`` are those that have it."""
+    """``read`` turns the text into the value and raises `UsageError`; ``commands`` are those that have it.
+
+    ``flag``: given without a value; ``place``: given by its place, without a name.
+    """
 
     name: str
     read: Callable[[str], Any]
@@ -92,7 +118,16 @@ class Option(NamedTuple):
     commands: tuple[str, ...] = ("run", "record")
     many: bool = False
     needed: bool = False
+    flag: bool = False
+    place: bool = False
 
+    @property
+    def flag_name(self) -> str:
+        """As the command line has it."""
+        return self.metavar if self.place else "--" + self.name.strip("_").replace("_", "-")
+
+
+EVERY = ("run", "record", "convert")
 
 OPTIONS: tuple[Option, ...] = (
     Option("service", _url, None, "URL", "the service, as in http://127.0.0.1:8420", ("run",), needed=True),
@@ -101,11 +136,17 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "state", Path, None, "DIR", "journal, control token, agentd.json; one daemon a directory", ("run",), needed=True
     ),
-    Option("out", Path, None, "FILE", "the recording to write (.mrec)", ("record",), needed=True),
+    Option("input", Path, None, "INPUT", "what another program recorded", ("convert",), needed=True, place=True),
+    Option("out", Path, None, "FILE", "the recording to write (.mrec)", ("record", "convert"), needed=True),
+    Option("force", _yes, False, "", "replace --out if it is there", ("record", "convert"), flag=True),
+    Option("from_", _format, None, "FORMAT", "what INPUT is, where it is not told by its content", ("convert",)),
+    Option("vouch", _vouched, (), "PART,...", "say that INPUT hides nothing of these, as in page", ("convert",)),
     Option("cdp", _url, None, "URL", "the browser's debugging address, as in http://127.0.0.1:9222"),
     Option("profile", Path, None, "DIR", "or the browser's profile: the port is read from DevToolsActivePort"),
     Option("files", _files, (), "[LABEL=]DIR", "a directory to watch; may be given again", many=True),
-    Option("mask", str, (), "NAME", "a field or header that is masked too, as in pin; may be given again", many=True),
+    Option(
+        "mask", str, (), "NAME", "a field or header that is masked too, as in pin; may be given again", EVERY, many=True
+    ),
     Option("processes", str, None, "all|USER|PID", "programs started and ended: all, a user's, or below a process"),
     Option("clipboard", _clipboard, None, "WHICH", "clipboard, primary or both (a comma between); unread: no text"),
     Option("screen", _screen, None, "x11|cdp", "a screenshot after every step, of the display or of the tab in front"),
@@ -126,7 +167,11 @@ class Settings:
     episode: str | None = None
     token_file: Path | None = None
     state: Path | None = None
+    input: Path | None = None
     out: Path | None = None
+    force: bool = False
+    from_: str | None = None
+    vouch: tuple[str, ...] = ()
     cdp: str | None = None
     profile: Path | None = None
     files: tuple[tuple[str, Path], ...] = ()
@@ -145,9 +190,15 @@ class Settings:
 def add_options(parser: argparse.ArgumentParser, command: str) -> None:
     """Give ``parser`` the options of ``command``."""
     for option in OPTIONS:
-        if command in option.commands:
+        if command not in option.commands:
+            continue
+        if option.place:
+            parser.add_argument(option.name, metavar=option.metavar, help=option.help)
+        elif option.flag:
+            parser.add_argument(option.flag_name, dest=option.name, help=option.help, action="store_const", const="yes")
+        else:
             parser.add_argument(
-                "--" + option.name.replace("_", "-"),
+                option.flag_name,
                 dest=option.name,
                 metavar=option.metavar,
                 help=option.help + (" (needed)" if option.needed else ""),
@@ -163,12 +214,12 @@ def read_settings(
     for option in OPTIONS:
         if command not in option.commands:
             continue
-        text = given.get(option.name) or environ.get("AGENTD_" + option.name.upper())
+        text = given.get(option.name) or environ.get("AGENTD_" + option.name.strip("_").upper())
         if text:
             texts = [text] if isinstance(text, str) else text
             values[option.name] = tuple(map(option.read, texts)) if option.many else option.read(texts[-1])
         elif option.needed:
-            raise UsageError(f"--{option.name.replace('_', '-')} {option.metavar} is missing: {option.help}")
+            raise UsageError(f"{option.flag_name} {option.metavar} is missing: {option.help}")
     _check(values)
     return Settings(**values)
 

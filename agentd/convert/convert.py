@@ -1,0 +1,48 @@
+"""One conversion: which format, what it cannot show, its events, the file."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from agentd.convert.formats import FORMATS, Format, recognise
+from agentd.convert.source import Source
+from agentd.convert.tape import Tape
+from agentd.recordings import must_be_free, segments, write_recording
+from agentd.settings import Settings
+
+
+class Made(NamedTuple):
+    """What a conversion made."""
+
+    format: str
+    events: int
+    steps: int
+
+
+def convert(settings: Settings) -> Made:
+    """Convert ``settings.input`` to ``settings.out``. Raises `ConvertError`, `UsageError`, `AgentdError`."""
+    assert settings.input is not None
+    assert settings.out is not None
+    must_be_free(settings.out, force=settings.force)
+    source = Source(settings.input)
+    format = FORMATS[settings.from_] if settings.from_ else recognise(source)
+    tape = record(source, format, settings.vouch, settings.mask)
+    write_recording(segments(f"cnv-{source.sha256[:12]}", tape.lines), settings.out, force=settings.force)
+    return Made(format.says, len(tape.lines), tape.step + 1)
+
+
+def record(source: Source, format: Format, vouched: tuple[str, ...] = (), mask: tuple[str, ...] = ()) -> Tape:
+    """The events of ``source``, from its opening to its close."""
+    importer = format.importer()
+    found = importer.read(source)
+    tape = Tape()
+    about: dict[str, Any] = {"format": format.name, "sha256": source.sha256, "bytes": source.bytes}
+    if found.version is not None:
+        about["version"] = found.version
+    if vouched:
+        about["vouched"] = list(vouched)
+    tape.open(about)
+    tape.blind(found.shows, vouched, format.where)
+    found.tell(tape, mask)
+    tape.close(tape.at, f"{format.where} ends here")
+    return tape

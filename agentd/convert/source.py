@@ -1,0 +1,146 @@
+"""A file that is to be converted: unpacked with a bound, and read as far as all formats read it alike.
+
+A `Source` holds either one JSON value, or a list of values from JSON lines, or a zip's entries.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from agentd.convert.errors import ConvertError, shown
+from detectors.codec import sha256
+
+MAX_BYTES = 1 << 30
+"""What a file may unpack to, in bytes."""
+_CHUNK = 1 << 20
+
+WANTED = "wanted a HAR, a Playwright trace zip, a log of raw CDP messages, an rrweb stream, an AT-SPI capture or a flow"
+
+
+class Source:
+    """``path`` opened. ``sha256`` and ``bytes`` are those of the file as it lies there.
+
+    ``value``: the JSON value, or the list of a JSON-lines file's values (then ``lines`` is true); None for a zip.
+    Raises `ConvertError`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        raw = self._read()
+        self.sha256, self.bytes = sha256(raw), len(raw)
+        self.zip: Zip | None = None
+        self.value: Any = None
+        self.lines = False
+        if raw[:2] == b"\x1f\x8b":
+            raw = self._gunzip(raw)
+        if not raw.strip():
+            raise self.wrong("", "the file is empty", WANTED)
+        if raw[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
+            self.zip = Zip(path, raw)
+        else:
+            self._parse(raw)
+
+    def wrong(self, where: str, what: str, wanted: str) -> ConvertError:
+        """An error about ``where`` (a path into the file, or "") in this file."""
+        return ConvertError(f"{self.path}: {where + ': ' if where else ''}{what}; {wanted}")
+
+    def _read(self) -> bytes:
+        try:
+            if self.path.stat().st_size > MAX_BYTES:
+                raise self.wrong("", f"is larger than {MAX_BYTES} bytes", "wanted a smaller one")
+            return self.path.read_bytes()
+        except OSError as error:
+            raise ConvertError(f"{self.path}: {error.strerror}; wanted a file that can be read") from None
+
+    def _gunzip(self, raw: bytes) -> bytes:
+        out = bytearray()
+        try:
+            with gzip.open(io.BytesIO(raw)) as file:
+                while chunk := file.read(_CHUNK):
+                    out += chunk
+                    if len(out) > MAX_BYTES:
+                        raise self.wrong("", f"unpacks to more than {MAX_BYTES} bytes", "wanted a smaller one")
+        except EOFError:
+            raise self.wrong(f"byte {len(raw)}", "the gzip stream is cut short", "wanted a whole one") from None
+        except (gzip.BadGzipFile, zlib.error) as error:
+            raise self.wrong("", f"is no sound gzip: {error}", "wanted a whole one") from None
+        return bytes(out)
+
+    def _parse(self, raw: bytes) -> None:
+        text = raw.removeprefix(b"\xef\xbb\xbf")
+        try:
+            self.value = orjson.loads(text)
+        except orjson.JSONDecodeError as error:
+            if not self._parse_lines(text):
+                raise self.wrong(f"line {error.lineno} column {error.colno}", f"no JSON: {error.msg}", WANTED) from None
+
+    def _parse_lines(self, text: bytes) -> bool:
+        """Whether the text is JSON lines; a first line that is JSON says that it is meant to be."""
+        values: list[Any] = []
+        for number, line in enumerate(text.split(b"\n"), 1):
+            if not line.strip():
+                continue
+            try:
+                values.append(orjson.loads(line))
+            except orjson.JSONDecodeError as error:
+                if not values or not isinstance(values[0], dict | list):
+                    return False
+                where = f"line {number} column {error.colno}"
+                raise self.wrong(where, f"no JSON: {error.msg}", "wanted one JSON value a line") from None
+        self.value, self.lines = values, True
+        return True
+
+    @property
+    def items(self) -> list[Any]:
+        """The values of a JSON array or of JSON lines; empty for anything else."""
+        return self.value if isinstance(self.value, list) else []
+
+
+class Zip:
+    """The entries of a zip, read with one bound over all of them together."""
+
+    def __init__(self, path: Path, raw: bytes) -> None:
+        self._path = path
+        try:
+            self._zip = zipfile.ZipFile(io.BytesIO(raw))
+        except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+            raise ConvertError(f"{path}: is no sound zip: {error}; wanted a whole one") from None
+        self.names = self._zip.namelist()
+        self._left = MAX_BYTES
+
+    def read(self, name: str) -> bytes | None:
+        """The entry's content, None where there is none. Raises `ConvertError`."""
+        try:
+            with self._zip.open(name) as file:
+                content = file.read(self._left + 1)
+        except KeyError:
+            return None
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+            raise ConvertError(f"{self._path}: {name}: cannot be unpacked: {error}; wanted a whole zip") from None
+        self._left -= len(content)
+        if self._left < 0:
+            raise ConvertError(f"{self._path}: unpacks to more than {MAX_BYTES} bytes; wanted a smaller one")
+        return content
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """The entry's JSON lines, each an object. Raises `ConvertError`."""
+        rows: list[dict[str, Any]] = []
+        for number, line in enumerate((self.read(name) or b"").split(b"\n"), 1):
+            if not line.strip():
+                continue
+            try:
+                row = orjson.loads(line)
+            except orjson.JSONDecodeError as error:
+                where = f"{self._path}: {name}: line {number} column {error.colno}"
+                raise ConvertError(f"{where}: no JSON: {error.msg}; wanted one object a line") from None
+            if not isinstance(row, dict):
+                raise ConvertError(f"{self._path}: {name}: line {number}: {shown(row)}; wanted an object")
+            rows.append(row)
+        return rows

@@ -1,0 +1,83 @@
+"""The recording as it is made: one order, one clock that never goes back, steps, and gaps for what can't be seen.
+
+No clock of this machine and no randomness: the same file gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from agentd.recorder import OF_SOURCES, printable
+from detectors.codec import encode_event
+from detectors.kinds import KINDS, SOURCES
+
+MAX_AT = 1 << 62
+"""The latest time that an event may have, in nanoseconds: 146 years."""
+_OWN = ("journal", "steps")
+
+
+class Tape:
+    """``lines`` are the events so far; ``step`` is the one that runs, or the last one (-1 before the first)."""
+
+    def __init__(self) -> None:
+        self.lines: list[bytes] = []
+        self.step = -1
+        self.at = 0
+        self._ended = True
+
+    def tell(self, at: float, kind: str, data: Mapping[str, Any]) -> None:
+        """Add an event that happened ``at`` nanoseconds after the beginning, or when the last one did if that is
+        later: what is told later stands later."""
+        self.at = max(self.at, min(int(at), MAX_AT))
+        source = "journal" if kind in OF_SOURCES else KINDS[kind].source
+        number = len(self.lines) + 1
+        try:
+            line = encode_event(number, source, kind, self.at, data)
+        except TypeError:  # half a surrogate pair, or a number that no 64 bits hold
+            line = encode_event(number, source, kind, self.at, printable(data))
+        self.lines.append(line)
+
+    def open(self, about: Mapping[str, Any]) -> None:
+        """The first event; ``about`` says of which file the recording was made."""
+        self.tell(0, "episode.opened", {"task": "recording", "digest": "", "converted": about})
+
+    def blind(self, shown: Collection[str], vouched: Collection[str], where: str) -> None:
+        """A gap for every source, noun and kind that ``where`` can't show: rules that need it give null, not 0."""
+        for source in sorted(set(SOURCES) - set(_OWN)):
+            kinds = [name for name, kind in KINDS.items() if kind.source == source]
+            hidden = [name for name in kinds if name not in shown]
+            if len(hidden) == len(kinds) and (source != "cdp" or not vouched):
+                self.tell(0, "gap.began", {"source": source, "reason": f"not in {where}"})
+            elif source == "cdp":
+                self._blind_parts(kinds, hidden, vouched, where)
+
+    def _blind_parts(self, kinds: list[str], hidden: list[str], vouched: Collection[str], where: str) -> None:
+        for noun in dict.fromkeys(kind.partition(".")[0] for kind in kinds):
+            of_noun = [kind for kind in kinds if kind.partition(".")[0] == noun]
+            unseen = [kind for kind in of_noun if kind in hidden and noun not in vouched and kind not in vouched]
+            parts = [noun] if unseen == of_noun else unseen
+            for part in parts:
+                self.tell(0, "gap.began", {"source": "cdp", "of": part, "reason": f"not in {where}"})
+
+    def begin(self, at: float, action: Any = None) -> None:
+        """Begin the next step; the one before is sealed if it ended."""
+        self._seal(at)
+        self.step += 1
+        self._ended = False
+        self.tell(at, "step.began", {"step": self.step} | ({} if action is None else {"action": action}))
+
+    def end(self, at: float) -> None:
+        """The running step's action is done; what comes until the next one is its effect."""
+        if not self._ended:
+            self._ended = True
+            self.tell(at, "step.ended", {"step": self.step})
+
+    def close(self, at: float, reason: str) -> None:
+        """Nothing follows: ends the step that runs; the close seals it."""
+        self.end(at)
+        self.tell(at, "episode.closed", {"reason": reason})
+
+    def _seal(self, at: float) -> None:
+        if self.step >= 0 and self._ended:
+            self.tell(at, "step.sealed", {"step": self.step, "why": "next"})

@@ -1,0 +1,56 @@
+"""Writes recording files: whole or not at all, and never over another one that nobody said to replace.
+
+Event lines become segments as the journal cuts them, segments become zstd frames, one after another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import zstandard
+
+from agentd.errors import AgentdError, UsageError
+from agentd.journal import fit
+from detectors.codec import GENESIS, join_segment, sha256
+
+
+def must_be_free(out: Path, *, force: bool) -> None:
+    """Raises `UsageError` where ``out`` can't be written: its directory is missing, or it is there already."""
+    if not out.resolve().parent.is_dir():
+        raise UsageError(f"--out {out}: its directory does not exist")
+    if out.is_dir():
+        raise UsageError(f"--out {out}: is a directory; wanted a file")
+    if not force and out.exists():
+        raise UsageError(f"--out {out}: is there already; wanted another name, or --force to replace it")
+
+
+def segments(episode: str, lines: Sequence[bytes]) -> Iterator[bytes]:
+    """The texts of the segments that event lines 1, 2, 3 … of ``episode`` make."""
+    done, head = 0, GENESIS
+    while done < len(lines):
+        count = fit(lines, done)
+        text = join_segment(episode, done + 1, lines[done : done + count], head)
+        yield text
+        done, head = done + count, sha256(text)
+
+
+def write_recording(texts: Iterable[bytes], out: Path, *, force: bool) -> None:
+    """Write segments' texts to ``out``. Raises `UsageError` if it is there by now, `AgentdError` if it can't be."""
+    compress = zstandard.ZstdCompressor(level=9)
+    fresh = out.with_name(f"{out.name}.{os.getpid()}.new")
+    try:
+        with fresh.open("wb") as file:
+            for text in texts:
+                file.write(compress.compress(text))
+            file.flush()
+            os.fsync(file.fileno())
+        must_be_free(out, force=force)
+        fresh.replace(out)
+    except OSError as error:
+        raise AgentdError(f"--out {out}: cannot be written: {error.strerror}") from None
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            fresh.unlink()

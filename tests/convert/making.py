@@ -1,0 +1,40 @@
+"""What the converter's tests share: convert a file, read the recording back, look at its events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentd.convert import convert
+from agentd.settings import Settings
+from api.recordings import read_recording
+from detectors.types import Event
+
+CASES = Path(__file__).resolve().parents[3] / "shared" / "cases"
+
+
+def cases(folder: str, pattern: str) -> Any:
+    """A mark that gives a test each case's path, or skips it where the cases are not here."""
+    paths = sorted((CASES / folder).glob(pattern))
+    skip = pytest.param(None, marks=pytest.mark.skip(reason=f"../shared/cases/{folder} is not here"), id="missing")
+    return pytest.mark.parametrize("path", [pytest.param(path, id=path.name) for path in paths] or [skip])
+
+
+def converted(path: Path, folder: Path, **settings: Any) -> list[Event]:
+    """The events of ``path``'s recording, as any reader gets them."""
+    out = folder / "made.mrec"
+    convert(Settings(input=path, out=out, force=True, **settings))
+    return [event for segment in read_recording(out) for event in segment.events]
+
+
+def of(events: Iterable[Event], kind: str) -> list[Any]:
+    """The data of every event of ``kind``."""
+    return [event.data for event in events if event.kind == kind]
+
+
+def gaps(events: Iterable[Event]) -> set[str]:
+    """What the recording says that it can't show: sources, and parts of the browser's."""
+    return {data.get("of") or data["source"] for data in of(events, "gap.began")}
