@@ -24,21 +24,33 @@ FAREWELL_S = 2.0
 log = structlog.get_logger(__name__)
 
 
-async def run(settings: Settings) -> None:
-    """Run until the episode is closed and acknowledged, or until TERM or INT; raises `AgentdError`."""
+Opened = Callable[[Session], None]
+"""Told of the session once it has begun, by whoever runs a daemon in a process of its own."""
+
+
+async def run(
+    settings: Settings, token: str | None = None, stop: asyncio.Event | None = None, opened: Opened | None = None
+) -> None:
+    """Run until the episode is closed and acknowledged, or until TERM or INT; raises `AgentdError`.
+
+    ``token`` instead of its file, ``stop`` instead of signals, ``opened``: for who runs it in a process of its own.
+    """
     assert settings.service is not None
     assert settings.state is not None
     lock = StateLock(settings.state)
     try:
         async with httpx.AsyncClient(base_url=settings.service, trust_env=False) as client:
-            await Daemon(settings, settings.state, _service(settings, client)).run(until_signal())
+            daemon = Daemon(settings, settings.state, _service(settings, client, token), opened)
+            await daemon.run(stop or until_signal())
     finally:
         lock.release()
 
 
-def _service(settings: Settings, client: httpx.AsyncClient) -> Service:
-    assert settings.token_file is not None
+def _service(settings: Settings, client: httpx.AsyncClient, token: str | None) -> Service:
     assert settings.episode is not None
+    if token is not None:
+        return Service(client, settings.episode, token, "attach(token=…)")
+    assert settings.token_file is not None
     try:
         token = settings.token_file.read_text().strip()
     except OSError as error:
@@ -60,7 +72,8 @@ def until_signal() -> asyncio.Event:
 class Daemon:
     """Joins a session to the service."""
 
-    def __init__(self, settings: Settings, state: Path, service: Service) -> None:
+    def __init__(self, settings: Settings, state: Path, service: Service, opened: Opened | None = None) -> None:
+        self._opened = opened
         self._settings = settings
         self._state = state
         self._service = service
@@ -94,6 +107,8 @@ class Daemon:
             return
         session.resume()
         await session.start()
+        if self._opened is not None:
+            self._opened(session)
         channel = Channel(self._service, session.conductor)
         ship = asyncio.create_task(shipper.run(), name="ship")
         listen = asyncio.create_task(channel.run(), name="channel")

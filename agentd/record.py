@@ -15,7 +15,7 @@ from typing import Any
 
 import structlog
 
-from agentd.daemon import until_signal
+from agentd.daemon import Opened, until_signal
 from agentd.errors import AgentdError, UsageError
 from agentd.journal import Journal
 from agentd.lock import StateLock
@@ -38,25 +38,29 @@ HEARS_ALL: dict[str, Any] = {
 log = structlog.get_logger(__name__)
 
 
-async def record(settings: Settings) -> int:
-    """Record until ctrl-C, TERM or a close over the port; gives the number of events. Raises `AgentdError`."""
+async def record(settings: Settings, stop: asyncio.Event | None = None, opened: Opened | None = None) -> int:
+    """Record until ctrl-C, TERM or a close over the port; gives the number of events. Raises `AgentdError`.
+
+    ``stop`` instead of signals, ``opened`` told of the session: for who records in a process of its own.
+    """
     assert settings.out is not None
-    if settings.cdp is None and settings.profile is None and not settings.files:
+    if settings.cdp is None and settings.profile is None and settings.connect is None and not settings.files:
         raise UsageError("nothing to watch: wanted --cdp, --profile or --files")
     must_be_free(settings.out, force=settings.force)
     state = settings.out.with_name(settings.out.name + ".state")
     lock = StateLock(state)
     try:
-        return await _record(settings, settings.out, state)
+        return await _record(settings, settings.out, state, stop or until_signal(), opened)
     finally:
         lock.release()
 
 
-async def _record(settings: Settings, out: Path, state: Path) -> int:
+async def _record(settings: Settings, out: Path, state: Path, stop: asyncio.Event, opened: Opened | None) -> int:
     session = Session(settings, state, _episode(state), HEARS_ALL)
-    stop = until_signal()
     session.resume()
     await session.start()
+    if opened is not None:
+        opened(session)
     try:
         if not session.steps.closed:
             await _watch(session, stop, auto=settings.steps == "auto")

@@ -28,6 +28,8 @@ log = structlog.get_logger(__name__)
 
 
 def _cdp(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
+    if settings.connect is not None:
+        return settings.connect(plan)
     if settings.cdp is None and settings.profile is None:
         return None
     from agentd.sources.cdp import CdpSource
@@ -58,7 +60,8 @@ _HOW = {"cdp": "--cdp or --profile", "files": "--files"}
 
 def unwatched(settings: Settings, plan: Mapping[str, Any]) -> dict[str, str]:
     """The sources that the task's rules hear and that nobody told the daemon to watch, with the reason."""
-    given = {"cdp": settings.cdp is not None or settings.profile is not None, "files": bool(settings.files)}
+    by_browser = (settings.cdp, settings.profile, settings.connect)
+    given = {"cdp": any(way is not None for way in by_browser), "files": bool(settings.files)}
     heard = plan.get("hears")
     # A recording made for no task in particular may be scored by any.
     needed = set(TABLE) if heard is None else {KINDS[kind].source for kind in heard if kind in KINDS}

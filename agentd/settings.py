@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from agentd.errors import UsageError
 from agentd.journal import KEEP_BYTES
+from agentd.sources.base import Source
 from detectors.kinds import KINDS
 
 SCREENS_BYTES = 256 << 20
@@ -185,6 +186,8 @@ class Settings:
     journal_max: int = KEEP_BYTES
     journal_after: str = "keep"
     steps: str = "auto"
+    connect: Callable[[Mapping[str, Any]], Source] | None = None
+    """Makes the browser source inside a harness's process; never an option."""
 
 
 def add_options(parser: argparse.ArgumentParser, command: str) -> None:
