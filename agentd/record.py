@@ -20,6 +20,7 @@ from agentd.errors import AgentdError, UsageError
 from agentd.journal import Journal
 from agentd.lock import StateLock
 from agentd.recordings import must_be_free, write_recording
+from agentd.run import TABLE, unwatched
 from agentd.session import Session
 from agentd.settings import Settings
 
@@ -44,8 +45,8 @@ async def record(settings: Settings, stop: asyncio.Event | None = None, opened: 
     ``stop`` instead of signals, ``opened`` told of the session: for who records in a process of its own.
     """
     assert settings.out is not None
-    if settings.cdp is None and settings.profile is None and settings.connect is None and not settings.files:
-        raise UsageError("nothing to watch: wanted --cdp, --profile or --files")
+    if len(unwatched(settings, HEARS_ALL)) == len(TABLE):
+        raise UsageError("nothing to watch: wanted --cdp, --profile, --files or another of the sources")
     must_be_free(settings.out, force=settings.force)
     state = settings.out.with_name(settings.out.name + ".state")
     lock = StateLock(state)

@@ -12,6 +12,7 @@ from typing import Any
 
 import structlog
 
+from agentd.extras import display_for, need
 from agentd.recorder import Recorder
 from agentd.service import Backoff
 from agentd.settings import Settings
@@ -45,7 +46,40 @@ def _files(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
     return FilesSource(dict(settings.files))
 
 
-TABLE: Mapping[str, Callable[[Settings, Mapping[str, Any]], Source | None]] = {"cdp": _cdp, "files": _files}
+def _processes(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
+    if settings.processes is None:
+        return None
+    need("--processes", "desktop", "psutil")
+    from agentd.sources.processes import ProcessesSource
+
+    return ProcessesSource(settings.processes, plan)
+
+
+def _clipboard(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
+    if settings.clipboard is None:
+        return None
+    need("--clipboard", "desktop", "xcffib")
+    from agentd.sources.clipboard import ClipboardSource
+
+    return ClipboardSource(display_for("--clipboard"), settings.clipboard, plan)
+
+
+def _screen(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
+    if settings.screen is None:
+        return None
+    need("--screen", "desktop", "PIL", "mss")
+    from agentd.sources.screen import screen_source
+
+    return screen_source(settings)
+
+
+TABLE: Mapping[str, Callable[[Settings, Mapping[str, Any]], Source | None]] = {
+    "cdp": _cdp,
+    "files": _files,
+    "processes": _processes,
+    "clipboard": _clipboard,
+    "screen": _screen,
+}
 """Every source, by hand: a line here and a file or folder in sources/ make one."""
 
 
@@ -55,13 +89,20 @@ def sources_of(settings: Settings, plan: Mapping[str, Any]) -> list[Source]:
     return [source for make in TABLE.values() if (source := make(settings, plan)) is not None]
 
 
-_HOW = {"cdp": "--cdp or --profile", "files": "--files"}
+_HOW = {
+    "cdp": "--cdp or --profile",
+    "files": "--files",
+    "processes": "--processes",
+    "clipboard": "--clipboard",
+    "screen": "--screen",
+}
 
 
 def unwatched(settings: Settings, plan: Mapping[str, Any]) -> dict[str, str]:
     """The sources that the task's rules hear and that nobody told the daemon to watch, with the reason."""
     by_browser = (settings.cdp, settings.profile, settings.connect)
     given = {"cdp": any(way is not None for way in by_browser), "files": bool(settings.files)}
+    given |= {name: getattr(settings, name) is not None for name in ("processes", "clipboard", "screen")}
     heard = plan.get("hears")
     # A recording made for no task in particular may be scored by any.
     needed = set(TABLE) if heard is None else {KINDS[kind].source for kind in heard if kind in KINDS}

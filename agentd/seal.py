@@ -11,8 +11,8 @@ from typing import Literal
 
 Why = Literal["quiet", "settle_ms"]
 
-OWN = ("journal", "steps")
-"""Sources whose events are words of the harness and the daemon, not effects of an action."""
+OWN = ("journal", "steps", "screen")
+"""Sources whose events are words of the harness and the daemon, or its own doing, not effects of an action."""
 
 
 class Sealer:

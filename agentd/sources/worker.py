@@ -41,6 +41,11 @@ class Worker:
             end.setblocking(False)
         self.stopping = False
 
+    @property
+    def ended(self) -> bool:
+        """Whether the thread's work is over, for whatever reason."""
+        return self._ended.done()
+
     # -- on the loop
 
     async def run(self) -> None:

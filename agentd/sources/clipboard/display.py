@@ -1,0 +1,218 @@
+"""One connection to an X server: who owns a selection, what windows say of themselves, what comes in.
+
+It owns no selection and maps no window: for everybody else on the display it is not there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import xcffib
+import xcffib.res
+import xcffib.xfixes
+import xcffib.xproto
+from xcffib.xproto import CW, Atom, EventMask, Property, WindowClass
+
+from agentd.sources.base import SourceLostError
+
+_OWNED = (
+    xcffib.xfixes.SelectionEventMask.SetSelectionOwner
+    | xcffib.xfixes.SelectionEventMask.SelectionWindowDestroy
+    | xcffib.xfixes.SelectionEventMask.SelectionClientClose
+)
+_PIECE = 1 << 16
+"""How much of a property is asked for at once, in units of four bytes."""
+
+
+class Owned(NamedTuple):
+    """A selection has a new owner (0: none any more), or its owner holds something new."""
+
+    selection: int
+    owner: int
+    time: int
+
+
+class Arrived(NamedTuple):
+    """An answer to `Display.convert`; ``property`` 0: refused."""
+
+    property: int
+
+
+class Written(NamedTuple):
+    """A property of our window has a new value."""
+
+    property: int
+
+
+Happening = Owned | Arrived | Written
+
+
+class Display:
+    """Raises `SourceLostError` from every method once the server is gone."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        with self._losing():
+            self._connection: Any = xcffib.connect(name)  # type: ignore[no-untyped-call]
+            self._core: Any = self._connection.core
+            self._setup = self._connection.get_setup()
+            screen = self._setup.roots[self._connection.pref_screen]
+            self._root = screen.root
+            self._fixes = self._connection(xcffib.xfixes.key)
+            self._fixes.QueryVersion(5, 0).reply()
+            self._atoms: dict[str, int] = {}
+            self._names: dict[int, str] = {}
+            self.window = self._connection.generate_id()
+            self._core.CreateWindow(
+                0, self.window, self._root, -1, -1, 1, 1, 0, WindowClass.InputOnly, screen.root_visual,
+                CW.EventMask, [EventMask.PropertyChange],
+            )  # fmt: skip
+            self.fileno: int = self._connection.get_file_descriptor()
+
+    def close(self) -> None:
+        """Leave the display."""
+        self._connection.disconnect()
+
+    @contextlib.contextmanager
+    def _losing(self) -> Iterator[None]:
+        try:
+            yield
+        except xcffib.ConnectionException:
+            raise SourceLostError(f"the display {self._name} can't be reached, or is gone") from None
+
+    # -- selections
+
+    def watch(self, selection: int) -> None:
+        """Hear of every new owner from now on."""
+        with self._losing():
+            self._fixes.SelectSelectionInput(self.window, selection, _OWNED)
+            self._connection.flush()
+
+    def owner(self, selection: int) -> int:
+        """The window that owns it now; 0: nobody."""
+        with self._losing():
+            return int(self._core.GetSelectionOwner(selection).reply().owner)
+
+    def convert(self, selection: int, target: int, into: int, time: int) -> None:
+        """Ask the owner to put the selection as ``target`` into our property ``into``."""
+        with self._losing():
+            self._core.ConvertSelection(self.window, selection, target, into, time)
+            self._connection.flush()
+
+    def happenings(self) -> Iterator[Happening]:
+        """What came in, in the server's order; does not wait."""
+        with self._losing():
+            while True:
+                try:
+                    event = self._connection.poll_for_event()
+                except xcffib.ProtocolException:
+                    continue  # a window of somebody's was gone by the time
+                if event is None:
+                    return
+                happening = self._happening(event)
+                if happening is not None:
+                    yield happening
+
+    def _happening(self, event: Any) -> Happening | None:
+        if isinstance(event, xcffib.xfixes.SelectionNotifyEvent):
+            return Owned(event.selection, event.owner if event.subtype == 0 else 0, event.timestamp)
+        if isinstance(event, xcffib.xproto.SelectionNotifyEvent):
+            return Arrived(event.property)
+        if isinstance(event, xcffib.xproto.PropertyNotifyEvent) and event.state == Property.NewValue:
+            return Written(event.atom)
+        return None
+
+    def sync(self) -> None:
+        """Wait until everything that the server did before has come in."""
+        with self._losing():
+            self._core.GetInputFocus().reply()
+
+    # -- properties
+
+    def atom(self, name: str) -> int:
+        """The number of a name."""
+        if name not in self._atoms:
+            with self._losing():
+                self._atoms[name] = int(self._core.InternAtom(False, len(name), name).reply().atom)
+        return self._atoms[name]
+
+    def atom_name(self, atom: int) -> str:
+        """The name of a number; "" for one that is none."""
+        if atom not in self._names:
+            with self._losing():
+                try:
+                    reply = self._core.GetAtomName(atom).reply()
+                    self._names[atom] = bytes(reply.name.buf()).decode("latin-1")
+                except xcffib.ProtocolException:
+                    self._names[atom] = ""
+        return self._names[atom]
+
+    def take(self, name: int) -> tuple[int, Iterator[bytes]]:
+        """Our property's type, and its value piece by piece; it is deleted with the last one."""
+        with self._losing():
+            first = self._core.GetProperty(True, self.window, name, Atom.Any, 0, _PIECE).reply()
+            return int(first.type), self._rest(name, first)
+
+    def _rest(self, name: int, reply: Any) -> Iterator[bytes]:
+        place = 0
+        while True:
+            yield bytes(reply.value.buf())
+            if not reply.bytes_after:
+                return
+            place += _PIECE
+            with self._losing():
+                reply = self._core.GetProperty(True, self.window, name, Atom.Any, place, _PIECE).reply()
+
+    def forget(self, name: int) -> None:
+        """Delete our property."""
+        with self._losing():
+            self._core.DeleteProperty(self.window, name)
+            self._connection.flush()
+
+    # -- whose a window is
+
+    def app(self, window: int) -> str:
+        """The window class of the program that made ``window``: its own, or that of another of its windows; "" where
+        none has one."""
+        own = self._class(window)
+        return own or next(filter(None, map(self._class, self._windows_beside(window))), "")
+
+    def pid(self, window: int) -> int:
+        """The id of the process that made ``window``, by the server's word; 0: not known."""
+        with self._losing(), contextlib.suppress(xcffib.ProtocolException, KeyError, IndexError):
+            pid = xcffib.res.ClientIdMask.LocalClientPID
+            wanted = xcffib.res.ClientIdSpec.synthetic(window, pid)  # type: ignore[no-untyped-call]
+            reply = self._connection(xcffib.res.key).QueryClientIds(1, [wanted]).reply()
+            return int(reply.ids[0].value[0])
+        return 0
+
+    def _windows_beside(self, window: int) -> Iterator[int]:
+        base = ~int(self._setup.resource_id_mask)
+        listed = self._text_property(self._root, "_NET_CLIENT_LIST")
+        managed = [int.from_bytes(listed[n : n + 4], "little") for n in range(0, len(listed), 4)]
+        with self._losing():
+            children = list(self._core.QueryTree(self._root).reply().children)
+        yield from (one for one in [*managed, *children] if one & base == window & base and one != window)
+
+    def _class(self, window: int) -> str:
+        # Two strings, each with a zero after it: the instance and the class.
+        parts = self._text_property(window, "WM_CLASS").decode("latin-1").split("\0")
+        return parts[1] if len(parts) > 1 else ""
+
+    def _text_property(self, window: int, name: str) -> bytes:
+        with self._losing():
+            try:
+                reply = self._core.GetProperty(False, window, self.atom(name), Atom.Any, 0, 1 << 12).reply()
+            except xcffib.ProtocolException:
+                return b""  # the window is gone
+            return bytes(reply.value.buf())
+
+
+def program(pid: int) -> str:
+    """The name of the program that runs as ``pid``; "" where it does not run or may not be seen."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
+    return ""

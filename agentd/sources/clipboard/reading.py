@@ -1,0 +1,156 @@
+"""Asks the owner of a selection for its text, as any program does that pastes, in bounded time and size.
+
+The owner may have hung, may have gone, may send piece by piece without end. Whoever owns the selection keeps it.
+"""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import itertools
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from agentd.sources.clipboard.display import Arrived, Display, Owned, Written
+
+ANSWER_S = 1.0
+"""How long the owner may take for an answer, and for each further piece, in seconds."""
+WHOLE_S = 5.0
+"""How long all of it may take, in seconds."""
+LARGEST = 32 << 20
+"""A text of more bytes than this is not read to its end."""
+KEPT = 64 << 10
+"""So many characters of a text are kept, to be masked and cut; the rest is only counted and hashed."""
+
+_TEXTS = ("UTF8_STRING", "text/plain;charset=utf-8", "text/plain", "STRING", "TEXT", "text/uri-list")
+_SECRET = "x-kde-passwordManagerHint"
+_PROPERTIES = 8
+_MOST_TYPES = 40
+_NO_TYPES = frozenset(("TARGETS", "MULTIPLE", "TIMESTAMP", "SAVE_TARGETS", "DELETE", "INSERT_SELECTION"))
+
+
+Answer = Arrived | Written
+
+
+class Reading(NamedTuple):
+    """What a selection holds. ``start``: as much of the text as is kept; ``unread``: why there is no text."""
+
+    types: tuple[str, ...] = ()
+    start: str | None = None
+    length: int = 0
+    sha256: str = ""
+    unread: str | None = None
+
+
+class _NotReadError(Exception):
+    """Carries the reason."""
+
+
+class Reader:
+    """``pause(s)`` waits for the display, at most so many seconds. What else happens meanwhile is in ``others``."""
+
+    def __init__(self, display: Display, pause: Callable[[float], object], stopping: Callable[[], bool]) -> None:
+        self._display = display
+        self._pause = pause
+        self._stopping = stopping
+        self.others: deque[Owned] = deque()
+        # A late answer to an earlier question must not be taken for this one's: each has a property of its own.
+        names = itertools.cycle(f"AGENTD_SELECTION_{number}" for number in range(_PROPERTIES))
+        self._properties = map(display.atom, names)
+
+    def read(self, selection: int, at: int) -> Reading:
+        """Ask the present owner, and no longer than it stays the owner."""
+        until = time.monotonic() + WHOLE_S
+        types: tuple[str, ...] = ()
+        try:
+            types = self._types(selection, at, until)
+            if _SECRET in types:
+                return Reading(types, unread="secret")
+            target = next((name for name in _TEXTS if name in types), None)
+            if target is None:
+                return Reading(types, unread="no text")
+            return self._text(selection, target, at, until)._replace(types=types)
+        except _NotReadError as reason:
+            return Reading(types, unread=str(reason))
+
+    def take_in(self) -> Iterator[Answer]:
+        """What came in; new owners are put aside."""
+        for happening in self._display.happenings():
+            if isinstance(happening, Owned):
+                self.others.append(happening)
+            else:
+                yield happening
+
+    def _types(self, selection: int, at: int, until: float) -> tuple[str, ...]:
+        _, pieces = self._ask(selection, "TARGETS", at, until)
+        listed = b"".join(pieces)[: 4 * 4 * _MOST_TYPES]
+        atoms = [int.from_bytes(listed[n : n + 4], "little") for n in range(0, len(listed), 4)]
+        names = dict.fromkeys(map(self._display.atom_name, atoms))
+        return tuple(name for name in names if name and name not in _NO_TYPES)[:_MOST_TYPES]
+
+    def _text(self, selection: int, target: str, at: int, until: float) -> Reading:
+        form, pieces = self._ask(selection, target, at, until)
+        charset = "latin-1" if self._display.atom_name(form) in ("STRING", "COMPOUND_TEXT") else "utf-8"
+        return digest(pieces, charset)
+
+    def _ask(self, selection: int, target: str, at: int, until: float) -> tuple[int, Iterable[bytes]]:
+        """The form and the pieces of an answer."""
+        display, into = self._display, next(self._properties)
+        display.convert(selection, display.atom(target), into, at)
+        if not self._await(Arrived(into), selection, until):
+            raise _NotReadError("refused")
+        form, pieces = display.take(into)
+        if form != display.atom("INCR"):
+            return form, pieces
+        # Deleted by the taking: that is the owner's sign to send the first piece.
+        deque(pieces, maxlen=0)
+        self._await(Written(into), selection, until)
+        form, pieces = display.take(into)
+        return form, self._incremental(pieces, selection, into, until)
+
+    def _incremental(self, first: Iterable[bytes], selection: int, into: int, until: float) -> Iterator[bytes]:
+        pieces = first
+        while True:
+            empty = True
+            for piece in pieces:
+                empty = empty and not piece
+                yield piece
+            if empty:
+                return
+            self._await(Written(into), selection, until)
+            _, pieces = self._display.take(into)
+
+    def _await(self, wanted: Answer, selection: int, until: float) -> int:
+        """Wait for a happening of the kind and property of ``wanted``; the property that it has, 0 for a refusal."""
+        until = min(until, time.monotonic() + ANSWER_S)
+        while True:
+            for one in self.take_in():
+                # What is not waited for is late, and of no use any more.
+                if type(one) is type(wanted) and one.property in (0, wanted.property):
+                    if self._superseded(selection):
+                        raise _NotReadError("superseded")
+                    return one.property
+            left = until - time.monotonic()
+            if left <= 0 or self._stopping():
+                raise _NotReadError("superseded" if self._superseded(selection) else "timeout")
+            self._pause(left)
+
+    def _superseded(self, selection: int) -> bool:
+        return any(other.selection == selection for other in self.others)
+
+
+def digest(pieces: Iterable[bytes], charset: str) -> Reading:
+    """A text of any size, by its length, its hash and its start."""
+    decode = codecs.getincrementaldecoder(charset)("replace").decode
+    start, length, size, hashed = "", 0, 0, hashlib.sha256()
+    for piece in itertools.chain(pieces, (None,)):
+        size += len(piece or b"")
+        if size > LARGEST:
+            raise _NotReadError("large")
+        text = decode(piece or b"", piece is None)
+        start += text[: KEPT - len(start)]
+        length += len(text)
+        hashed.update(text.encode())
+    return Reading((), start, length, hashed.hexdigest())

@@ -1,0 +1,158 @@
+"""The clipboard source: every change of owner or content, with the text where its owner gives it.
+
+Reading is what any program does that pastes: it takes no ownership and changes nothing of what the next paste gives.
+There is one exception, a program that gives its selection away once and no more (``xclip -loops 1``): for such a
+sandbox there is ``unread``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import structlog
+
+from agentd.masking import Masker
+from agentd.sources.base import Sink
+from agentd.sources.clipboard.display import Display, Owned, program
+from agentd.sources.clipboard.reading import Reader, Reading
+from agentd.sources.worker import Worker
+
+LONGEST_TEXT = 10_000
+"""So many characters of a text are told."""
+REST_S = 0.2
+"""How long PRIMARY must rest, in seconds: while a mouse selects, every letter is a new selection."""
+_IDLE_S = 60.0
+_NOW = 0  # X's CurrentTime
+
+log = structlog.get_logger(__name__)
+
+
+class ClipboardSource:
+    """Watches the selections of the X display ``display`` (as in ``:0``).
+
+    ``words``: "clipboard", "primary" or both, and "unread" where texts are not to be asked for. ``plan``: the
+    episode's, of which ``mask`` is read.
+    """
+
+    name = "clipboard"
+
+    def __init__(self, display: str, words: Collection[str], plan: Mapping[str, Any]) -> None:
+        self._display = display
+        self._words = words
+        self._masker = Masker(plan.get("mask") or ())
+        self._live: tuple[Worker, _Watch] | None = None
+
+    async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
+        """Report what is held, then every change; raises `SourceLostError` when the display is gone."""
+        watch = _Watch(self._display, self._words, self._masker)
+        worker = Worker("clipboard", watch.work, sink, ready)
+        self._live = worker, watch
+        try:
+            await worker.run()
+        finally:
+            self._live = None
+
+    async def fence(self, timeout_s: float) -> None:
+        """Return once every change before is reported, at most after ``timeout_s`` seconds."""
+        if self._live is not None:
+            worker, watch = self._live
+            await worker.ask(watch.catch_up, timeout_s)
+
+
+class _Watch:
+    """One life of the source, in its thread."""
+
+    def __init__(self, display: str, words: Collection[str], masker: Masker) -> None:
+        self._name = display
+        self._words = words
+        self._masker = masker
+        self._selections: dict[int, str] = {}
+        self._resting: dict[int, tuple[Owned, float]] = {}
+
+    def work(self, worker: Worker) -> None:
+        """Until the worker is stopped, or the display is lost."""
+        self._worker = worker
+        self._display = display = Display(self._name)
+        try:
+            self._reader = Reader(display, lambda s: worker.pause(s, display.fileno), lambda: worker.stopping)
+            self._begin()
+            while not worker.stopping:
+                self._look()
+                worker.answer()
+                # What a round trip brought along is in memory already, and no descriptor tells of it.
+                self._look()
+                worker.pause(self._until_rested(), display.fileno)
+        finally:
+            display.close()
+
+    def _begin(self) -> None:
+        for word in ("clipboard", "primary"):
+            if word in self._words:
+                selection = self._display.atom(word.upper())
+                self._selections[selection] = word
+                self._display.watch(selection)
+        for selection in self._selections:
+            owner = self._display.owner(selection)
+            if owner:
+                self._tell(Owned(selection, owner, _NOW), baseline=True)
+        self._worker.ready()
+
+    def catch_up(self) -> None:
+        """Tell all that changed until now."""
+        self._display.sync()
+        self._look()
+        for owned, _ in list(self._resting.values()):
+            self._tell(owned)
+        self._resting.clear()
+
+    def _look(self) -> None:
+        for _ in self._reader.take_in():
+            pass  # an answer that came too late
+        changes = self._reader.others
+        while changes and not self._worker.stopping:
+            owned = changes.popleft()
+            if self._selections[owned.selection] == "primary":
+                self._resting[owned.selection] = owned, time.monotonic() + REST_S
+            elif not any(other[:2] == owned[:2] for other in changes):
+                self._tell(owned)
+        for owned, rested in list(self._resting.values()):
+            if rested <= time.monotonic():
+                del self._resting[owned.selection]
+                self._tell(owned)
+
+    def _until_rested(self) -> float:
+        return min((rested - time.monotonic() for _, rested in self._resting.values()), default=_IDLE_S)
+
+    def _tell(self, owned: Owned, *, baseline: bool = False) -> None:
+        data: dict[str, Any] = {"selection": self._selections[owned.selection]}
+        if owned.owner:
+            data |= self._of_owner(owned.owner)
+            data |= self._of_text(self._read(owned))
+        else:
+            data["length"] = 0
+        self._worker.tell("clipboard.changed", data | ({"baseline": True} if baseline else {}))
+
+    def _read(self, owned: Owned) -> Reading:
+        if "unread" in self._words:
+            return Reading(unread="unasked")
+        if any(other.selection == owned.selection for other in self._reader.others):
+            return Reading(unread="superseded")
+        return self._reader.read(owned.selection, owned.time)
+
+    def _of_owner(self, window: int) -> dict[str, Any]:
+        pid = self._display.pid(window)
+        name = program(pid) if pid else ""
+        app = self._display.app(window) or name
+        return ({"app": app} if app else {}) | ({"pid": pid} if name else {})
+
+    def _of_text(self, reading: Reading) -> dict[str, Any]:
+        data: dict[str, Any] = {"types": list(reading.types)} if reading.types else {}
+        if reading.unread is not None or reading.start is None:
+            return data | {"unread": reading.unread}
+        text = self._masker.mask_text(reading.start)
+        data |= {"text": text[:LONGEST_TEXT], "length": reading.length}
+        if text == reading.start:  # the hash of a short secret gives it away
+            data["sha256"] = reading.sha256
+        return data | ({"cut": True} if reading.length > LONGEST_TEXT else {})

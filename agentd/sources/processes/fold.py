@@ -1,0 +1,148 @@
+"""Pure: which of what was seen of processes is news, and whose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from agentd.sources.processes.look import Facts
+
+MOST_ARGUMENTS, LONGEST_ARGUMENT, LONGEST = 64, 500, 4_000
+"""What of a command line is told: so many arguments, each so many characters, and so many together."""
+_MASKED_FROM = 20_000
+
+_HELPER_NAMES = ("crashpad", "WebKitNetwork", "WebKitWebPro", "WebKitGPUProc", "QtWebEngineProc", "nacl_helper")
+_HELPER_ARGUMENTS = ("--type=", "-contentproc")
+
+Mask = Callable[[Sequence[str]], list[str]]
+
+
+class Seen(NamedTuple):
+    """One observation."""
+
+    kind: str
+    data: dict[str, Any]
+
+
+class _Known(NamedTuple):
+    facts: Facts
+    inside: bool
+    """Whether it belongs to whom the source watches; its children do too where a process was named."""
+    ours: bool
+    """Whether it is the daemon or of its making."""
+    helper: bool
+    told: bool
+
+
+class Fold:
+    """``whose``: "all", a user's name, or the id of a process, which is watched with all that comes from it.
+    ``daemon``: the id of the daemon, which with its children is never told of."""
+
+    def __init__(self, whose: str, daemon: int, mask: Mask) -> None:
+        self._whose = whose
+        self._daemon = daemon
+        self._mask = mask
+        self._known: dict[int, _Known] = {}
+        self._parents: dict[int, int] = {}
+
+    @property
+    def pids(self) -> frozenset[int]:
+        """All that are known to run."""
+        return frozenset(self._known)
+
+    def known(self, pid: int) -> Facts | None:
+        """What was seen last of a process."""
+        known = self._known.get(pid)
+        return known.facts if known else None
+
+    def told(self, pid: int) -> bool:
+        """Whether its start was told."""
+        return pid in self._known and self._known[pid].told
+
+    def forked(self, pid: int, parent: int) -> None:
+        """A process split: the same program twice, which is no news until one of them becomes another."""
+        self._parents[pid] = parent
+        if parent in self._known:
+            known = self._known[parent]
+            facts = known.facts._replace(pid=pid, parent=parent)
+            self._known[pid] = known._replace(facts=facts, told=False, ours=self._ours(pid, parent))
+
+    def ran(self, pid: int, facts: Facts | None, *, baseline: bool = False) -> list[Seen]:
+        """A program runs in ``pid``; ``facts`` None: it ended before it could be looked at."""
+        if facts is None:
+            facts = Facts(pid, self._parents.get(pid, 0), 0.0, "")
+        parent = self._parents.get(pid, facts.parent)
+        above, before = self._known.get(parent), self._known.get(pid)
+        ours = self._ours(pid, parent)
+        inside = self._inside(facts, above, before)
+        helper = is_helper(facts) or (not facts.name and above is not None and above.helper)
+        told = inside and not ours and not helper
+        self._known[pid] = _Known(facts, inside, ours, helper, told)
+        if not told:
+            return self._end(before)
+        return [Seen("process.started", self._data(facts, parent) | ({"baseline": True} if baseline else {}))]
+
+    def split(self, facts: Facts) -> None:
+        """A process came to be seen that runs its parent's program: a split, as `forked`."""
+        self.forked(facts.pid, facts.parent)
+        if facts.pid in self._known:
+            self._known[facts.pid] = self._known[facts.pid]._replace(facts=facts)
+
+    def ended(self, pid: int) -> list[Seen]:
+        """A process is gone."""
+        self._parents.pop(pid, None)
+        return self._end(self._known.pop(pid, None))
+
+    def _end(self, known: _Known | None) -> list[Seen]:
+        if known is None or not known.told:
+            return []
+        name = {"name": known.facts.name} if known.facts.name else {}
+        return [Seen("process.ended", {"pid": known.facts.pid, **name})]
+
+    def _ours(self, pid: int, parent: int) -> bool:
+        above = self._known.get(parent)
+        return pid == self._daemon or parent == self._daemon or (above is not None and above.ours)
+
+    def _inside(self, facts: Facts, above: _Known | None, before: _Known | None) -> bool:
+        if self._whose == "all":
+            return True
+        if self._whose.isdecimal():
+            # One that was left by its parent stays what it was.
+            return facts.pid == int(self._whose) or any(known is not None and known.inside for known in (above, before))
+        return facts.user == self._whose or (facts.user is None and above is not None and above.inside)
+
+    def _data(self, facts: Facts, parent: int) -> dict[str, Any]:
+        data: dict[str, Any] = {"pid": facts.pid}
+        if parent:
+            data["parent"] = parent
+        if facts.name:
+            data["name"] = facts.name
+        if facts.arguments is not None:
+            arguments, cut = bounded(self._mask([one[:_MASKED_FROM] for one in facts.arguments]))
+            data["arguments"] = arguments
+            if cut:
+                data["cut"] = True
+        if facts.program:
+            data["program"] = facts.program
+        if facts.user:
+            data["user"] = facts.user
+        return data
+
+
+def is_helper(facts: Facts) -> bool:
+    """Whether it is a browser's renderer, zygote, crash handler or the like, whose main process speaks for it."""
+    if facts.name.startswith(_HELPER_NAMES) or "crashpad" in facts.name:
+        return True
+    return any(one.startswith(_HELPER_ARGUMENTS) for one in facts.arguments or ())
+
+
+def bounded(arguments: Sequence[str]) -> tuple[list[str], bool]:
+    """As much of the arguments as is told, and whether that is less than all."""
+    kept: list[str] = []
+    left = LONGEST
+    for argument in arguments[:MOST_ARGUMENTS]:
+        if left <= 0:
+            break
+        kept.append(argument[: min(LONGEST_ARGUMENT, left)])
+        left -= len(kept[-1])
+    return kept, kept != list(arguments)

@@ -1,0 +1,64 @@
+"""What /proc tells of a process. What may not be read is None; nothing is guessed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeVar
+
+import psutil
+
+T = TypeVar("T")
+
+
+class Facts(NamedTuple):
+    """One look at one process. ``arguments``: all of its command line but the program's own name; ``born``: its
+    start, in seconds since 1970, which tells it from another one with the same pid."""
+
+    pid: int
+    parent: int
+    born: float
+    name: str
+    arguments: tuple[str, ...] | None = None
+    program: str | None = None
+    user: str | None = None
+
+
+def look(pid: int) -> Facts | None:
+    """The process now; None where it is gone, is none of a program (a kernel thread), or may not be seen."""
+    with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):  # ZombieProcess is a NoSuchProcess
+        process = psutil.Process(pid)
+        with process.oneshot():
+            name, parent, born = process.name(), process.ppid(), process.create_time()
+            command = _or_none(process.cmdline)
+            program = _or_none(process.exe) or None
+            user = _or_none(process.username)
+        if not command and _is_kernel(pid, parent):
+            return None
+        return Facts(pid, parent, born, name, tuple(command[1:]) if command else None, program, user)
+    return None
+
+
+def look_at_all() -> Iterator[Facts]:
+    """Every process that can be seen, parents before their children."""
+    seen = [facts for pid in psutil.pids() if (facts := look(pid)) is not None]
+    yield from sorted(seen, key=lambda facts: (facts.born, facts.pid))
+
+
+def pids() -> frozenset[int]:
+    """The ids of all processes that can be seen."""
+    return frozenset(psutil.pids())
+
+
+def _or_none(ask: Callable[[], T]) -> T | None:
+    try:
+        return ask()
+    except (psutil.Error, OSError):
+        return None
+
+
+def _is_kernel(pid: int, parent: int) -> bool:
+    root = parent or pid
+    with contextlib.suppress(psutil.Error):
+        return psutil.Process(root).name() == "kthreadd" and psutil.Process(root).ppid() == 0
+    return False

@@ -1,0 +1,161 @@
+"""Joins the connector or, where the kernel does not tell, a look at /proc ten times a second, with the fold."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import structlog
+
+from agentd.masking import Masker
+from agentd.sources.base import Sink, SourceLostError
+from agentd.sources.processes.connector import Connector
+from agentd.sources.processes.fold import Fold, Seen
+from agentd.sources.processes.look import Facts, look, look_at_all, pids
+from agentd.sources.worker import Worker
+
+POLL_S = 0.1
+"""How often /proc is looked at where the kernel does not tell, in seconds."""
+AGAIN_S = 1.0
+"""How often what is known to run is looked at again then, in seconds; one that just split, every time."""
+YOUNG_S = 2.0
+_IDLE_S = 60.0
+
+log = structlog.get_logger(__name__)
+
+
+class ProcessesSource:
+    """Watches ``whose`` processes: "all", a user's, or one (by its id) with all that comes from it.
+
+    ``plan``: the episode's, of which ``mask`` is read. ``ask_kernel`` False: only look at /proc.
+    """
+
+    name = "processes"
+
+    def __init__(self, whose: str, plan: Mapping[str, Any], *, ask_kernel: bool = True) -> None:
+        self._whose = whose
+        self._masker = Masker(plan.get("mask") or ())
+        self._ask_kernel = ask_kernel
+        self._live: tuple[Worker, _Watch] | None = None
+
+    async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
+        """Report what runs, then what starts and ends; raises `SourceLostError` when it can see no longer."""
+        watch = _Watch(self._whose, self._masker, ask_kernel=self._ask_kernel)
+        worker = Worker("processes", watch.work, sink, ready)
+        self._live = worker, watch
+        try:
+            await worker.run()
+        finally:
+            self._live = None
+
+    async def fence(self, timeout_s: float) -> None:
+        """Return once every process that started or ended before is reported, at most after ``timeout_s`` seconds."""
+        if self._live is not None:
+            worker, watch = self._live
+            await worker.ask(lambda: watch.look(worker), timeout_s)
+
+
+class _Watch:
+    """One life of the source, in its thread."""
+
+    def __init__(self, whose: str, masker: Masker, *, ask_kernel: bool) -> None:
+        self._whose = whose
+        self._fold = Fold(whose, os.getpid(), masker.mask_arguments)
+        self._ask_kernel = ask_kernel
+        self._connector: Connector | None = None
+        self._ticks = 0
+        self._no_programs: frozenset[int] = frozenset()
+
+    def work(self, worker: Worker) -> None:
+        """Until the worker is stopped."""
+        # First: what starts while the baseline is read waits in the connector's buffer.
+        self._connector = Connector.open() if self._ask_kernel else None
+        try:
+            self._begin(worker)
+            while not worker.stopping:
+                if self._connector is not None:
+                    worker.pause(_IDLE_S, self._connector.fileno)
+                else:
+                    worker.pause(POLL_S)
+                self.look(worker)
+                worker.answer()
+        except OSError as error:
+            raise SourceLostError(f"processes can't be watched: {error.strerror}") from None
+        finally:
+            if self._connector is not None:
+                self._connector.close()
+
+    def _begin(self, worker: Worker) -> None:
+        for facts in look_at_all():
+            _tell(worker, self._fold.ran(facts.pid, facts, baseline=True))
+        if self._whose.isdecimal() and self._fold.known(int(self._whose)) is None:
+            raise SourceLostError(f"--processes {self._whose}: no such process runs")
+        if self._connector is None:
+            reason = f"the kernel does not tell of processes here: one that lives less than {POLL_S:g} s may be missed"
+            worker.tell("alarm.raised", {"source": "processes", "reason": reason})
+            log.warning("Processes are looked for, not told of.", every_s=POLL_S)
+        worker.ready()
+
+    def look(self, worker: Worker) -> None:
+        """Tell all that happened until now."""
+        if self._connector is None:
+            self._poll(worker)
+            return
+        for told in self._connector.read():
+            if told.what == "forked":
+                self._fold.forked(told.pid, told.parent)
+            elif told.what == "ran":
+                _tell(worker, self._fold.ran(told.pid, look(told.pid)))
+            elif told.what == "ended":
+                _tell(worker, self._fold.ended(told.pid))
+            else:
+                log.warning("The kernel told of more processes than were read; looking at all of them.")
+                self._poll(worker, all_again=True)
+
+    def _poll(self, worker: Worker, *, all_again: bool = False) -> None:
+        now, fold = pids(), self._fold
+        for pid in fold.pids - now:
+            _tell(worker, fold.ended(pid))
+        self._ticks += 1
+        again = all_again or self._ticks % round(AGAIN_S / POLL_S) == 0
+        self._no_programs &= now
+        for pid in sorted(now - self._no_programs):
+            before = fold.known(pid)
+            if before is None or again or _is_young(before):
+                _tell(worker, self._seen(pid, before))
+
+    def _seen(self, pid: int, before: Facts | None) -> list[Seen]:
+        facts, fold = look(pid), self._fold
+        if facts is None:
+            self._no_programs |= {pid}
+            return []
+        if before is not None and before.born != facts.born:
+            return [*fold.ended(pid), *self._seen(pid, None)]
+        if before is None:
+            above = fold.known(facts.parent)
+            if above is not None and (above.name, above.arguments) == (facts.name, facts.arguments):
+                fold.split(facts)
+                return []
+            return fold.ran(pid, facts)
+        return fold.ran(pid, facts) if _is_another(before, facts, told=fold.told(pid)) else []
+
+
+def _is_young(facts: Facts) -> bool:
+    return time.time() - facts.born < YOUNG_S
+
+
+def _is_another(before: Facts, now: Facts, *, told: bool) -> bool:
+    """Whether another program runs in the process. A program may rewrite its own command line, so that counts only
+    for one that has just split."""
+    if not told and _is_young(now) and now.arguments is not None:
+        return (before.name, before.arguments) != (now.name, now.arguments)
+    if before.program is not None and now.program is not None:
+        return before.program != now.program
+    return False
+
+
+def _tell(worker: Worker, seen: Iterable[Seen]) -> None:
+    for one in seen:
+        worker.tell(one.kind, one.data)

@@ -1,0 +1,49 @@
+"""A picture of the screen after every step, for judges, pages and people.
+
+source   takes them in turn, after the seals, and tells of them
+x11      a camera for an X display
+cdp      a camera for the browser's tab in front
+picture  pure: perceptual hash, share of what changed, encoding
+store    the files beside the journal
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agentd.extras import display_for
+from agentd.settings import Settings
+from agentd.sources.screen.picture import Camera
+from agentd.sources.screen.source import ScreenSource
+
+
+def screen_source(settings: Settings) -> ScreenSource:
+    """The source that ``--screen`` asks for; raises `UsageError`."""
+    folder = _folder(settings)
+    if settings.screen == "cdp":
+        return ScreenSource(lambda: _tab(settings), folder, settings.screens_max)
+    display = display_for("--screen x11")
+    return ScreenSource(lambda: _desktop(display), folder, settings.screens_max)
+
+
+def _tab(settings: Settings) -> Camera:
+    from agentd.sources.screen.cdp import CdpCamera
+
+    return CdpCamera(settings.cdp, settings.profile)
+
+
+def _desktop(display: str) -> Camera:
+    from agentd.sources.screen.x11 import X11Camera
+
+    return X11Camera(display)
+
+
+def _folder(settings: Settings) -> Path:
+    """Beside the journal, or beside the recording: there it stays with it."""
+    if settings.state is not None:
+        return settings.state / "screens"
+    assert settings.out is not None
+    return settings.out.with_name(settings.out.name + ".screens")
+
+
+__all__ = ["ScreenSource", "screen_source"]

@@ -1,0 +1,166 @@
+"""The screen source: a picture after every seal. Nobody waits for one but the episode's close.
+
+A picture shows the screen at the time when it is taken, which is told (``ms`` after the seal): if the harness began the
+next step before, ``step.began`` stands before it in the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import structlog
+from PIL import Image
+
+from agentd.sources.base import Sink
+from agentd.sources.screen.picture import FORMAT, Camera, NoShotError, Shot, develop
+from agentd.sources.screen.store import Store
+
+CLOSE_S = 4.0
+"""How long the close waits for the last picture, in seconds."""
+
+log = structlog.get_logger(__name__)
+
+
+class _Due(NamedTuple):
+    step: int | None
+    sealed_at: float | None = None
+
+
+class ScreenSource:
+    """``camera`` makes one for each life of the source; pictures go to ``folder``, at most ``max_bytes`` of them."""
+
+    name = "screen"
+
+    def __init__(self, camera: Callable[[], Camera], folder: Path, max_bytes: int) -> None:
+        self._camera = camera
+        self._folder = folder
+        self._max_bytes = max_bytes
+        self._live: _Roll | None = None
+
+    async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
+        """Take one picture as the baseline, then one after each seal; raises `SourceLostError` with the camera."""
+        camera = self._camera()
+        roll = _Roll(camera, Store(self._folder, self._max_bytes), sink)
+        tasks = [asyncio.create_task(camera.run()), asyncio.create_task(roll.run(ready))]
+        self._live = roll
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in tasks:
+                if task.done():
+                    task.result()
+        finally:
+            self._live = None
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def fence(self, timeout_s: float) -> None:
+        """Nothing: a picture is of its own moment, and no step waits for it."""
+
+    async def before_seal(self, step: int | None, *, closing: bool) -> None:
+        """At the close, wait for the pictures under way, and for one of a step that was not sealed."""
+        if closing and self._live is not None:
+            await self._live.finish(step)
+
+    def after_seal(self, step: int) -> None:
+        """Have a picture taken now."""
+        if self._live is not None:
+            self._live.want(_Due(step, asyncio.get_running_loop().time()))
+
+
+class _Roll:
+    """One life of the source: what is due, and what the last picture was."""
+
+    def __init__(self, camera: Camera, store: Store, sink: Sink) -> None:
+        self._camera = camera
+        self._store = store
+        self._sink = sink
+        self._due: _Due | None = None
+        self._news = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._last: int | None = None
+        self._before: Image.Image | None = None
+        self._troubles: set[str] = set()
+
+    async def run(self, ready: Callable[[], None]) -> None:
+        """Until cancelled."""
+        await self._take(_Due(None))
+        ready()
+        while True:
+            if self._due is None:
+                self._idle.set()
+                await self._news.wait()
+            self._news.clear()
+            due, self._due = self._due, None
+            if due is not None:
+                await self._take(due)
+
+    def want(self, due: _Due) -> None:
+        """Take a picture as soon as the one before is done."""
+        if self._due is not None:
+            self._trouble("speed", f"no picture of step {self._due.step}: steps end faster than pictures are taken")
+        self._due = due
+        self._idle.clear()
+        self._news.set()
+
+    async def finish(self, step: int | None) -> None:
+        """Wait until nothing is under way, ``step`` included, at most `CLOSE_S` seconds."""
+        try:
+            async with asyncio.timeout(CLOSE_S):
+                await self._idle.wait()
+                if step is not None and step != self._last:
+                    self.want(_Due(step))
+                    await self._idle.wait()
+        except TimeoutError:
+            log.warning("The last picture of the screen did not come in time.", step=step)
+
+    async def _take(self, due: _Due) -> None:
+        self._last = due.step
+        try:
+            shot = await self._camera.take()
+        except NoShotError as error:
+            self._trouble("camera", f"no picture: {error}")
+            return
+        for of in ("camera", "speed"):
+            self._over(of)
+        taken_at = asyncio.get_running_loop().time()
+        data = await self._develop(shot)
+        if due.step is None:
+            data["baseline"] = True
+        else:
+            data["step"] = due.step
+        if due.sealed_at is not None:
+            data["ms"] = round((taken_at - due.sealed_at) * 1000)
+        self._sink("screen.captured", data)
+
+    async def _develop(self, shot: Shot) -> dict[str, Any]:
+        facts = await asyncio.to_thread(develop, shot, self._before)
+        self._before = facts.cells
+        width, height = shot.image.size
+        data: dict[str, Any] = {"sha256": facts.sha256, "width": width, "height": height, "phash": facts.phash}
+        data |= {"of": self._camera.of, "format": FORMAT, "bytes": len(facts.data)}
+        if facts.changed is not None:
+            data["changed"] = facts.changed
+        if shot.tab is not None:
+            data["tab"] = shot.tab
+        refused = await asyncio.to_thread(self._store.keep, f"{facts.sha256}.{FORMAT}", facts.data)
+        if refused is None:
+            self._over("store")
+        else:
+            data["kept"] = False
+            self._trouble("store", refused)
+        return data
+
+    def _trouble(self, of: str, reason: str) -> None:
+        log.warning("A picture of the screen is missing.", why=reason)
+        if of not in self._troubles:
+            self._troubles.add(of)
+            self._sink("alarm.raised", {"source": "screen", "of": of, "reason": reason})
+
+    def _over(self, of: str) -> None:
+        if of in self._troubles:
+            self._troubles.discard(of)
+            self._sink("alarm.ended", {"source": "screen", "of": of})

@@ -1,0 +1,60 @@
+"""A camera for an X display: the root window as it is, without the pointer."""
+
+from __future__ import annotations
+
+import asyncio
+
+from mss import MSS, ScreenShotError
+from PIL import Image
+
+from agentd.sources.base import SourceLostError
+from agentd.sources.screen.picture import NoShotError, Shot
+from agentd.sources.worker import Worker
+
+TAKE_S = 2.0
+"""How long the X server may take, in seconds."""
+_IDLE_S = 60.0
+
+
+class X11Camera:
+    """Takes ``display`` (as in ``:0``), all its monitors in one picture."""
+
+    of = "x11"
+
+    def __init__(self, display: str) -> None:
+        self._display = display
+        self._open = asyncio.Event()
+        self._worker = Worker("screen", self._work, lambda *_: None, self._open.set)
+
+    async def run(self) -> None:
+        """See `Camera`."""
+        await self._worker.run()
+
+    async def take(self) -> Shot:
+        """See `Camera`."""
+        await self._open.wait()
+        taken: list[Image.Image] = []
+        await self._worker.ask(lambda: taken.append(self._grab()), TAKE_S)
+        if not taken and self._worker.ended:
+            raise SourceLostError(f"the display {self._display} is gone")
+        if not taken:
+            raise NoShotError(f"the X server gave no picture within {TAKE_S:g} s")
+        return Shot(taken[0])
+
+    # -- in the thread
+
+    def _work(self, worker: Worker) -> None:
+        self._grab()
+        worker.ready()
+        while not worker.stopping:
+            worker.pause(_IDLE_S)
+            worker.answer()
+
+    def _grab(self) -> Image.Image:
+        # A connection for each picture costs some 2 ms, keeps nothing open, and knows the screen's size of now.
+        try:
+            with MSS(display=self._display) as screen:
+                shot = screen.grab(screen.monitors[0])
+        except ScreenShotError as error:
+            raise SourceLostError(f"the display {self._display} can't be seen: {error}") from None
+        return Image.frombytes("RGB", shot.size, bytes(shot.bgra), "raw", "BGRX")

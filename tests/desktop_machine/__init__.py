@@ -1,0 +1,1 @@
+"""The machine's sources beside real programs: processes, the clipboard, the screen."""
