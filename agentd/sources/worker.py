@@ -82,11 +82,11 @@ class Worker:
 
     def pause(self, timeout_s: float, *watched: int) -> bool:
         """Wait until a question is there, one of the file descriptors can be read (then true), or the time is over."""
-        can_read, _, _ = select.select((*watched, self._ear), (), (), max(timeout_s, 0.0))
-        if self._ear in can_read:
+        ear = self._ear.fileno()
+        can_read, _, _ = select.select((*watched, ear), (), (), max(timeout_s, 0.0))
+        if ear in can_read:
             self._ear.recv(4096)
-            can_read.remove(self._ear)
-        return bool(can_read)
+        return bool(set(can_read) - {ear})
 
     def answer(self) -> None:
         """Answer the questions that wait."""

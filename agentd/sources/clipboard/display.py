@@ -57,7 +57,7 @@ class Display:
         self._name = name
         with self._losing():
             self._connection: Any = xcffib.connect(name)  # type: ignore[no-untyped-call]
-            self._core: Any = self._connection.core
+            self._core: Any = self._connection.core  # type: ignore[has-type]
             self._setup = self._connection.get_setup()
             screen = self._setup.roots[self._connection.pref_screen]
             self._root = screen.root
