@@ -26,3 +26,12 @@ def set_up_logs(*, verbose: bool) -> None:
         cache_logger_on_first_use=True,
     )
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+
+
+def set_up_quietly() -> None:
+    """For a daemon in somebody's process: warnings on stderr, unless that process has its own structlog."""
+    if not structlog.is_configured():
+        structlog.configure(
+            wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+            logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        )

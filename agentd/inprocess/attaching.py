@@ -1,0 +1,218 @@
+"""`agentd.attach`: watch the browser that a harness drives, from inside the harness's own process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol, overload
+
+from agentd.daemon import Opened
+from agentd.daemon import run as run_daemon
+from agentd.errors import UsageError
+from agentd.inprocess.harness import Harness
+from agentd.inprocess.thread import DaemonThread, Work
+from agentd.inprocess.watch import AsyncWatch, Attaching, Watch
+from agentd.logs import set_up_quietly
+from agentd.record import record
+from agentd.settings import Settings, read_settings
+
+PATIENCE_S = 30.0
+Folders = Mapping[str, str | os.PathLike[str]] | Sequence[str | os.PathLike[str]]
+
+
+class SyncOwned(Protocol):
+    """A page, context or browser of Playwright without asyncio."""
+
+    def close(self, *args: Any, **named: Any) -> None: ...
+
+
+class AsyncOwned(Protocol):
+    """A page, context or browser of Playwright on asyncio, or of pyppeteer."""
+
+    def close(self, *args: Any, **named: Any) -> Coroutine[Any, Any, None]: ...
+
+
+@overload
+def attach(given: AsyncOwned, *, patience_s: float = ..., **options: Any) -> Attaching: ...
+@overload
+def attach(given: SyncOwned, *, patience_s: float = ..., **options: Any) -> Watch: ...
+def attach(
+    given: object,
+    *,
+    service: str | None = None,
+    episode: str | None = None,
+    token: str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    state: str | os.PathLike[str] | None = None,
+    files: Folders = (),
+    patience_s: float = PATIENCE_S,
+    **options: str,
+) -> Watch | Attaching:
+    """Watch the browser of ``given``: a page or context (then its whole context is watched) or a browser (all of it).
+
+    With ``service``, ``episode``, ``token`` and ``state`` (a folder) as `agentd run`; with ``out`` as `agentd record`.
+    ``files``: folders to watch, or label → folder. ``options``: any other option of the command, named as there.
+    Playwright without asyncio: gives a `Watch` that sees. On asyncio: to be awaited, or entered with ``async with``.
+    Raises `UsageError`: nothing that can be watched, watched already, a wrong option, or not seen in ``patience_s``.
+    """
+    library = _library(given)
+    settings, folder = _settings(service, episode, token, out, state, files, options)
+    if library == "playwright.sync_api":
+        return _attach_sync(given, settings, token, folder, patience_s)
+
+    async def making() -> AsyncWatch:
+        return await _attach_async(library, given, settings, token, folder, patience_s)
+
+    return Attaching(making)
+
+
+def _attach_sync(given: Any, settings: Settings, token: str | None, folder: Path, patience_s: float) -> Watch:
+    from agentd.inprocess.playwright_sync import SyncPlaywright
+
+    harness = SyncPlaywright(given)
+    try:
+        leave = _enter(harness)
+    except UsageError:
+        harness.leave()
+        raise
+    watch = Watch(_thread(harness, settings, token), folder, leave, harness)
+    try:
+        watch.wait_ready(patience_s)
+    except BaseException:
+        watch.abandon()
+        raise
+    return watch
+
+
+async def _attach_async(
+    library: str, given: Any, settings: Settings, token: str | None, folder: Path, patience_s: float
+) -> AsyncWatch:
+    harness: Harness
+    if library == "pyppeteer":
+        from agentd.inprocess.pyppeteer_async import Pyppeteer
+
+        harness = await Pyppeteer.of(given)
+    else:
+        from agentd.inprocess.playwright_async import AsyncPlaywright
+
+        harness = await AsyncPlaywright.of(given)
+    leave = _enter(harness)
+    watch = AsyncWatch(_thread(harness, settings, token), folder, leave)
+    try:
+        await watch.wait_ready(patience_s)
+    except BaseException:
+        await asyncio.shield(watch.abandon())
+        raise
+    return watch
+
+
+def _thread(harness: Harness, settings: Settings, token: str | None) -> DaemonThread:
+    from agentd.inprocess.source import InProcessSource
+
+    settings = replace(settings, connect=lambda plan: InProcessSource(harness, plan))
+
+    async def work(stop: asyncio.Event, opened: Opened) -> None:
+        if settings.out is not None:
+            await record(settings, stop, opened)
+        else:
+            await run_daemon(settings, token, stop, opened)
+
+    run: Work = work
+    set_up_quietly()
+    thread = DaemonThread(run, f"milestoned {settings.episode or settings.out}")
+    thread.start()
+    return thread
+
+
+# -- what is given
+
+_LIBRARIES = ("playwright.sync_api", "playwright.async_api", "pyppeteer")
+_THINGS = ("Page", "BrowserContext", "Browser")
+
+
+def _library(given: object) -> str:
+    for kind in type(given).__mro__:
+        for library in _LIBRARIES:
+            if kind.__name__ in _THINGS and f"{kind.__module__}.".startswith(library + "."):
+                _must_be_open(given)
+                _must_be_chromium(given)
+                return library
+    raise UsageError(
+        f"attach: a {type(given).__module__}.{type(given).__qualname__}; wanted a Page, BrowserContext or Browser of "
+        "Playwright (sync or async) or pyppeteer"
+    )
+
+
+def _must_be_open(given: Any) -> None:
+    is_closed = getattr(given, "is_closed", None) or getattr(given, "isClosed", None)
+    if is_closed is not None and is_closed():
+        raise UsageError(f"attach: the {type(given).__name__} is closed; wanted an open one")
+    if type(given).__name__ == "Browser" and hasattr(given, "is_connected") and not given.is_connected():
+        raise UsageError("attach: the Browser is closed; wanted an open one")
+
+
+def _must_be_chromium(given: Any) -> None:
+    context = getattr(given, "context", given)
+    browser = getattr(context, "browser", context)
+    name = getattr(getattr(browser, "browser_type", None), "name", "chromium")
+    if name != "chromium":
+        raise UsageError(f"attach: the browser is {name}, which speaks no DevTools protocol; wanted chromium")
+
+
+# -- one watch a browser context
+
+_watched: dict[int, list[Harness]] = {}
+
+
+def _enter(harness: Harness) -> Callable[[], None]:
+    """Note that a browser or context is watched; gives what ends that. Raises `UsageError` where it is already."""
+    there = _watched.setdefault(id(harness.browser), [])
+    if any(one.scope is None or harness.scope in (None, one.scope) for one in there):
+        raise UsageError("attach: this browser is watched already; wanted close() on that watch first")
+    there.append(harness)
+
+    def leave() -> None:
+        there.remove(harness)
+        if not there:
+            _watched.pop(id(harness.browser), None)
+
+    return leave
+
+
+# -- settings, from the same table as the command's options
+
+
+def _settings(
+    service: str | None,
+    episode: str | None,
+    token: str | None,
+    out: str | os.PathLike[str] | None,
+    state: str | os.PathLike[str] | None,
+    files: Folders,
+    options: Mapping[str, str],
+) -> tuple[Settings, Path]:
+    command = "run" if out is None else "record"
+    if (out is None) == (service is None):
+        raise UsageError("attach: wanted either service, episode, token and state, or out (a recording)")
+    if service is not None and not token:
+        raise UsageError("attach: token is missing; wanted the episode's append token")
+    if out is not None and (episode or token or state):
+        raise UsageError("attach: a recording (out) has no episode, token or state of a service")
+    pairs = files.items() if isinstance(files, Mapping) else ((None, folder) for folder in files)
+    given: dict[str, str | Sequence[str] | None] = {
+        "service": service,
+        "episode": episode,
+        "token_file": None if token is None else "(given as token)",
+        "state": None if state is None else os.fspath(state),
+        "out": None if out is None else os.fspath(out),
+        "files": [os.fspath(folder) if label is None else f"{label}={os.fspath(folder)}" for label, folder in pairs],
+        "steps": None if out is None else "port",
+    }
+    if clash := {"cdp", "profile"} & options.keys():
+        raise UsageError(f"attach: {sorted(clash)[0]} is the browser that is attached to; wanted no such option")
+    settings = read_settings(command, given | dict(options), environ={})
+    folder = settings.state or Path(f"{settings.out}.state")
+    return settings, folder

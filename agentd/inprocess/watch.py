@@ -1,0 +1,200 @@
+"""What the harness holds: the steps, the answer, the close. Each call returns when the journal has it on disk."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Generator
+from concurrent import futures
+from concurrent.futures import Future
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from agentd.conductor import Said
+from agentd.errors import UsageError
+from agentd.inprocess.thread import DaemonThread
+from agentd.session import Session
+
+if TYPE_CHECKING:
+    from agentd.inprocess.playwright_sync import SyncPlaywright
+
+T = TypeVar("T")
+TURN_S = 0.002
+"""How long a harness without asyncio waits before it gives its library another turn, in seconds."""
+
+
+class Handle:
+    """What both kinds of watch share. ``control`` is the state folder, as `milestoned_client.ControlDir` wants it."""
+
+    def __init__(self, daemon: DaemonThread, control: Path, leave: Callable[[], None]) -> None:
+        self.control = control
+        self._daemon = daemon
+        self._leave = leave
+
+    @property
+    def gaps(self) -> frozenset[str]:
+        """The sources that see nothing now; every one of them before the watch began and after it ended."""
+        session = self._daemon.session
+        return frozenset(session.supervisor.gaps) if session is not None else frozenset({"cdp"})
+
+    async def _begin(self, session: Session, step: int | None, action: Any) -> int:
+        said: Said = await session.conductor.begin(step, action)
+        assert said.step is not None
+        return said.step
+
+    async def _end(self, session: Session, step: int | None) -> int | None:
+        said = await session.conductor.end(step)
+        assert said.step is not None
+        return await session.conductor.wait_sealed(said.step)
+
+    async def _answer(self, session: Session, text: str) -> None:
+        await session.conductor.say("agent.answered", {"text": text})
+
+    async def _close(self, session: Session, reason: str) -> None:
+        await session.conductor.close(reason)
+
+
+class Watch(Handle):
+    """A watch over Playwright without asyncio. Every method belongs to the thread that attached.
+
+    Playwright hands over what happened only while the harness is in one of its calls. The methods here give it its
+    turns while they wait, so what was done before a call is in the journal before what the call says.
+    """
+
+    def __init__(self, daemon: DaemonThread, control: Path, leave: Callable[[], None], harness: SyncPlaywright) -> None:
+        super().__init__(daemon, control, leave)
+        self._harness = harness
+
+    def begin_step(self, action: Any = None, *, step: int | None = None) -> int:
+        """Begin the next step (or say ``step`` again) and give its number. Raises `StepError`, `NotKeptError`."""
+        return self._wait(self._daemon.ask(lambda session: self._begin(session, step, action)))
+
+    def end_step(self, step: int | None = None) -> int | None:
+        """End the step and wait for its seal, whose event's number this is; raises as `begin_step`."""
+        return self._wait(self._daemon.ask(lambda session: self._end(session, step)))
+
+    def answer(self, text: str) -> None:
+        """Journal the agent's answer; raises as `begin_step`."""
+        self._wait(self._daemon.ask(lambda session: self._answer(session, text)))
+
+    def pump(self) -> None:
+        """Hand over what has happened so far; for a harness that lets somebody else ask for the seal."""
+        self._harness.pump()
+
+    def close(self, reason: str = "closed by the harness") -> None:
+        """Close the episode, ship the rest or write the recording, and end the watch. Once is enough."""
+        if not self._daemon.over:
+            self._wait(self._daemon.ask(lambda session: self._close(session, reason)))
+        self._end_it()
+
+    def _end_it(self) -> None:
+        try:
+            self._wait(self._daemon.ended)
+        finally:
+            self._harness.pump()  # the source's session detaches here
+            self._harness.leave()
+            self._leave()
+
+    def wait_ready(self, patience_s: float) -> None:
+        """Wait until every source sees; raises what `ready` says."""
+        self._wait(self._daemon.ask(lambda session: ready(session, patience_s)))
+
+    def abandon(self) -> None:
+        """End the watch and leave the episode open: its journal stays, for the next one to go on with."""
+        self._daemon.stop()
+        self._end_it()
+
+    def _wait(self, asked: Future[T]) -> T:
+        while not asked.done():
+            turned = self._harness.pump()
+            futures.wait({asked}, TURN_S if turned else TURN_S * 10)
+        if asked.cancelled():
+            raise self._daemon.why()
+        return asked.result()
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close(reason_of(error))
+
+
+class AsyncWatch(Handle):
+    """A watch over a library on asyncio. Every method belongs to the loop that attached."""
+
+    async def begin_step(self, action: Any = None, *, step: int | None = None) -> int:
+        """Begin the next step (or say ``step`` again) and give its number. Raises `StepError`, `NotKeptError`."""
+        return await self._wait(self._daemon.ask(lambda session: self._begin(session, step, action)))
+
+    async def end_step(self, step: int | None = None) -> int | None:
+        """End the step and wait for its seal, whose event's number this is; raises as `begin_step`."""
+        return await self._wait(self._daemon.ask(lambda session: self._end(session, step)))
+
+    async def answer(self, text: str) -> None:
+        """Journal the agent's answer; raises as `begin_step`."""
+        await self._wait(self._daemon.ask(lambda session: self._answer(session, text)))
+
+    async def close(self, reason: str = "closed by the harness") -> None:
+        """Close the episode, ship the rest or write the recording, and end the watch. Once is enough."""
+        if not self._daemon.over:
+            await self._wait(self._daemon.ask(lambda session: self._close(session, reason)))
+        await self._end_it()
+
+    async def _end_it(self) -> None:
+        try:
+            await self._wait(self._daemon.ended)
+        finally:
+            self._leave()
+
+    async def wait_ready(self, patience_s: float) -> None:
+        """Wait until every source sees; raises what `ready` says."""
+        await self._wait(self._daemon.ask(lambda session: ready(session, patience_s)))
+
+    async def abandon(self) -> None:
+        """End the watch and leave the episode open: its journal stays, for the next one to go on with."""
+        self._daemon.stop()
+        await self._end_it()
+
+    async def _wait(self, asked: Future[T]) -> T:
+        try:
+            return await asyncio.wrap_future(asked)
+        except asyncio.CancelledError:
+            if self._daemon.over and asked is not self._daemon.ended:
+                raise self._daemon.why() from None
+            raise
+
+
+class Attaching:
+    """What `attach` gives for a library on asyncio: ``await`` it for the watch, or enter it with ``async with``."""
+
+    def __init__(self, making: Callable[[], Coroutine[Any, Any, AsyncWatch]]) -> None:
+        self._making = making
+        self._watch: AsyncWatch | None = None
+
+    def __await__(self) -> Generator[Any, None, AsyncWatch]:
+        return self._making().__await__()
+
+    async def __aenter__(self) -> AsyncWatch:
+        self._watch = await self._making()
+        return self._watch
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        assert self._watch is not None
+        await self._watch.close(reason_of(error))
+
+
+async def ready(session: Session, patience_s: float) -> None:
+    """Wait until every source sees. Raises `UsageError` that names those that do not after ``patience_s`` seconds."""
+    try:
+        async with asyncio.timeout(patience_s):
+            await session.supervisor.all_ready()
+    except TimeoutError:
+        blind = ", ".join(sorted(name for name, state in session.supervisor.states.items() if state == "gap"))
+        raise UsageError(f"attach: {blind} did not come to see within {patience_s:g} s; is the browser busy?") from None
+
+
+def reason_of(error: BaseException | None) -> str:
+    """Why an episode is closed at the end of a ``with``."""
+    return "closed by the harness" if error is None else f"the harness raised {type(error).__name__}"
