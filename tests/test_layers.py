@@ -24,6 +24,7 @@ IMPURE = {
 }
 DAEMON = {"filetype", "httpx", "orjson", "starlette", "structlog", "uvicorn", "watchdog", "websockets", "zstandard"}
 EXTRAS = {
+    "agentd/inprocess": {"greenlet", "playwright", "pyppeteer"},
     "agentd/sources/processes": {"psutil"},
     "agentd/sources/clipboard": {"xcffib"},
     "agentd/sources/screen": {"PIL", "mss"},

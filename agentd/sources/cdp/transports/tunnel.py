@@ -20,6 +20,8 @@ from agentd.sources.cdp.transports.wire import Message, decode
 
 OWN = 1 << 30
 """The tunnel numbers its own commands from here on; whoever speaks through it stays below."""
+BELOW = ("iframe", "worker")
+"""Types that are attached to from the page that they belong to, never from the browser."""
 
 
 class Tunnel:
@@ -88,7 +90,8 @@ class Tunnel:
             self._ask(number, "Browser.getVersion", {})  # any answer will do
 
     def _consider(self, target: str, number: int | None = None) -> None:
-        if target not in self._taken and passes(self._attached, self._targets[target]):
+        kind = self._targets[target]
+        if target not in self._taken and kind not in BELOW and passes(self._attached, kind):
             self._taken.add(target)
             own = self._number()
             self._attaching[own] = number
