@@ -1,23 +1,37 @@
-"""Kinds of the filesystem. Settled content only; ``path`` is relative to ``root``, a watched directory's label."""
+"""Kinds of the filesystem. Settled content only; ``path`` is relative to ``root``, a watched directory's label.
+
+A name that is not UTF-8 is told with its odd bytes as ``\\xe9``. ``mime`` is by content, ``mode`` as in ``0644``, ``link``
+where a symbolic link points, as written there: nothing is followed, so a link has no ``sha256``.
+"""
 
 from __future__ import annotations
 
 from detectors.kinds.kind import Kind, kind
 
+_FILE = "root path name size sha256 mode? mime? link? links? unread?"
+
 FILES: dict[str, Kind] = {
     "file.present": kind(
-        "files", "root path name size sha256 mime? link? baseline", "The file was there at the start."
+        "files",
+        f"{_FILE} baseline",
+        "The file was there when the source attached. `links`: how many names the same file has, where it is more than "
+        "one; `unread`: why there is no `sha256` (`large`, `slow`, `denied`); of a symbolic link, `link` says where it "
+        "points.",
     ),
     "file.created": kind(
-        "files",
-        "root path name size sha256 mime? link? via?",
-        "A new file, its content settled. `link`: where a symbolic link points, which is never followed.",
+        "files", f"{_FILE} via", "A new file, its content settled; `via`: it came by `write`, `rename` or `download`."
     ),
-    "file.modified": kind("files", "root path name size sha256 mime? link? via?", "New content, settled."),
-    "file.moved": kind("files", "root path name size sha256 mime? link? from", "The file changed its path."),
+    "file.modified": kind("files", f"{_FILE} via", "New content, settled."),
+    "file.moved": kind("files", f"{_FILE} from", "The file changed its path within the root."),
     "file.permitted": kind("files", "root path name mode", "Its permissions are now these, as in `0644`."),
-    "file.deleted": kind("files", "root path name", "The file is gone."),
+    "file.deleted": kind(
+        "files",
+        "root path name baseline?",
+        "The file is gone; with `baseline`: it went while the source was blind, nobody knows when.",
+    ),
     "folder.created": kind("files", "root path name", "A new folder."),
-    "folder.moved": kind("files", "root path name from", "A folder changed its path; its files are told one by one."),
-    "folder.deleted": kind("files", "root path name", "The folder is gone."),
+    "folder.moved": kind(
+        "files", "root path name from", "A folder changed its path; what is in it is told one by one."
+    ),
+    "folder.deleted": kind("files", "root path name baseline?", "The folder is gone."),
 }

@@ -6,13 +6,16 @@ and is told what was found. A ticket tells an answer that is still wanted from o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from agentd.sources.files.facts import Facts, Found
 from agentd.sources.files.names import PARTIAL, scaffold
+from agentd.sources.files.tree import Tree
 
 Op = Literal["appeared", "written", "closed", "arrived", "moved", "gone"]
+When = Literal["now", "soon", "rested"]
+"""``soon``: it may be complete already, but nobody said so; ``rested``: its writer has not closed it."""
 
 
 class Raw(NamedTuple):
@@ -24,27 +27,12 @@ class Raw(NamedTuple):
     folder: bool = False
 
 
-class Facts(NamedTuple):
-    """A settled file: bytes, hex sha256 (None: too large or unreadable), mtime in ns, whether too large."""
-
-    size: int
-    sha256: str | None
-    mtime: int
-    cut: bool = False
-
-    def same(self, other: Facts) -> bool:
-        """Whether the content is the same, as far as anybody can tell."""
-        if self.sha256 is None or other.sha256 is None:
-            return self == other
-        return self.sha256 == other.sha256
-
-
 class Look(NamedTuple):
-    """Wanted: the facts of ``path``; ``quiet``: only when nothing was written to it for a moment."""
+    """Wanted: the facts of ``path``, at once or after it was left alone for a moment."""
 
     path: str
     ticket: int
-    quiet: bool
+    when: When
 
 
 class Say(NamedTuple):
@@ -55,6 +43,7 @@ class Say(NamedTuple):
 
 
 Do = Look | Say
+_WHEN: dict[Op, When] = {"appeared": "soon", "written": "rested", "closed": "now", "arrived": "now"}
 
 
 @dataclass
@@ -66,35 +55,68 @@ class _Pending:
 
 
 class Fold:
-    """One root's files. ``known``: settled and said; everything else is on its way."""
+    """One root's files. ``known``: settled and said; everything else is on its way. ``shared``: those of ``known``
+    that have another name somewhere, under which they may change unseen."""
 
     def __init__(self) -> None:
         self.known: dict[str, Facts] = {}
+        self.folders: set[str] = set()
+        self.shared: set[str] = set()
+        self.tree = Tree()
         self._pending: dict[str, _Pending] = {}
         self._temps: set[str] = set()
         self._ticket = 0
 
+    # -- the baseline
+
     def present(self, path: str, facts: Facts) -> list[Do]:
         """A file of the baseline."""
+        self.tree.add(path)
         if scaffold(path):
             self._temps.add(path)
             return []
-        self.known[path] = facts
+        self._know(path, facts)
         return [Say("file.present", describe(path, facts) | {"baseline": True})]
+
+    def present_folder(self, path: str) -> None:
+        """A folder of the baseline: known, not said."""
+        self.folders.add(path)
+        self.tree.add(path)
+
+    # -- what is told
 
     def notice(self, raw: Raw) -> list[Do]:
         """Follow one notification."""
         if raw.folder:
-            return [do for part in self._parts(raw) for do in self.notice(part)]
+            return self._folder(raw)
         if raw.op == "moved":
             return self._moved(raw.path, raw.dest)
         if raw.op == "gone":
             return self._gone(raw.path)
         if scaffold(raw.path):
             self._temps.add(raw.path)
+            self.tree.add(raw.path)
             return []
-        via = "rename" if raw.op == "arrived" else "write"
-        return [self._want(raw.path, via, quiet=raw.op in ("appeared", "written"))]
+        return [self._want(raw.path, "rename" if raw.op == "arrived" else "write", _WHEN[raw.op])]
+
+    def seen(self, found: Found, when: When = "rested") -> list[Do]:
+        """Take in what a glance shows, for whatever reason somebody glanced; what stands as it was says nothing."""
+        path, known = found.path, self.known.get(found.path)
+        if found.what == "folder":
+            return [] if path in self.folders else [*self._gone(path), *self._made(path)]
+        said = self._folder(Raw("gone", path, folder=True)) if path in self.folders else []
+        if found.what == "other":
+            return said + self._gone(path)
+        if scaffold(path):
+            return said + self.notice(Raw("appeared", path))
+        if path in self._pending or (known is not None and known.stands(found)):
+            return said
+        if known is None:
+            return [*said, self._want(path, "write", when)]
+        content = (known.inode, known.size, known.mtime) != (found.inode, found.size, found.mtime)
+        self._know(path, known._replace(ctime=found.ctime, mode=found.mode, links=found.links))
+        said += _permitted(path, known, self.known[path])
+        return [*said, self._want(path, "write", when)] if content or known.unread == "denied" else said
 
     def looked(self, path: str, ticket: int, facts: Facts | None) -> list[Do]:
         """What a look found; None: no such file, or none of ours."""
@@ -107,11 +129,23 @@ class Fold:
         if facts.size == 0 and before is None and (waits := self._await_content(path, pending)) is not None:
             return waits
         del self._pending[path]
-        self.known[path] = facts
-        if before is not None and before.same(facts):
-            return []
-        kind = "file.created" if before is None else "file.modified"
-        return [Say(kind, describe(path, facts) | {"via": pending.via})]
+        self._know(path, facts)
+        said: list[Do] = []
+        if before is None or not before.same(facts):
+            kind = "file.created" if before is None else "file.modified"
+            said.append(Say(kind, describe(path, facts) | {"via": pending.via}))
+        return said if before is None else said + _permitted(path, before, facts)
+
+    def pending(self, path: str) -> bool:
+        """Whether a look at that path is on its way."""
+        return path in self._pending
+
+    def wants(self, path: str, ticket: int) -> bool:
+        """Whether that look was not overtaken; may be asked from any thread."""
+        pending = self._pending.get(path)
+        return pending is not None and pending.ticket == ticket
+
+    # -- files
 
     def _await_content(self, path: str, pending: _Pending) -> list[Do] | None:
         if any(path + suffix in self._temps for suffix in PARTIAL):
@@ -119,37 +153,44 @@ class Fold:
         if pending.empty:
             return None
         pending.empty = True
-        return [Look(path, pending.ticket, quiet=True)]
+        return [Look(path, pending.ticket, "soon")]
 
-    def _want(self, path: str, via: str, *, quiet: bool) -> Look:
+    def _want(self, path: str, via: str, when: When) -> Look:
         self._ticket += 1
         before = self._pending.get(path)
         if before is not None and via == "write":
             via = before.via
         self._pending[path] = _Pending(via, self._ticket)
-        return Look(path, self._ticket, quiet)
+        self.tree.add(path)
+        return Look(path, self._ticket, when)
 
     def _moved(self, path: str, dest: str) -> list[Do]:
         how = scaffold(path)
         if scaffold(dest):
             self._temps.add(dest)
+            self.tree.add(dest)
             if how is not None:
                 self._temps.discard(path)
+                self._forget(path)
                 return []
             # Put aside, as editors do before they write anew: gone only if nothing comes in its place.
-            return [self._want(path, "rename", quiet=True)]
+            return [self._want(path, "rename", "soon")]
         if path in self.known:
             return self._renamed(path, dest)
         self._temps.discard(path)
         self._pending.pop(path, None)
-        return [self._want(dest, how or "rename", quiet=False)]
+        self._forget(path)
+        return [self._want(dest, how or "rename", "now")]
 
     def _renamed(self, path: str, dest: str) -> list[Do]:
-        facts = self.known[dest] = self.known.pop(path)
+        facts = self.known[path]
+        self._unknow(path)
+        self._know(dest, facts)
         self._pending.pop(dest, None)
         said: list[Do] = [Say("file.moved", describe(dest, facts) | {"from": path})]
         if self._pending.pop(path, None) is not None:
-            said.append(self._want(dest, "write", quiet=False))
+            said.append(self._want(dest, "write", "now"))
+        self._forget(path)
         return said
 
     def _gone(self, path: str) -> list[Do]:
@@ -157,21 +198,83 @@ class Fold:
         for suffix in PARTIAL:
             held = path.removesuffix(suffix)
             if held != path and held in self._pending:
-                return [self._want(held, "write", quiet=True)]
+                self._forget(path)
+                return [self._want(held, "write", "soon")]
         self._pending.pop(path, None)
-        if self.known.pop(path, None) is None:
-            return []
-        return [Say("file.deleted", {"path": path, "name": path.rpartition("/")[2]})]
+        said = path in self.known
+        self._unknow(path)
+        self._forget(path)
+        return [Say("file.deleted", _named(path))] if said else []
 
-    def _parts(self, raw: Raw) -> Iterator[Raw]:
-        """A directory's move or removal as that of each file that was in it."""
-        inside = raw.path + "/"
-        for path in sorted({*self.known, *self._pending, *self._temps}):
-            if path.startswith(inside):
-                yield Raw(raw.op, path, raw.dest + "/" + path.removeprefix(inside) if raw.dest else "")
+    # -- folders
+
+    def _folder(self, raw: Raw) -> list[Do]:
+        if raw.op == "gone":
+            inside = list(self.tree.below(raw.path))
+            said = [do for path in inside if path not in self.folders for do in self._gone(path)]
+            return said + [self._unmade(path) for path in reversed([raw.path, *inside]) if path in self.folders]
+        if raw.op != "moved":
+            return self._made(raw.path)
+        inside = list(self.tree.below(raw.path))
+        said = self._remade(raw.path, raw.dest)
+        for path in inside:
+            dest = raw.dest + path[len(raw.path) :]
+            said += self._remade(path, dest) if path in self.folders else self._moved(path, dest)
+        return said
+
+    def _made(self, path: str) -> list[Do]:
+        if path in self.folders:
+            return []
+        self.present_folder(path)
+        return [Say("folder.created", _named(path))]
+
+    def _unmade(self, path: str) -> Do:
+        self.folders.discard(path)
+        self._forget(path)
+        return Say("folder.deleted", _named(path))
+
+    def _remade(self, path: str, dest: str) -> list[Do]:
+        if path not in self.folders:
+            return self._made(dest)
+        self.folders.discard(path)
+        self._forget(path)
+        self.present_folder(dest)
+        return [Say("folder.moved", _named(dest) | {"from": path})]
+
+    # -- what is tracked
+
+    def _know(self, path: str, facts: Facts) -> None:
+        self.known[path] = facts
+        self.tree.add(path)
+        (self.shared.add if facts.links > 1 else self.shared.discard)(path)
+
+    def _unknow(self, path: str) -> None:
+        self.known.pop(path, None)
+        self.shared.discard(path)
+
+    def _forget(self, path: str) -> None:
+        if not any(path in table for table in (self.known, self._pending, self._temps, self.folders)):
+            self.tree.discard(path)
+
+
+def _permitted(path: str, before: Facts, now: Facts) -> list[Do]:
+    if now.link is not None or before.mode == now.mode:
+        return []
+    return [Say("file.permitted", _named(path) | {"mode": f"{now.mode:04o}"})]
+
+
+def _named(path: str) -> dict[str, Any]:
+    return {"path": path, "name": path.rpartition("/")[2]}
 
 
 def describe(path: str, facts: Facts) -> dict[str, Any]:
     """An event's data of a file with content."""
-    data = {"path": path, "name": path.rpartition("/")[2], "size": facts.size, "sha256": facts.sha256}
-    return data | {"cut": True} if facts.cut else data
+    data = _named(path) | {"size": facts.size, "sha256": facts.sha256}
+    if facts.link is not None:
+        return data | {"link": facts.link}
+    data["mode"] = f"{facts.mode:04o}"
+    if facts.mime is not None:
+        data["mime"] = facts.mime
+    if facts.links > 1:
+        data["links"] = facts.links
+    return data if facts.unread is None else data | {"unread": facts.unread}

@@ -1,104 +1,80 @@
-"""Looks at one file without leaving a trace: no access time, no lock, and never outside the root.
-
-The agent owns these paths and may swap a directory for a link while we look: so the check of where we are is
-made on the open descriptor, not on the name.
-"""
+"""Looks at one file without leaving a trace: no access time, no lock, and never outside the root."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import stat
-from collections.abc import Iterator
-from pathlib import Path
+import time
 
-import structlog
-
-from agentd.sources.files.fold import Facts
+from agentd.sources.files.facts import Facts, Found, Unread
+from agentd.sources.files.mime import HEAD, mime_of
+from agentd.sources.files.walk import Root, RootGoneError, read_only, spot
 
 HASH_BYTES = 256 << 20
 """Files above this are reported without a hash."""
+HASH_S = 5.0
+"""Files that take longer to read are reported without a hash, in seconds."""
 _CHUNK = 1 << 20
-
-log = structlog.get_logger(__name__)
 
 
 class UnsettledError(Exception):
     """The file changed while it was read."""
 
 
-def look(root: Path, relative: str, hash_bytes: int = HASH_BYTES) -> Facts | None:
-    """The facts of a regular file below ``root`` (a real path); None if it is gone, special or leads outside.
+def look(root: Root, relative: str, hash_bytes: int = HASH_BYTES, hash_s: float = HASH_S) -> Facts | None:
+    """The facts of a file or symbolic link below ``root``; None if it is gone or something else.
 
-    Raises `UnsettledError` if it is being written.
+    Raises `UnsettledError` if it is being written, `RootGoneError` if the root is not there.
     """
-    path = os.path.join(root, relative)
     try:
-        if stat.S_ISLNK(os.lstat(path).st_mode):
-            path = os.path.realpath(path)
-            if not _inside(root, path):
-                log.warning("A link leads out of the watched directory; it is ignored.", root=str(root), path=relative)
+        with spot(root, relative) as fd:
+            found = Found.of(relative, os.fstat(fd))
+            if found.what == "link":
+                return _facts(found, link=os.readlink("", dir_fd=fd))
+            if found.what != "file":
                 return None
-        if not stat.S_ISREG(os.lstat(path).st_mode):
-            return None
-        fd = _open(path)
-    except PermissionError:
-        return _unreadable(path)
+            try:
+                opened = read_only(root, fd)
+            except PermissionError:
+                return _facts(found, unread="denied")
+    except RootGoneError:
+        raise
     except OSError:
         return None
     try:
-        if not _inside(root, os.readlink(f"/proc/self/fd/{fd}")):
-            log.warning("A directory became a link to elsewhere; its file is ignored.", root=str(root), path=relative)
-            return None
-        return _read(fd, hash_bytes)
+        return _read(found, opened, hash_bytes, hash_s)
+    except OSError:
+        return _facts(found, unread="denied")  # a disk's or a network's error: it is there, nobody can read it
     finally:
-        os.close(fd)
+        os.close(opened)
 
 
-def _open(path: str) -> int:
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
-    try:
-        return os.open(path, flags | os.O_NOATIME)
-    except PermissionError:  # only a file's owner may read it without a trace
-        return os.open(path, flags)
-
-
-def _read(fd: int, hash_bytes: int) -> Facts | None:
-    before = os.fstat(fd)
-    if not stat.S_ISREG(before.st_mode):
-        return None
-    if before.st_size > hash_bytes:
-        return Facts(before.st_size, None, before.st_mtime_ns, cut=True)
-    digest = hashlib.sha256()
-    while chunk := os.read(fd, _CHUNK):
-        digest.update(chunk)
-    after = os.fstat(fd)
-    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+def _read(before: Found, fd: int, hash_bytes: int, hash_s: float) -> Facts:
+    until = time.monotonic() + hash_s
+    digest, head = hashlib.sha256(), b""
+    unread: Unread | None = None
+    if before.size > hash_bytes:
+        head, unread = os.read(fd, HEAD), "large"
+    else:
+        while chunk := os.read(fd, _CHUNK):
+            head = head or chunk[:HEAD]
+            digest.update(chunk)
+            if time.monotonic() > until:
+                unread = "slow"
+                break
+    after = Found.of(before.path, os.fstat(fd))
+    if (before.size, before.mtime) != (after.size, after.mtime):
         raise UnsettledError
-    return Facts(after.st_size, digest.hexdigest(), after.st_mtime_ns)
+    mime = mime_of(head, before.path.rpartition("/")[2])
+    return _facts(after, None if unread else digest.hexdigest(), mime, unread)
 
 
-def _unreadable(path: str) -> Facts | None:
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return None
-    return Facts(found.st_size, None, found.st_mtime_ns)
-
-
-def _inside(root: Path, path: str) -> bool:
-    return path.startswith(f"{root}/") or str(root) == "/"
-
-
-def scan(root: Path, below: str = "") -> Iterator[tuple[str, bool]]:
-    """Everything below ``root``/``below`` as (relative path, whether a directory), links not followed."""
-    try:
-        entries = sorted(os.scandir(os.path.join(root, below)), key=lambda entry: entry.name)
-    except OSError:
-        return
-    for entry in entries:
-        relative = f"{below}/{entry.name}" if below else entry.name
-        folder = entry.is_dir(follow_symlinks=False)
-        yield relative, folder
-        if folder:
-            yield from scan(root, relative)
+def _facts(
+    found: Found,
+    sha256: str | None = None,
+    mime: str | None = None,
+    unread: Unread | None = None,
+    link: str | None = None,
+) -> Facts:
+    _, _, size, mtime, ctime, inode, mode, links = found
+    return Facts(size, sha256, mtime, ctime, inode, mode, links, link, mime, unread)

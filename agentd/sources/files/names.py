@@ -1,4 +1,7 @@
-"""Which file names are scaffolding: what browsers and editors write under before they rename it to its own name."""
+"""Names of files: which are scaffolding, and how one that is not UTF-8 is spoken of.
+
+Scaffolding is what browsers and editors write under before they rename it to its own name.
+"""
 
 from __future__ import annotations
 
@@ -19,3 +22,12 @@ def scaffold(path: str) -> Literal["download", "rename"] | None:
     if _DOWNLOAD.match(name):
         return "download"
     return "rename" if _WRITE.match(name) else None
+
+
+def spoken(path: str) -> str:
+    """``path`` as an event tells it: odd bytes as ``\\xe9``, so that two odd names stay two names."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return path

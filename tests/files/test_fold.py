@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from agentd.sources.files.fold import Facts, Fold, Look, Raw, Say
+from agentd.sources.files.facts import Facts
+from agentd.sources.files.fold import Fold, Look, Raw, Say
 from agentd.sources.files.names import scaffold
 
 
@@ -115,13 +116,16 @@ YES: dict[str, tuple[list[tuple[Any, ...]], list[tuple[str, ...]]]] = {
         [("file.present", "a"), ("file.moved", "b", "a"), ("file.modified", "b", "write")],
     ),
     "its directory renamed": (
-        [("present", "d/a", "x"), ("present", "d/e/b", "y"), ("moved", "d/", "f/")],
-        [("file.present", "d/a"), ("file.present", "d/e/b"), ("file.moved", "f/a", "d/a"),
+        [("appeared", "d/"), ("present", "d/a", "x"), ("appeared", "d/e/"), ("present", "d/e/b", "y"),
+         ("moved", "d/", "f/")],
+        [("folder.created", "d"), ("file.present", "d/a"), ("folder.created", "d/e"), ("file.present", "d/e/b"),
+         ("folder.moved", "f", "d"), ("file.moved", "f/a", "d/a"), ("folder.moved", "f/e", "d/e"),
          ("file.moved", "f/e/b", "d/e/b")],
     ),
     "its directory moved away": (
-        [("present", "d/a", "x"), ("gone", "d/")],
-        [("file.present", "d/a"), ("file.deleted", "d/a")],
+        [("appeared", "d/"), ("appeared", "d/e/"), ("present", "d/a", "x"), ("gone", "d/")],
+        [("folder.created", "d"), ("folder.created", "d/e"), ("file.present", "d/a"), ("file.deleted", "d/a"),
+         ("folder.deleted", "d/e"), ("folder.deleted", "d")],
     ),
     "moved in from elsewhere": ([("arrived", "a"), ("look", "a", "x")], [("file.created", "a", "rename")]),
     "deleted": ([("present", "a", "x"), ("gone", "a")], [("file.present", "a"), ("file.deleted", "a")]),
@@ -173,13 +177,14 @@ def test_an_overtaken_look_counts_for_nothing() -> None:
 def test_files_without_a_hash_are_compared_by_size_and_time() -> None:
     """Above the hash limit, a change of size or time is a change."""
     fold = Fold()
-    fold.present("a", Facts(10, None, 1, cut=True))
-    for found, kinds in ((Facts(10, None, 1, cut=True), []), (Facts(10, None, 2, cut=True), ["file.modified"])):
+    fold.present("a", Facts(10, None, 1, unread="large"))
+    for mtime, kinds in ((1, []), (2, ["file.modified"])):
+        found = Facts(10, None, mtime, unread="large")
         look = fold.notice(Raw("closed", "a"))[0]
         assert isinstance(look, Look)
         said = fold.looked("a", look.ticket, found)
         assert [do.kind for do in said if isinstance(do, Say)] == kinds
-        assert all(do.data["cut"] is True and do.data["sha256"] is None for do in said if isinstance(do, Say))
+        assert all((do.data["unread"], do.data["sha256"]) == ("large", None) for do in said if isinstance(do, Say))
 
 
 @pytest.mark.parametrize("name", ["report.pdf", "tmp", "part", "a.tmpl", "d/crdownload", "note~book", ".bashrc"])

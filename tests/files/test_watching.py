@@ -6,94 +6,30 @@ import asyncio
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
-from types import TracebackType
-from typing import Any
 
 import pytest
 
 from agentd.sources.base import SourceLostError
-from agentd.sources.files import FilesSource
-from agentd.sources.files.look import UnsettledError, look
-
-
-class Watch:
-    """A running source over ``root`` that keeps what it says."""
-
-    def __init__(self, root: Path, **more: Path) -> None:
-        self.root = root
-        self.source = FilesSource({"root": root, **more})
-        self.said: list[tuple[str, Mapping[str, Any]]] = []
-        self._ready = asyncio.Event()
-        self.changed = asyncio.Condition()
-        self.task: asyncio.Task[None] | None = None
-
-    def _sink(self, kind: str, data: Mapping[str, Any]) -> None:
-        self.said.append((kind, data))
-        self._told = asyncio.ensure_future(self._tell())
-
-    async def _tell(self) -> None:
-        async with self.changed:
-            self.changed.notify_all()
-
-    async def until(self, condition: Callable[[], object]) -> None:
-        async with asyncio.timeout(20), self.changed:
-            await self.changed.wait_for(lambda: bool(condition()))
-
-    async def fenced(self) -> list[tuple[str, str]]:
-        """What was said of changes, once the source is fenced."""
-        await self.source.fence(20)
-        return self.changes
-
-    @property
-    def changes(self) -> list[tuple[str, str]]:
-        return [(kind, data["path"]) for kind, data in self.said if kind != "file.present"]
-
-    def data(self, path: str) -> Mapping[str, Any]:
-        return [data for _, data in self.said if data["path"] == path][-1]
-
-    def known(self) -> dict[str, str]:
-        """Path → sha256 of every file, as the events one after another tell it."""
-        files: dict[str, str] = {}
-        for kind, data in self.said:
-            if kind in ("file.deleted", "file.moved"):
-                del files[data["from"] if kind == "file.moved" else data["path"]]
-            if kind != "file.deleted":
-                files[data["path"]] = data["sha256"]
-        return files
-
-    async def __aenter__(self) -> Watch:
-        self.task = asyncio.create_task(self.source.run(self._sink, self._ready.set))
-        waiting = asyncio.create_task(self._ready.wait())
-        await asyncio.wait({waiting, self.task}, return_when=asyncio.FIRST_COMPLETED)
-        waiting.cancel()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        assert self.task is not None
-        self.task.cancel()
-        await asyncio.gather(self.task, return_exceptions=True)
+from tests.files.watching import Watch
 
 
 async def test_the_baseline_comes_first(tmp_path: Path) -> None:
-    """What lies there is present, in directories too; temporary names and links out are not said."""
+    """What lies there is present, in directories too; temporary names are not said, and links are not read."""
     root = tmp_path / "root"
     (root / "d").mkdir(parents=True)
     (root / "d" / "a.txt").write_text("old")
     (root / "half.crdownload").write_text("h")
     (tmp_path / "secret").write_text("s")
     (root / "out").symlink_to(tmp_path / "secret")
-    (root / "in").symlink_to(root / "d" / "a.txt")
+    (root / "d" / "a.txt").chmod(0o640)
     async with Watch(root) as watch:
         assert [(kind, data["path"]) for kind, data in watch.said] == [
-            ("file.present", "d/a.txt"), ("file.present", "in"),
+            ("file.present", "d/a.txt"), ("file.present", "out"),
         ]  # fmt: skip
         assert watch.data("d/a.txt") == {
-            "root": "root", "path": "d/a.txt", "name": "a.txt", "size": 3,
+            "root": "root", "path": "d/a.txt", "name": "a.txt", "size": 3, "mode": "0640", "mime": "text/plain",
             "sha256": hashlib.sha256(b"old").hexdigest(), "baseline": True,
         }  # fmt: skip
 
@@ -152,11 +88,14 @@ async def test_directories_made_later_are_watched(tmp_path: Path) -> None:
     async with Watch(tmp_path) as watch:
         (tmp_path / "x" / "y").mkdir(parents=True)
         (tmp_path / "x" / "y" / "a").write_text("a")
-        await watch.until(lambda: watch.changes)
+        await watch.until(lambda: watch.files)
         (tmp_path / "x").rename(tmp_path / "z")
         (tmp_path / "z" / "y" / "b").write_text("b")
         changes = await watch.fenced()
-        assert changes == [("file.created", "x/y/a"), ("file.moved", "z/y/a"), ("file.created", "z/y/b")]
+        assert changes == [
+            ("folder.created", "x"), ("folder.created", "x/y"), ("file.created", "x/y/a"),
+            ("folder.moved", "z"), ("folder.moved", "z/y"), ("file.moved", "z/y/a"), ("file.created", "z/y/b"),
+        ]  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -192,6 +131,8 @@ async def test_whatever_happens_the_end_is_known(tmp_path: Path, seed: int) -> N
             if path.is_file()
         }
         await watch.until(lambda: watch.known() == disk)
+        there = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_dir()}  # noqa: ASYNC240
+        await watch.until(lambda: watch.folders() == there)
 
 
 async def test_moves_over_the_edge(tmp_path: Path) -> None:
@@ -205,7 +146,7 @@ async def test_moves_over_the_edge(tmp_path: Path) -> None:
         await watch.fenced()
         (outside / "d" / "late").write_text("late")
         (outside / "d" / "a").rename(root / "b")
-        assert await watch.fenced() == [("file.deleted", "d/a"), ("file.created", "b")]
+        assert await watch.fenced() == [("file.deleted", "d/a"), ("folder.deleted", "d"), ("file.created", "b")]
 
 
 async def test_two_roots_and_a_move_between_them(tmp_path: Path) -> None:
@@ -238,23 +179,6 @@ async def test_watching_leaves_no_trace(tmp_path: Path) -> None:
         assert sorted(os.listdir(tmp_path)) == ["new", "old"]
 
 
-async def test_a_link_swapped_in_is_not_followed(tmp_path: Path) -> None:
-    """A directory replaced by a link to elsewhere shows nothing of elsewhere."""
-    root, outside = tmp_path / "root", tmp_path / "outside"
-    root.mkdir()
-    outside.mkdir()
-    (outside / "gold").write_text("gold")
-    (root / "d").symlink_to(outside)
-    (root / "link").symlink_to(outside / "gold")
-    assert look(root, "d/gold") is None
-    assert look(root, "link") is None
-    async with Watch(root) as watch:
-        (root / "again").symlink_to(outside / "gold")
-        (root / "sign").write_text("later")
-        await watch.until(lambda: watch.changes)
-        assert await watch.fenced() == [("file.created", "sign")]
-
-
 async def test_a_lost_root_is_a_lost_source(tmp_path: Path) -> None:
     """When the directory goes, the source says so; without it, it does not start."""
     root = tmp_path / "root"
@@ -268,21 +192,3 @@ async def test_a_lost_root_is_a_lost_source(tmp_path: Path) -> None:
         assert watch.task is not None
         with pytest.raises(SourceLostError, match="root: No such file"):
             await watch.task
-
-
-def test_large_files_have_no_hash(tmp_path: Path) -> None:
-    """Above the limit: the size, no sha256, and a word that it was cut."""
-    (tmp_path / "big").write_bytes(b"12345")
-    facts = look(tmp_path, "big", hash_bytes=4)
-    assert facts is not None
-    assert (facts.size, facts.sha256, facts.cut) == (5, None, True)
-
-
-def test_special_files_are_none_of_ours(tmp_path: Path) -> None:
-    """A pipe would block its reader, a directory has no content."""
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "dir").mkdir()
-    assert look(tmp_path, "pipe") is None
-    assert look(tmp_path, "dir") is None
-    assert look(tmp_path, "missing") is None
-    assert issubclass(UnsettledError, Exception)

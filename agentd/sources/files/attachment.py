@@ -1,0 +1,266 @@
+"""One life of the source, from baseline to loss: the watcher (a thread), the folds (pure) and the looks (threads that
+read), joined on the daemon's loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from agentd.sources.base import Sink, SourceLostError
+from agentd.sources.files.facts import Facts, Found
+from agentd.sources.files.fold import Do, Fold, Look, Op, Raw
+from agentd.sources.files.look import UnsettledError, look
+from agentd.sources.files.looks import Looks
+from agentd.sources.files.mounts import Mount, MountEvents, below, read_mounts
+from agentd.sources.files.names import spoken
+from agentd.sources.files.notify import Note, Watcher
+from agentd.sources.files.pairs import Pairs
+from agentd.sources.files.rounds import Rounds
+from agentd.sources.files.troubles import Troubles
+from agentd.sources.files.walk import Root, scan
+
+MOST_NOTES = 100_000
+"""How many notifications may wait for the loop; of more, all are let go and the disk is read instead."""
+_TURN = 500
+"""How many notifications are followed before others get their turn on the loop."""
+_OPS: Mapping[str, Op] = {
+    "created": "appeared",
+    "found": "appeared",
+    "landed": "arrived",
+    "written": "written",
+    "closed": "closed",
+    "gone": "gone",
+}
+
+
+class Attachment:
+    """``gone``: given a root, what is there and the folders that may not be read, tells what went unseen."""
+
+    def __init__(
+        self,
+        paths: Mapping[str, Path],
+        own: Iterable[Path],
+        sink: Sink,
+        troubles: Troubles,
+        gone: Callable[[str, set[str], set[str]], None],
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._sink = sink
+        self._troubles = troubles
+        self._gone = gone
+        self._roots = {label: Root(label, path, troubles) for label, path in paths.items()}
+        self._folds = {label: Fold() for label in paths}
+        self._threads = ThreadPoolExecutor(2, thread_name_prefix="files")
+        self._notes: deque[Note] = deque()
+        self._behind = False
+        self._awake = False
+        self._begun = False
+        self._ended = False
+        self._fences: dict[str, asyncio.Event] = {}
+        self.lost: asyncio.Future[None] = self._loop.create_future()
+        self._watcher = Watcher(self._roots, self._from_thread)
+        self._own = (*own, self._watcher.folder)
+        self._pairs = Pairs(self._left)
+        self._looks = Looks(self._roots, self._folds, self._threads, self._looked, self._lose)
+        self._rounds = Rounds(
+            self._roots, self._folds, self._watcher.places, self._threads, self._do, self._over, self._lose
+        )
+        self._mounted: dict[str, tuple[Mount | None, dict[str, Mount]]] = {}
+        self._mounts = MountEvents(self._loop.add_reader, self._remounted)
+
+    async def begin(self) -> None:
+        """Watch, then report what is there: what changes meanwhile waits and is followed afterwards."""
+        self._note_mounts()
+        await self._loop.run_in_executor(self._threads, self._watcher.start)
+        for label, root in self._roots.items():
+            found, closed = await self._loop.run_in_executor(self._threads, _baseline, root)
+            for one, facts in found:
+                if one.what == "folder":
+                    self._folds[label].present_folder(one.path)
+                elif facts is not None:
+                    self._do(label, self._folds[label].present(one.path, facts))
+            self._gone(label, {spoken(one.path) for one, _ in found}, {spoken(path) for path in closed})
+        self._begun = True
+        self._drain()
+        self._rounds.start()
+        self._over()
+
+    def end(self) -> None:
+        """Stop at once; open looks are dropped."""
+        self._ended = True
+        self._loop.remove_reader(self._mounts.fd)
+        self._mounts.close()
+        self._looks.stop()
+        self._rounds.stop()
+        self._pairs.stop()
+        self._watcher.stop()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self.lost.cancel()
+
+    async def fence(self, timeout_s: float) -> None:
+        """Return once all that was written and closed before is told, at most after ``timeout_s`` seconds."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                passed = asyncio.Event()
+                if (name := self._watcher.send_fence()) is not None:
+                    self._fences[name] = passed
+                    await passed.wait()
+                await self._rounds.poll()
+                await self._rounds.settled()
+                await self._looks.idle.wait()
+        except TimeoutError:
+            pass
+
+    # -- notifications
+
+    def _from_thread(self, note: Note) -> None:
+        if len(self._notes) >= MOST_NOTES and note.op != "fence":
+            self._behind = True
+            return
+        self._notes.append(note)
+        if not self._awake and not self._loop.is_closed():
+            self._awake = True
+            self._loop.call_soon_threadsafe(self._drain)
+
+    def _drain(self) -> None:
+        self._awake = False
+        if self._ended or not self._begun:
+            return
+        for _ in range(min(_TURN, len(self._notes))):
+            self._on_note(self._notes.popleft())
+        if self._behind and len(self._notes) < MOST_NOTES:
+            self._behind = False
+            self._overflowed("the daemon could not keep up with what happened")
+        if self._notes and not self._awake:
+            self._awake = True
+            self._loop.call_soon(self._drain)
+
+    def _on_note(self, note: Note) -> None:
+        """Follow one notification, in the kernel's order."""
+        match note.op:
+            case "fence":
+                self._pairs.flush_all()
+                if passed := self._fences.pop(note.path, None):
+                    passed.set()
+            case "lost":
+                self._lose(SourceLostError(note.path))
+            case "overflow":
+                self._overflowed("the kernel's queue overflowed (fs.inotify.max_queued_events)")
+            case "unmounted":
+                self._unmounted(note)
+            case "changed":
+                self._rounds.changed(note.root, note.path)
+            case _:
+                self._follow(note)
+
+    def _follow(self, note: Note) -> None:
+        """Pair the halves of renames; a half whose path is spoken of again was a move out of the root."""
+        if note.folder:
+            self._rounds.review(note.root)
+        half = self._pairs.take(note.cookie) if note.op == "to" else None
+        self._pairs.spoken_of(note.root, note.path)
+        if half is not None and half.root == note.root:
+            self._fold(note.root, Raw("moved", half.path, note.path, half.folder))
+        elif note.op == "from":
+            self._pairs.hold(note)
+        elif note.op == "to":
+            if half is not None:
+                self._fold(half.root, Raw("gone", half.path, folder=half.folder))
+            # What is in a folder that arrives the watcher finds, and tells after this.
+            self._fold(note.root, Raw("arrived", note.path, folder=note.folder))
+        else:
+            self._fold(note.root, Raw(_OPS[note.op], note.path, folder=note.folder))
+
+    def _left(self, half: Note) -> None:
+        """A first half that stayed alone: it left the root."""
+        if half.folder:
+            self._watcher.places.leave(half.root, half.path)
+        self._fold(half.root, Raw("gone", half.path, folder=half.folder))
+
+    def _fold(self, root: str, raw: Raw) -> None:
+        self._do(root, self._folds[root].notice(raw))
+
+    def _overflowed(self, why: str) -> None:
+        """What was lost is found on the disk; what came and went in between was never settled."""
+        self._troubles.add("notifications", "", f"{why}: all folders are read anew")
+        self._troubles.publish(self._sink)
+        self._pairs.flush_all()
+        for label in self._roots:
+            self._rounds.review(label)
+
+    # -- mounts
+
+    def _note_mounts(self) -> list[str]:
+        """Take in which file systems lie where; gives the roots for which that changed."""
+        mounts = read_mounts()
+        changed = []
+        for label, root in self._roots.items():
+            now = below(root.path, mounts)
+            if self._mounted.get(label) == now:
+                continue
+            self._mounted[label] = now
+            changed.append(label)
+            on, inside = now
+            hidden = {str(path.relative_to(root.path)) for path in self._own if path.is_relative_to(root.path)}
+            root.hidden = hidden | {path for path, mount in inside.items() if mount.no_files}
+            silent = {path: mount for path, mount in inside.items() if mount.silent}
+            root.silent = (*(("",) if on is not None and on.silent else ()), *silent)
+            self._troubles.leave("mounts", label)
+            for path, mount in ({"": on} if on is not None and on.silent else silent).items():
+                reason = f"{label}/{path} is on {mount.kind}: what others change there is only seen by reading it"
+                self._troubles.add("mounts", f"{label}/{path}", reason)
+        return changed
+
+    def _remounted(self) -> None:
+        for label in self._note_mounts():
+            self._rounds.review(label)
+
+    def _unmounted(self, note: Note) -> None:
+        if note.path == "":
+            self._lose(SourceLostError(f"{self._roots[note.root].path} was unmounted"))
+        else:
+            self._rounds.review(note.root)
+
+    # -- what is told
+
+    def _do(self, root: str, what: list[Do]) -> None:
+        for do in what:
+            if isinstance(do, Look):
+                self._looks.want(root, do)
+                continue
+            data = {"root": root, **do.data}
+            for name in data.keys() & {"path", "name", "from", "link"}:
+                data[name] = spoken(data[name])
+            self._sink(do.kind, data)
+
+    def _looked(self, root: str, path: str, ticket: int, facts: Facts | None) -> None:
+        self._do(root, self._folds[root].looked(path, ticket, facts))
+        self._troubles.publish(self._sink)
+
+    def _over(self) -> None:
+        if self._ended or not self._begun:
+            return
+        if not self._rounds.reviewing and not self._behind:
+            self._troubles.remove("notifications", "")
+        self._troubles.publish(self._sink)
+
+    def _lose(self, why: BaseException) -> None:
+        if not self.lost.done():
+            self.lost.set_exception(why)
+
+
+def _baseline(root: Root) -> tuple[list[tuple[Found, Facts | None]], list[str]]:
+    """Everything that is there; no facts of a file that is being written: its notification waits, and reports it."""
+    closed: list[str] = []
+    found: list[tuple[Found, Facts | None]] = []
+    for one in scan(root, "", closed):
+        facts = None
+        if one.what in ("file", "link"):
+            with contextlib.suppress(UnsettledError):
+                facts = look(root, one.path)
+        found.append((one, facts))
+    return found, closed

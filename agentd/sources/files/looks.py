@@ -1,0 +1,129 @@
+"""When and where files are read: not before they rest, on two threads, and a slow one not again at once."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+from agentd.sources.files.facts import Facts
+from agentd.sources.files.fold import Fold, Look, When
+from agentd.sources.files.look import UnsettledError, look
+from agentd.sources.files.walk import Root
+
+WAIT_S: Mapping[When, float] = {"now": 0.0, "soon": 0.1, "rested": 0.4}
+"""How long a file must have been left alone before it is read, in seconds: closed by its writer; made by nobody
+who must close it; still open."""
+LONGEST_S = 8.0
+"""A file that is never the same from beginning to end of a look is looked at again ever later, up to this."""
+SHARE = 4
+"""A file that takes long to read rests this many times as long before it is read again."""
+
+Key = tuple[str, str]
+
+
+@dataclass
+class _Rest:
+    ticket: int
+    due: float
+    timer: asyncio.TimerHandle
+
+
+class Looks:
+    """``found`` is told (root, path, ticket, facts) on the loop, ``failed`` of an error that no look should meet."""
+
+    def __init__(
+        self,
+        roots: Mapping[str, Root],
+        folds: Mapping[str, Fold],
+        threads: Executor,
+        found: Callable[[str, str, int, Facts | None], None],
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._roots = roots
+        self._folds = folds
+        self._threads = threads
+        self._found = found
+        self._failed = failed
+        self._rests: dict[Key, _Rest] = {}
+        self._unsettled: dict[Key, float] = {}
+        self._cool: dict[Key, float] = {}
+        self._active = 0
+        self._ended = False
+        self.idle = asyncio.Event()
+        self.idle.set()
+
+    def want(self, root: str, wanted: Look) -> None:
+        """Read a file when it is time; a later wish for the same file replaces this one."""
+        key = (root, wanted.path)
+        wait = max(WAIT_S[wanted.when], self._cool.pop(key, 0.0) - self._loop.time())
+        if wait <= 0:
+            self._unsettled.pop(key, None)
+            if (resting := self._rests.pop(key, None)) is not None:
+                resting.timer.cancel()
+            self._look(key, wanted.ticket)
+        else:
+            self._rest(key, wanted.ticket, wait)
+
+    def _rest(self, key: Key, ticket: int, wait: float) -> None:
+        """One timer a file, moved on when it fires: a file may be written to thousands of times a second."""
+        due = self._loop.time() + wait
+        resting = self._rests.get(key)
+        if resting is None:
+            self._rests[key] = _Rest(ticket, due, self._loop.call_at(due, self._rested, key))
+        else:
+            resting.ticket, resting.due = ticket, due
+
+    def _rested(self, key: Key) -> None:
+        resting = self._rests[key]
+        if self._loop.time() < resting.due:
+            resting.timer = self._loop.call_at(resting.due, self._rested, key)
+            return
+        del self._rests[key]
+        self._look(key, resting.ticket)
+
+    def _look(self, key: Key, ticket: int) -> None:
+        self._active += 1
+        self.idle.clear()
+        future = self._loop.run_in_executor(self._threads, self._read, key, ticket)
+        future.add_done_callback(lambda done: self._looked(key, ticket, done))
+
+    def _read(self, key: Key, ticket: int) -> tuple[bool, Facts | None, float]:
+        if not self._folds[key[0]].wants(key[1], ticket):
+            return False, None, 0.0
+        began = time.monotonic()
+        facts = look(self._roots[key[0]], key[1])
+        return True, facts, time.monotonic() - began
+
+    def _looked(self, key: Key, ticket: int, done: asyncio.Future[tuple[bool, Facts | None, float]]) -> None:
+        self._active -= 1
+        if not self._ended and not done.cancelled():
+            error = done.exception()
+            if isinstance(error, UnsettledError):
+                wait = self._unsettled[key] = min(LONGEST_S, 2 * self._unsettled.get(key, WAIT_S["rested"] / 2))
+                self._rest(key, ticket, wait)
+            elif error is not None:
+                self._failed(error)
+            else:
+                self._unsettled.pop(key, None)
+                self._take(key, ticket, *done.result())
+        if self._active == 0:
+            self.idle.set()
+
+    def _take(self, key: Key, ticket: int, wanted: bool, facts: Facts | None, took: float) -> None:
+        if not wanted:
+            return
+        if took > WAIT_S["soon"]:
+            self._cool[key] = self._loop.time() + SHARE * took
+            self._loop.call_later(SHARE * took, self._cool.pop, key, None)
+        self._found(key[0], key[1], ticket, facts)
+
+    def stop(self) -> None:
+        """Read nothing more."""
+        self._ended = True
+        for resting in self._rests.values():
+            resting.timer.cancel()
+        self._rests.clear()

@@ -1,0 +1,40 @@
+"""What was told of as there, so that a new attachment can tell what went while nobody watched.
+
+It is made of the source's own events: in this process as they are told, after a restart from the journal.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Set
+from typing import Any
+
+_HERE = ("file.present", "file.created", "file.modified", "file.moved", "folder.created", "folder.moved")
+
+
+class Memory:
+    """Paths as events tell them, by root."""
+
+    def __init__(self) -> None:
+        self._there: dict[str, dict[str, set[str]]] = {"file": defaultdict(set), "folder": defaultdict(set)}
+
+    def note(self, kind: str, data: Mapping[str, Any]) -> None:
+        """Follow one event."""
+        noun = kind.partition(".")[0]
+        if noun not in self._there:
+            return
+        paths = self._there[noun][data["root"]]
+        if "from" in data:
+            paths.discard(data["from"])
+        if kind in _HERE:
+            paths.add(data["path"])
+        elif kind.endswith(".deleted"):
+            paths.discard(data["path"])
+
+    def gone(self, root: str, there: Set[str], unknown: Set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The events of what was told of and is not ``there``; of what lies in ``unknown`` folders nobody can tell."""
+        for noun in ("file", "folder"):
+            for path in sorted(self._there[noun][root] - there):
+                if not any(path.startswith(folder + "/") for folder in unknown):
+                    data = {"root": root, "path": path, "name": path.rpartition("/")[2], "baseline": True}
+                    yield f"{noun}.deleted", data

@@ -1,0 +1,199 @@
+"""Looking at the disk again where notifications do not suffice.
+
+After folders changed: made and renamed faster than they can be watched, they may hide a file. After the kernel's
+queue overflowed, or something was mounted. And now and then: folders of which the kernel does not tell, files
+that have a second name outside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from concurrent.futures import Executor
+from typing import TypeVar
+
+from agentd.sources.files.facts import Found
+from agentd.sources.files.fold import Do, Fold, Raw, When
+from agentd.sources.files.places import POLL_S, Places
+from agentd.sources.files.walk import Root, glance, within
+
+T = TypeVar("T")
+
+REVIEW_S = 0.2
+"""How long after the last change of folders a root is read anew, in seconds, but at most `AT_LAST` times as long."""
+AT_LAST = 10
+SHARED = 1000
+"""How many files with a second name are looked at now and then."""
+
+
+class Rounds:
+    """``take`` is given what the folds make of what is found, ``over`` is called after each round, ``failed`` with the
+    error that ends the attachment."""
+
+    def __init__(
+        self,
+        roots: Mapping[str, Root],
+        folds: Mapping[str, Fold],
+        places: Places,
+        threads: Executor,
+        take: Callable[[str, list[Do]], None],
+        over: Callable[[], None],
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._roots = roots
+        self._folds = folds
+        self._places = places
+        self._threads = threads
+        self._take = take
+        self._over = over
+        self._failed = failed
+        self._due: dict[str, tuple[float, float]] = {}
+        self._reviewing: dict[str, asyncio.Task[None]] = {}
+        self._changed: dict[str, set[str]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._turn = asyncio.Lock()
+        self._settled = asyncio.Event()
+        self._settled.set()
+
+    def start(self) -> None:
+        """Begin to look now and then."""
+        self._begin(self._now_and_then())
+
+    def stop(self) -> None:
+        """Look no more."""
+        for task in (*self._reviewing.values(), *self._tasks):
+            task.cancel()
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _run(self, what: Callable[..., T], *args: object) -> T:
+        return await self._loop.run_in_executor(self._threads, what, *args)
+
+    # -- a whole root
+
+    def review(self, root: str) -> None:
+        """Read a root anew soon."""
+        now = self._loop.time()
+        first = self._due[root][0] if root in self._due else now
+        self._due[root] = (first, min(now + REVIEW_S, first + AT_LAST * REVIEW_S))
+        if root not in self._reviewing:
+            self._reviewing[root] = self._loop.create_task(self._review(root), name=f"review {root}")
+
+    @property
+    def reviewing(self) -> bool:
+        """Whether some root is still to be read anew."""
+        return bool(self._reviewing)
+
+    async def _review(self, root: str) -> None:
+        try:
+            while root in self._due:
+                due = self._due[root]
+                await asyncio.sleep(due[1] - self._loop.time())
+                if self._due[root] != due:
+                    continue  # folders went on changing
+                del self._due[root]
+                began = self._loop.time()
+                found, closed = await self._run(self._places.refresh, self._roots[root])
+                self._compare(root, found, closed)
+                # A large root takes a while to read: that must not become all that the daemon does.
+                await asyncio.sleep(4 * (self._loop.time() - began))
+        except OSError as error:
+            self._failed(error)
+        finally:
+            del self._reviewing[root]
+        self._over()
+
+    def _compare(self, root: str, found: list[Found], closed: list[str]) -> None:
+        fold = self._folds[root]
+        there = {one.path for one in found}
+        self._see(root, found, "soon")
+        known = [path for path in fold.tree.below("") if path not in there]
+        self._miss(root, [path for path in known if not any(within(path, folder) for folder in closed)])
+
+    # -- now and then
+
+    async def _now_and_then(self) -> None:
+        try:
+            while True:
+                await asyncio.sleep(POLL_S)
+                await self.poll()
+        except OSError as error:
+            self._failed(error)
+
+    async def poll(self) -> None:
+        """Look at all that the kernel does not tell of."""
+        async with self._turn:
+            if self._places.polled:
+                for root, folder, listed in await self._run(self._places.read_polled):
+                    self._see(root, listed, "rested")
+                    there = {one.path for one in listed}
+                    self._miss(root, [path for path in self._folds[root].tree.directly_in(folder) if path not in there])
+            for root, fold in self._folds.items():
+                if fold.shared:
+                    await self._look_at_shared(root, fold)
+        self._over()
+
+    async def _look_at_shared(self, root: str, fold: Fold) -> None:
+        troubles = self._roots[root].troubles
+        if len(fold.shared) > SHARED:
+            reason = f"{root}: more than {SHARED} files have a second name; changes under it are not seen of all"
+            troubles.add("links", root, reason)
+        else:
+            troubles.remove("links", root)
+        paths = sorted(fold.shared)[:SHARED]
+        found = await self._run(lambda: [glance(self._roots[root], path) for path in paths])
+        self._see(root, [one for one in found if one is not None], "rested")
+
+    # -- permissions
+
+    def changed(self, root: str, path: str) -> None:
+        """Look whether a file's permissions changed."""
+        if not self._changed:
+            self._settled.clear()
+            self._begin(self._look_at_changed())
+        self._changed.setdefault(root, set()).add(path)
+
+    async def settled(self) -> None:
+        """Wait until the permissions are looked at of all files of which they may have changed."""
+        await self._settled.wait()
+
+    async def _look_at_changed(self) -> None:
+        while self._changed:
+            root, paths = next(iter(self._changed.items()))
+            wanted = sorted(paths)
+            with contextlib.suppress(OSError):  # that a root is gone the kernel tells
+                found = await self._run(lambda: [glance(self._roots[root], path) for path in wanted])  # noqa: B023
+                self._see(root, [one for one in found if one is not None], "now")
+            paths.difference_update(wanted)
+            if not paths:
+                del self._changed[root]
+        self._settled.set()
+
+    # -- what was found
+
+    def _see(self, root: str, found: Iterable[Found], when: When) -> None:
+        for one in found:
+            if do := self._folds[root].seen(one, when):
+                self._take(root, do)
+
+    def _miss(self, root: str, paths: list[str]) -> None:
+        """What was not found: a look makes sure, for the disk may have changed since it was read."""
+        fold = self._folds[root]
+        for path in paths:
+            if path in fold.known:
+                self._take(root, fold.notice(Raw("closed", path)))
+        if rest := [path for path in paths if path not in fold.known and not fold.pending(path)]:
+            self._begin(self._make_sure(root, rest))
+
+    async def _make_sure(self, root: str, paths: list[str]) -> None:
+        with contextlib.suppress(OSError):
+            found = await self._run(lambda: [glance(self._roots[root], path) for path in paths])
+            for path, one in zip(paths, found, strict=True):
+                if one is None:
+                    fold = self._folds[root]
+                    self._take(root, fold.notice(Raw("gone", path, folder=path in fold.folders)))

@@ -1,0 +1,50 @@
+"""Paths by the folder that they lie in, so that what lies below one folder is found without reading all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+
+class Tree:
+    """A set of relative paths that knows its folders."""
+
+    def __init__(self) -> None:
+        self._own: set[str] = set()
+        self._in: dict[str, set[str]] = {}
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._own
+
+    def add(self, path: str) -> None:
+        """Take ``path`` in."""
+        self._own.add(path)
+        while path:
+            folder = path.rpartition("/")[0]
+            inside = self._in.setdefault(folder, set())
+            if path in inside:
+                return
+            inside.add(path)
+            path = folder
+
+    def discard(self, path: str) -> None:
+        """Let go of ``path``; what lies below it stays."""
+        self._own.discard(path)
+        while path and path not in self._own and path not in self._in:
+            folder = path.rpartition("/")[0]
+            inside = self._in.get(folder, set())
+            inside.discard(path)
+            if inside:
+                return
+            self._in.pop(folder, None)
+            path = folder
+
+    def below(self, folder: str) -> Iterator[str]:
+        """Every path below ``folder``, a folder before what is in it; the tree must not change meanwhile."""
+        for path in sorted(self._in.get(folder, ())):
+            if path in self._own:
+                yield path
+            yield from self.below(path)
+
+    def directly_in(self, folder: str) -> list[str]:
+        """The paths that lie in ``folder`` itself."""
+        return sorted(self._own.intersection(self._in.get(folder, ())))

@@ -1,0 +1,170 @@
+"""Ways into a watched directory that nothing in it can bend: from the root, name by name, no link followed.
+
+The agent owns these paths and may put a link where a directory was while we walk. So every step is taken on an
+open descriptor, the last one without opening the thing itself: a pipe, a device or a lock never notices.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator, Set
+from contextlib import contextmanager
+from pathlib import Path
+
+from agentd.sources.files.facts import Found
+from agentd.sources.files.troubles import Troubles
+
+DEEPEST = 128
+"""Folders below folders: what lies deeper is not looked at, and an alarm says so."""
+_SPOT = os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW
+_FOLDER = _SPOT | os.O_DIRECTORY
+_STAMPLESS = os.ST_NOATIME | os.ST_RDONLY
+
+
+class RootGoneError(OSError):
+    """The root's path leads nowhere, or to another directory than the one that is watched."""
+
+
+class Root:
+    """A watched directory. ``hidden``: relative paths that are none of ours, such as the daemon's own journal.
+
+    Raises OSError where there is no directory at ``path``.
+    """
+
+    def __init__(self, label: str, path: Path, troubles: Troubles, hidden: Set[str] = frozenset()) -> None:
+        self.label = label
+        self.path = path
+        self.hidden = hidden
+        self.silent: tuple[str, ...] = ()
+        """Folders (relative) in which things happen that the kernel does not tell."""
+        self.troubles = troubles
+        found = os.stat(path)
+        if not path.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, "is not a directory", str(path))
+        self._identity = (found.st_dev, found.st_ino)
+
+    def open(self) -> int:
+        """A descriptor that names the root, closed by the caller. Raises `RootGoneError`."""
+        try:
+            fd = os.open(self.path, _FOLDER)
+        except OSError as error:
+            raise RootGoneError(error.errno, "is gone", str(self.path)) from None
+        found = os.fstat(fd)
+        if (found.st_dev, found.st_ino) != self._identity:
+            os.close(fd)
+            raise RootGoneError(errno.ENOENT, "is another directory than before", str(self.path))
+        return fd
+
+    def ours(self, relative: str) -> bool:
+        """Whether anything is to be said of that path."""
+        return not any(within(relative, one) for one in self.hidden)
+
+    def is_silent(self, relative: str) -> bool:
+        """Whether the kernel does not tell of everything that happens in that folder."""
+        return any(within(relative, one) for one in self.silent)
+
+
+def within(path: str, folder: str) -> bool:
+    """Whether ``path`` is ``folder`` or lies in it."""
+    return not folder or path == folder or path.startswith(folder + "/")
+
+
+@contextmanager
+def spot(root: Root, relative: str) -> Iterator[int]:
+    """A descriptor that names the entry ``relative`` itself, unopened. Raises OSError where there is none."""
+    fd = root.open()
+    try:
+        parts = relative.split("/") if relative else []
+        for place, part in enumerate(parts, 1):
+            inner = os.open(part, _SPOT if place == len(parts) else _FOLDER, dir_fd=fd)
+            os.close(fd)
+            fd = inner
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def read_only(root: Root, fd: int, flags: int = 0) -> int:
+    """Open what ``fd`` names for reading, if possible without changing its access time. Raises OSError."""
+    path, flags = f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | flags
+    try:
+        return os.open(path, flags | os.O_NOATIME)
+    except PermissionError as error:
+        if error.errno != errno.EPERM:
+            raise
+    opened = os.open(path, flags)  # only its owner, or who may act for any owner, reads a file without a trace
+    if not os.fstatvfs(opened).f_flag & _STAMPLESS:
+        reason = "files of another user: reading them may change their access times; wanted the owner's rights"
+        root.troubles.add("access times", root.label, reason + " or CAP_FOWNER")
+    return opened
+
+
+def glance(root: Root, relative: str) -> Found | None:
+    """What stands at that path, nothing read; None where there is nothing. Raises `RootGoneError`."""
+    try:
+        with spot(root, relative) as fd:
+            return Found.of(relative, os.fstat(fd))
+    except RootGoneError:
+        raise
+    except OSError:
+        return None
+
+
+def entries(root: Root, folder: str) -> list[Found]:
+    """What a folder holds, by name; nothing where it is gone. Raises PermissionError, with an alarm, where it may not
+    be read, and `RootGoneError`."""
+    place = f"{root.label}/{folder}"
+    if folder.count("/") >= DEEPEST:
+        root.troubles.add("depth", place, f"{place[:200]}: folders more than {DEEPEST} deep are not looked at")
+        return []
+    try:
+        with spot(root, folder) as fd:
+            opened = read_only(root, fd, os.O_DIRECTORY)
+    except RootGoneError:
+        raise
+    except PermissionError:
+        root.troubles.add("folders", place, f"{place[:200]}: the daemon's user may not read this folder")
+        raise
+    except OSError:
+        return []
+    root.troubles.remove("folders", place)
+    try:
+        return list(_listed(root, folder, opened))
+    finally:
+        os.close(opened)
+
+
+def _listed(root: Root, folder: str, opened: int) -> Iterator[Found]:
+    with os.scandir(opened) as listed:
+        for entry in sorted(listed, key=lambda one: one.name):
+            path = f"{folder}/{entry.name}" if folder else entry.name
+            if root.ours(path):
+                try:
+                    yield Found.of(path, entry.stat(follow_symlinks=False))
+                except FileNotFoundError:
+                    continue
+
+
+def scan(root: Root, below: str = "", closed: list[str] | None = None) -> Iterator[Found]:
+    """Everything below ``below``, a folder before what is in it; folders that may not be read go into ``closed``.
+
+    Raises `RootGoneError`."""
+    waiting = [iter(_open(root, below, closed))]
+    while waiting:
+        found = next(waiting[-1], None)
+        if found is None:
+            waiting.pop()
+            continue
+        yield found
+        if found.what == "folder":
+            waiting.append(iter(_open(root, found.path, closed)))
+
+
+def _open(root: Root, folder: str, closed: list[str] | None) -> list[Found]:
+    try:
+        return entries(root, folder)
+    except PermissionError:
+        if closed is not None:
+            closed.append(folder)
+        return []
