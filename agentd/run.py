@@ -7,7 +7,7 @@ stands the one broad ``except`` of the daemon: a source is code at the mercy of 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import structlog
@@ -16,7 +16,7 @@ from agentd.extras import display_for, need
 from agentd.recorder import Recorder
 from agentd.service import Backoff
 from agentd.settings import Settings
-from agentd.sources.base import Source, SourceLostError, StepSource
+from agentd.sources.base import RecallingSource, Source, SourceLostError, StepSource
 from detectors.kinds import KINDS
 
 FENCE_S = 0.1
@@ -43,7 +43,10 @@ def _files(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
         return None
     from agentd.sources.files import FilesSource
 
-    return FilesSource(dict(settings.files))
+    own = [path.resolve() for path in (settings.state, settings.token_file, settings.out) if path is not None]
+    if settings.out is not None:
+        own.append(settings.out.resolve().with_name(settings.out.name + ".state"))
+    return FilesSource(dict(settings.files), own)
 
 
 def _processes(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
@@ -144,6 +147,12 @@ class Supervisor:
             log.info("The source sees.", source=name)
         if self.gaps <= set(self._unwatched):
             self._ready.set()
+
+    def remind(self, rows: Callable[[str], Iterator[tuple[int, str, dict[str, Any]]]]) -> None:
+        """Give the sources that want it what they reported before a restart, out of the journal."""
+        for source in self._sources:
+            if isinstance(source, RecallingSource):
+                source.recall(rows(source.name))
 
     def recall(self, events: Iterable[tuple[int, str, dict[str, Any]]]) -> None:
         """Rebuild from the journal's own events which gaps are open, then open one for each source that saw."""

@@ -54,6 +54,7 @@ class Session:
         else:
             log.info("Going on with an episode after a restart.", through=self.journal.last, step=self.steps.current)
             self.supervisor.recall(self.journal.rows("journal"))
+            self.supervisor.remind(self.journal.rows)
 
     def adopted(self, lacking: int, step: int | None) -> None:
         """Told by the shipper that the journal lost its tail: say so, and that every source was blind."""

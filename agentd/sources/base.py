@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 
@@ -49,3 +49,11 @@ class StepSource(Protocol):
     async def before_seal(self, step: int | None, *, closing: bool) -> None: ...
 
     def after_seal(self, step: int) -> None: ...
+
+
+@runtime_checkable
+class RecallingSource(Protocol):
+    """A source that after a restart of the daemon is told, before its first ``run``, what it reported before: the
+    (seq, kind, data) of its events, as far as the journal still has them."""
+
+    def recall(self, events: Iterable[tuple[int, str, Mapping[str, Any]]]) -> None: ...
