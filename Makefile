@@ -13,12 +13,12 @@ demo: $(VENV)/ready ## the main job on real Chromium: service, daemon, shop, age
 	@tools/system-packages chromium
 	$(BIN)/milestoned demo $(ARGS)
 
-test: $(VENV)/ready ## everything that must hold, but for the slow suites
+test: $(VENV)/ready $(VENV)-pyppeteer/ready ## everything that must hold, but for the slow suites
 	@tools/system-packages chromium xvfb
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest -m "not slow" $(ARGS)
 
-test-all: $(VENV)/ready ## the slow suites too
+test-all: $(VENV)/ready $(VENV)-pyppeteer/ready ## the slow suites too
 	@tools/system-packages chromium xvfb
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest $(ARGS)
@@ -36,13 +36,20 @@ bench: $(VENV)/ready ## the figures of docs/performance.md, each beside its refe
 docs: $(VENV)/ready ## the generated pages of docs/
 	$(BIN)/python tools/make_docs.py
 
-pins: ## the hashed requirement file, from pyproject.toml and requirements/dev.in
-	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet \
-	  --all-extras pyproject.toml requirements/dev.in -o requirements/dev.txt
+PIN := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
+EXTRAS = $(shell $(PYTHON) -c 'import tomllib; extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; print(*("--extra " + name for name in extras if name != "pyppeteer"))')
+
+pins: ## the hashed requirement files, from pyproject.toml and requirements/dev.in
+	$(PIN) $(EXTRAS) pyproject.toml requirements/dev.in -o requirements/dev.txt
+	$(PIN) --extra pyppeteer pyproject.toml -o requirements/pyppeteer.txt
 
 # The mark is written last: an interrupted set-up starts again.
 $(VENV)/ready: pyproject.toml requirements/dev.txt tools/build_page_script.py
 	@PYTHON="$(PYTHON)" tools/set-up $(VENV)
 
+# pyppeteer holds websockets back, so it has an environment of its own; the tree itself is run from where it lies.
+$(VENV)-pyppeteer/ready: requirements/pyppeteer.txt $(VENV)/ready
+	@PYTHON="$(PYTHON)" tools/set-up-pyppeteer $(VENV)-pyppeteer
+
 clean: ## take away what the verbs above made
-	rm -rf $(VENV) .build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-pyppeteer .build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -112,7 +112,7 @@ class Log:
         try:
             outcome = await self._feed(live, segment)
             rows = _rows(live, segment, frame, outcome)
-            await self._writer.commit(rows)
+            await self._writer.commit(rows, segment.episode)
             durable = True
         finally:
             if not durable:

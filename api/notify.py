@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from weakref import WeakValueDictionary
 
 Topic = tuple[str, str]
@@ -38,6 +39,8 @@ class Notifier:
 
     def __init__(self) -> None:
         self._events: WeakValueDictionary[Topic, asyncio.Event] = WeakValueDictionary()
+        self._others: Callable[[Topic], None] | None = None
+        self._recheck_s: float | None = None
         self.waiting = 0
         self.stopped = False
 
@@ -50,22 +53,33 @@ class Notifier:
                 event.set()
         return event
 
+    def spread(self, others: Callable[[Topic], None], recheck_s: float) -> None:
+        """From now on hand every topic to ``others`` too, and let nobody wait longer than ``recheck_s`` unasked."""
+        self._others, self._recheck_s = others, recheck_s
+
     def tell(self, topic: Topic) -> None:
-        """Wake all who watch the topic."""
+        """Wake all who watch the topic, here and elsewhere."""
+        self.wake(topic)
+        if self._others is not None:
+            self._others(topic)
+
+    def wake(self, topic: Topic) -> None:
+        """Wake all who watch the topic here."""
         event = self._events.pop(topic, None)
         if event is not None:
             event.set()
 
     async def wait(self, event: asyncio.Event, seconds: float) -> bool:
-        """Whether ``event`` came within ``seconds``; False at once while the service stops."""
+        """Whether ``event`` came within ``seconds``, or may have; False at once while the service stops."""
         if seconds <= 0 or self.stopped:
             return False
+        unasked = self._recheck_s is not None and self._recheck_s < seconds
         self.waiting += 1
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(self._recheck_s if unasked else seconds):
                 await event.wait()
         except TimeoutError:
-            return False
+            return unasked and not self.stopped
         finally:
             self.waiting -= 1
         return not self.stopped
@@ -73,5 +87,9 @@ class Notifier:
     def stop(self) -> None:
         """Wake everybody for good: the service is going down, long waits are answered with what is known."""
         self.stopped = True
+        self.wake_all()
+
+    def wake_all(self) -> None:
+        """Let everybody here look again."""
         for topic in list(self._events):
-            self.tell(topic)
+            self.wake(topic)

@@ -14,6 +14,7 @@ from api.metrics import Metrics
 from api.notify import Notifier
 from api.rewards import RewardReader
 from api.settings import Settings
+from api.store.broadcast import Broadcast
 from api.store.commands import Commands
 from api.store.database import Database
 from api.store.engines import Engines
@@ -43,6 +44,7 @@ class Parts:
     log: Log
     rewards: RewardReader
     follower: Follower
+    broadcast: Broadcast | None
 
     @classmethod
     def build(cls, settings: Settings, notifier: Notifier, metrics: Metrics) -> Self:
@@ -69,6 +71,7 @@ class Parts:
             log=log,
             rewards=RewardReader(ledger, episodes, notifier),
             follower=Follower(log, ledger, episodes, notifier),
+            broadcast=None if database.embedded else Broadcast(database.url, notifier),
         )
 
     async def start(self) -> None:
@@ -76,9 +79,13 @@ class Parts:
         await upgrade(self.database)
         label = "environment" if self.settings.admin_token else "first admin"
         await self.tokens.ensure_admin(first_admin_token(self.settings), label)
+        if self.broadcast is not None:
+            await self.broadcast.start()
         await self.answers.forget(self.settings.limits.keys_kept_days)
 
     async def stop(self) -> None:
         """Answer those who wait, then let go of the database."""
         self.notifier.stop()
+        if self.broadcast is not None:
+            await self.broadcast.stop()
         await self.database.close()

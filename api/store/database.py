@@ -1,8 +1,9 @@
 """One database behind two doors: many readers, one writer.
 
 SQLite has a single writer. A queue of our own in front of it costs nothing and never times out, where its
-own lock would be polled; on Postgres the same code merely writes in turn. A full disk or a locked database is
-`UnavailableError`: the transaction is rolled back, the caller may try again.
+own lock would be polled. Postgres has as many as there are connections; rows are locked by whoever needs them.
+A full disk, a locked or a lost database is `UnavailableError`: the transaction is rolled back, the caller may try
+again.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,15 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Executable, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool, StaticPool
 
 from api.errors import UnavailableError
 
+SERVER_POOL = 8
+"""Connections of one replica to Postgres, once for readers and once for writers."""
 BUSY_MS = 5_000
 """How long SQLite waits for another process's write, such as a backup's or a migration's."""
 
@@ -39,23 +42,25 @@ class Database:
 
     def __init__(self, url: str, readers: int = 4) -> None:
         self.url = make_url(url)
-        if self._sqlite and self.url.database:
+        if self.embedded and self.url.database:
             Path(self.url.database).parent.mkdir(parents=True, exist_ok=True)
         self.writer = self._engine(self.url, 1, "BEGIN IMMEDIATE")
         self.reader = self._engine(self.url, readers, None)
-        self._lock = asyncio.Lock()
-        self._pen = ThreadPoolExecutor(1, "sqlite-pen") if self._sqlite else None
-        self._direct = self._direct_engine() if self._sqlite else None
+        self._lock = asyncio.Lock() if self.embedded else nullcontext()
+        self._pen = ThreadPoolExecutor(1, "sqlite-pen") if self.embedded else None
+        self._direct = self._direct_engine() if self.embedded else None
 
     @property
-    def _sqlite(self) -> bool:
+    def embedded(self) -> bool:
+        """Whether the database lives in a file of this service's own: SQLite."""
         return self.url.get_backend_name() == "sqlite"
 
     def _engine(self, url: URL, size: int, begin: str | None) -> AsyncEngine:
         # Reads are single statements, each its own snapshot: autocommit spares them two round trips.
         extra: dict[str, Any] = {} if begin else {"isolation_level": "AUTOCOMMIT", "pool_reset_on_return": None}
-        if not self._sqlite:
-            return create_async_engine(url, pool_size=max(size, 4), max_overflow=0, **extra)
+        if not self.embedded:
+            # A connection that Postgres closed in between is noticed before it is used.
+            return create_async_engine(url, pool_size=SERVER_POOL, max_overflow=0, pool_pre_ping=True, **extra)
         engine = create_async_engine(
             url, poolclass=AsyncAdaptedQueuePool, pool_size=size, max_overflow=0, pool_timeout=30, **extra
         )
@@ -126,8 +131,23 @@ def translated() -> Iterator[None]:
         yield
     except (OperationalError, InterfaceError) as error:
         raise UnavailableError(f"the database can't be used now: {error.orig}") from error
+    except DBAPIError as error:
+        if not _passing(error):
+            raise
+        raise UnavailableError(f"the database can't be used now: {error.orig}") from error
+    except OSError as error:
+        raise UnavailableError(f"the database can't be reached now: {error}") from error
     except PoolTimeoutError as error:
         raise UnavailableError("the database is busy: no connection came free in 30 s") from error
+
+
+def _passing(error: DBAPIError) -> bool:
+    """Whether a driver's error is of a moment: connection lost or refused, deadlock, no room, shutting down.
+
+    By the class of SQLSTATE (Postgres' documentation, appendix A).
+    """
+    state = str(getattr(error.orig, "sqlstate", None) or "")
+    return error.connection_invalidated or state[:2] in ("08", "40", "53", "55", "57", "58")
 
 
 def _prepare(connection: DBAPIConnection, _record: object) -> None:

@@ -11,10 +11,13 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 
 import migrations
 from api.store.database import Database, translated
+
+ADVISORY_KEY = 0x6D696C65
+"""Any number that nobody else takes in this database."""
 
 
 def _config(connection: Connection | None = None) -> Config:
@@ -39,4 +42,6 @@ async def current(database: Database) -> str | None:
 async def upgrade(database: Database) -> None:
     """Apply every migration that the database lacks, in one transaction."""
     async with database.write() as conn:
+        if not database.embedded:  # replicas that start together migrate one after the other
+            await conn.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": ADVISORY_KEY})
         await conn.run_sync(lambda sync: command.upgrade(_config(sync), "head"))

@@ -9,9 +9,11 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
 from api.errors import UnauthorizedError
 from api.keys import new_token, token_hash
@@ -75,7 +77,8 @@ class Tokens:
                 .values(revoked_at=now())
             )
         if row is None:
-            await self._insert(token, "admin", label)
+            with suppress(IntegrityError):  # a replica that started at the same time was faster
+                await self._insert(token, "admin", label)
 
     async def _insert(self, token: str, scope: Scope, label: str) -> str:
         row = token_row(token, scope, label)

@@ -30,6 +30,7 @@ class OutrunError(Exception):
 @dataclass(slots=True, eq=False)
 class _Ticket:
     rows: Rows
+    whose: str = ""
     done: bool = False
 
 
@@ -42,9 +43,11 @@ class GroupWriter:
         self._pen = asyncio.Lock()
         self._waiting: list[_Ticket] = []
 
-    async def commit(self, rows: Rows) -> None:
-        """Durable when it returns. Raises `OutrunError`, or `UnavailableError` with nothing written."""
-        ticket = _Ticket(rows)
+    async def commit(self, rows: Rows, whose: str = "") -> None:
+        """Durable when it returns; ``whose`` rows they are.
+
+        Raises `OutrunError`, or `UnavailableError` with nothing written."""
+        ticket = _Ticket(rows, whose)
         self._waiting.append(ticket)
         try:
             async with self._pen:
@@ -71,6 +74,8 @@ class GroupWriter:
             raise OutrunError(str(error.orig)) from error
 
     async def _write(self, batch: Sequence[_Ticket]) -> None:
+        # In one order for all replicas: then none waits for a row of another's that waits for one of its own.
+        batch = sorted(batch, key=lambda one: one.whose)
         merged = [
             (statement, [row for one in batch for row in one.rows.get(index, ())])
             for index, statement in enumerate(self._statements)

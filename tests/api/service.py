@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 import zstandard
@@ -95,10 +95,17 @@ async def until(condition: Callable[[], bool]) -> None:
     raise AssertionError("what was waited for did not come")
 
 
+class Store(NamedTuple):
+    """Where a service keeps its data: its own folder, and a database's address (empty: SQLite in the folder)."""
+
+    folder: Path
+    url: str = ""
+
+
 @asynccontextmanager
-async def running(folder: Path, **limits: Any) -> AsyncIterator[Service]:
-    """The application over the database in ``folder``."""
-    settings = Settings(folder, secret=SECRET, admin_token=ADMIN, limits=Limits(**limits))
+async def running(store: Store, **limits: Any) -> AsyncIterator[Service]:
+    """The application over the database of ``store``."""
+    settings = Settings(store.folder, store.url, secret=SECRET, admin_token=ADMIN, limits=Limits(**limits))
     app = create_app(settings)
     async with app.router.lifespan_context(app):
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)

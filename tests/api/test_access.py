@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import pytest
 from fastapi.routing import APIRoute
+from sqlalchemy import select
 
 from api.routes import episodes, operations, reading, rewards, segments, steps, tasks
-from tests.api.service import ADMIN, TASK, Service, running
+from api.tables import metadata
+from tests.api.service import ADMIN, TASK, Service, Store, running
 
 OK = {"admin": True, "trainer": True, "read": True, "own": False, "other": False}
 TRAIN = {**OK, "read": False}
@@ -77,25 +79,30 @@ async def test_a_revoked_token_opens_nothing_any_more(service: Service) -> None:
     assert not await service.app.state.parts.tokens.revoke(id)
 
 
-async def test_a_token_revoked_by_another_process_ends_within_the_cache_time(tmp_path: Path) -> None:
-    async with running(tmp_path, token_cache_s=0) as one, running(tmp_path) as other:
+async def test_a_token_revoked_by_another_process_ends_within_the_cache_time(store: Store) -> None:
+    async with running(store, token_cache_s=0) as one, running(store) as other:
         id, token = await other.app.state.parts.tokens.create("read", "")
         assert (await one.get("/v1/tasks", token)).status_code == 200
         assert await other.app.state.parts.tokens.revoke(id)
         assert (await one.get("/v1/tasks", token)).status_code == 401
 
 
-async def test_no_token_is_stored_in_clear(service: Service, tmp_path: Path) -> None:
+async def test_no_token_is_stored_in_clear(service: Service, store: Store) -> None:
     for key in ({}, {"idempotency-key": "k"}):
         opened = await service.post("/v1/tasks", TASK)
         opened = await service.post("/v1/episodes", {"task": TASK["id"]}, headers=key)
         _, token = await service.app.state.parts.tokens.create("read", "")
-        stored = stored_bytes(tmp_path)
+        stored = await stored_bytes(service, store)
         for secret in (opened.json()["token"], token, ADMIN):
             assert secret.encode() not in stored
     assert opened.json()["episode"].encode() in stored
 
 
-def stored_bytes(folder: Path) -> bytes:
-    """Everything in the database's files."""
-    return b"".join(path.read_bytes() for path in folder.glob("milestoned.db*"))
+async def stored_bytes(service: Service, store: Store) -> bytes:
+    """Everything in the database's tables, and in its files where it has some of its own."""
+    cells: list[Any] = []
+    for table in metadata.sorted_tables:
+        for row in await service.app.state.parts.database.all(select(table)):
+            cells.extend(row)
+    told = b"\n".join(cell if isinstance(cell, bytes) else str(cell).encode() for cell in cells)
+    return told + b"".join(path.read_bytes() for path in store.folder.glob("milestoned.db*"))

@@ -12,10 +12,11 @@ import pytest
 from sqlalchemy import text
 
 from api.errors import UnavailableError
+from api.settings import Settings
 from api.store.database import Database
 from api.store.migrate import upgrade
 from api.store.writer import GroupWriter, OutrunError
-from tests.api.service import TASK, Service, events, frames, running
+from tests.api.service import TASK, Service, Store, events, frames, running
 from tests.support.logs import clicked, episode, went
 
 SAID = episode([went("/cart")], [clicked("Buy")])
@@ -28,6 +29,10 @@ async def pragma(service: Service, what: str) -> Any:
     return found[0]
 
 
+ONLY_SQLITE = pytest.mark.parametrize("store", ["sqlite"], indirect=True)
+
+
+@ONLY_SQLITE
 async def test_a_full_disk_is_a_503_and_later_the_same_segment_is_taken(service: Service) -> None:
     id, token = await service.open()
     made = frames(events(id, *SAID), [3])
@@ -47,6 +52,7 @@ async def test_a_full_disk_is_a_503_and_later_the_same_segment_is_taken(service:
     assert (await service.reward(id, 1)).json()["done"] is True
 
 
+@ONLY_SQLITE
 async def test_a_locked_database_is_a_503_and_reads_go_on(service: Service, tmp_path: Path) -> None:
     id, token = await service.open()
     await pragma(service, "busy_timeout=20")
@@ -62,8 +68,8 @@ async def test_a_locked_database_is_a_503_and_reads_go_on(service: Service, tmp_
     assert (await service.append(id, made, token)).status_code == 200
 
 
-async def test_another_process_that_was_faster_costs_nothing(tmp_path: Path) -> None:
-    async with running(tmp_path) as one, running(tmp_path) as other:
+async def test_another_process_that_was_faster_costs_nothing(store: Store) -> None:
+    async with running(store) as one, running(store) as other:
         id, token = await one.open()
         made = frames(events(id, *SAID), [2, 2])
         for frame in made:
@@ -73,8 +79,8 @@ async def test_another_process_that_was_faster_costs_nothing(tmp_path: Path) -> 
         assert await one.rows("segments") == 3
 
 
-async def test_two_processes_that_race_for_the_same_segments_store_each_once(tmp_path: Path) -> None:
-    async with running(tmp_path) as one, running(tmp_path) as other:
+async def test_two_processes_that_race_for_the_same_segments_store_each_once(store: Store) -> None:
+    async with running(store) as one, running(store) as other:
         id, token = await one.open()
         for frame in frames(events(id, *SAID), [1] * len(SAID)):
             answers = await asyncio.gather(*(service.append(id, frame, token) for service in (one, other) * 2))
@@ -82,8 +88,8 @@ async def test_two_processes_that_race_for_the_same_segments_store_each_once(tmp
         assert await one.rows("segments") == len(SAID)
 
 
-async def test_one_bad_batch_mate_spoils_nobody(tmp_path: Path) -> None:
-    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'a.db'}")
+async def test_one_bad_batch_mate_spoils_nobody(store: Store) -> None:
+    database = Database(Settings(store.folder, store.url).database)
     await upgrade(database)
     statement = text("INSERT INTO idempotency (intent, request, created_at) VALUES (:i, 'r', 'now')")
     writer = GroupWriter(database, (statement,))
@@ -96,8 +102,8 @@ async def test_one_bad_batch_mate_spoils_nobody(tmp_path: Path) -> None:
     await database.close()
 
 
-async def test_a_writer_that_gives_up_leaves_the_others_alone(tmp_path: Path) -> None:
-    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'a.db'}")
+async def test_a_writer_that_gives_up_leaves_the_others_alone(store: Store) -> None:
+    database = Database(Settings(store.folder, store.url).database)
     await upgrade(database)
     statement = text("INSERT INTO idempotency (intent, request, created_at) VALUES (:i, 'r', 'now')")
     writer = GroupWriter(database, (statement,))

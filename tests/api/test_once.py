@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import text
 
-from tests.api.service import TASK, Service, running
+from tests.api.service import TASK, Service, Store, running
 
 
 def key(name: str = "k") -> dict[str, Any]:
@@ -94,11 +93,11 @@ async def test_a_task_gives_the_same_status_again(service: Service) -> None:
     assert [answer.status_code for answer in answers] == [201, 201]
 
 
-async def test_a_restart_forgets_no_answer(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
+async def test_a_restart_forgets_no_answer(store: Store) -> None:
+    async with running(store) as service:
         await service.post("/v1/tasks", TASK)
         first = await service.post("/v1/episodes", {"task": TASK["id"]}, **key())
-    async with running(tmp_path) as service:
+    async with running(store) as service:
         assert (await service.post("/v1/episodes", {"task": TASK["id"]}, **key())).json() == first.json()
 
 

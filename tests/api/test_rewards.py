@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import orjson
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +14,7 @@ from detectors.engine import Engine
 from detectors.rewards import encode_reward
 from detectors.ruleset import compile_task
 from detectors.task_json import task_from_json
-from tests.api.service import TASK, Service, events, frames, running, until
+from tests.api.service import TASK, Service, Store, events, frames, running, until
 from tests.support.logs import Said, began, clicked, episode, sealed, went
 
 WHOLE = episode([went("/cart")], [clicked("Buy")])
@@ -102,29 +101,29 @@ async def test_many_rewards_come_in_order_each_with_its_own_status(service: Serv
     assert found[0] == (await service.reward(id, 1)).json()
 
 
-async def test_a_restart_in_mid_episode_changes_no_byte(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
+async def test_a_restart_in_mid_episode_changes_no_byte(store: Store) -> None:
+    async with running(store) as service:
         id, token = await service.open()
         made = frames(events(id, *WHOLE), [3])
         await service.append(id, made[0], token)
-    async with running(tmp_path) as service:
+    async with running(store) as service:
         assert (await service.append(id, made[0], token)).status_code == 200
         assert (await service.append(id, made[1], token)).status_code == 200
         assert await paid(service, id, 2) == expected(id, *WHOLE)
-    async with running(tmp_path) as service:
+    async with running(store) as service:
         assert await paid(service, id, 2) == expected(id, *WHOLE)
 
 
-async def test_a_stored_engine_state_continues_like_the_log(tmp_path: Path) -> None:
+async def test_a_stored_engine_state_continues_like_the_log(store: Store) -> None:
     idle = [("page.titled", {"tab": "T", "title": str(n), "url": "http://shop.test/"}) for n in range(2_500)]
     said = episode([went("/cart"), *idle], [clicked("Buy")])
-    async with running(tmp_path) as service:
+    async with running(store) as service:
         id, token = await service.open()
         made = frames(events(id, *said), [2_400, 50])
         for frame in made[:2]:
             await service.append(id, frame, token)
         assert await service.rows("engine_states") == 1
-    async with running(tmp_path) as service:
+    async with running(store) as service:
         assert (await service.append(id, made[2], token)).status_code == 200
         assert await paid(service, id, 2) == expected(id, *said)
 
@@ -139,17 +138,17 @@ STEPS = st.lists(
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS, sizes=st.lists(st.integers(1, 5), max_size=30), data=st.data())
 async def test_any_split_any_repeat_any_restart_gives_the_same_bytes(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[list[Said]], sizes: list[int], data: Any
+    store: Store, fresh: Callable[[Store], Store], steps: list[list[Said]], sizes: list[int], data: Any
 ) -> None:
     said = episode(*steps)
-    folder = tmp_path_factory.mktemp("split")
-    async with running(folder) as service:
+    where = fresh(store)
+    async with running(where) as service:
         id, token = await service.open()
     made = frames(events(id, *said), sizes)
     order = sorted([*range(len(made)), *data.draw(st.lists(st.sampled_from(range(len(made))), max_size=4))])
     restart = data.draw(st.integers(0, len(order)))
     for part, whole in ((order[:restart], False), (order[restart:], True)):
-        async with running(folder) as service:
+        async with running(where) as service:
             for index in part:
                 assert (await service.append(id, made[index], token)).status_code == 200
             if whole:

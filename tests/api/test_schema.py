@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, text
 
+from api.settings import Settings
 from api.store.database import Database
 from api.store.migrate import current, upgrade, wanted
 from api.tables import metadata
 from tests.api.processes import milestoned
-from tests.api.service import Service, running
+from tests.api.service import Service, Store, running
 
 
 def _differences(connection: Connection) -> list[object]:
@@ -20,8 +22,8 @@ def _differences(connection: Connection) -> list[object]:
     return list(compare_metadata(MigrationContext.configure(connection, opts=options), metadata))
 
 
-async def test_the_migrated_schema_is_the_one_that_the_code_has(tmp_path: Path) -> None:
-    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'a.db'}")
+async def test_the_migrated_schema_is_the_one_that_the_code_has(store: Store) -> None:
+    database = Database(Settings(store.folder, store.url).database)
     await upgrade(database)
     async with database.reader.connect() as conn:
         assert await conn.run_sync(_differences) == []
@@ -30,8 +32,8 @@ async def test_the_migrated_schema_is_the_one_that_the_code_has(tmp_path: Path) 
     await database.close()
 
 
-async def test_the_comparison_can_fail(tmp_path: Path) -> None:
-    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'a.db'}")
+async def test_the_comparison_can_fail(store: Store) -> None:
+    database = Database(Settings(store.folder, store.url).database)
     await upgrade(database)
     async with database.write() as conn:
         await conn.execute(text("ALTER TABLE tasks ADD COLUMN surplus INTEGER"))
@@ -49,6 +51,7 @@ async def test_an_older_schema_is_not_ready(service: Service) -> None:
     assert "db upgrade" in answer.json()["detail"]
 
 
+@pytest.mark.parametrize("store", ["sqlite"], indirect=True)
 async def test_sqlite_is_durable_and_keeps_its_references(service: Service) -> None:
     database = service.app.state.parts.database
     wanted_pragmas = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 5_000}
@@ -70,14 +73,14 @@ async def test_tokens_by_hand(tmp_path: Path) -> None:
     made = milestoned(tmp_path, "token", "create", "read", "--label", "for a reader", "--data", ".")
     id, token = made.stderr.partition(":")[0], made.stdout.strip()
     assert made.returncode == 0, made.stderr
-    async with running(tmp_path) as service:
+    async with running(Store(tmp_path)) as service:
         assert (await service.get("/v1/tasks", token)).status_code == 200
         listed = milestoned(tmp_path, "token", "list", "--data", ".")
         assert id in listed.stdout
         assert "for a reader" in listed.stdout
         assert token not in listed.stdout
         assert milestoned(tmp_path, "token", "revoke", id, "--data", ".").returncode == 0
-    async with running(tmp_path) as service:
+    async with running(Store(tmp_path)) as service:
         assert (await service.get("/v1/tasks", token)).status_code == 401
     assert milestoned(tmp_path, "token", "revoke", id, "--data", ".").returncode == 1
 

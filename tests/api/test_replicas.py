@@ -1,0 +1,86 @@
+"""Several services on one Postgres: what one does, all know; and a Postgres that dies costs nobody anything."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from api.notify import commands_of, log_of
+from tests.api.service import Service, Store, events, frames, running
+from tests.support.logs import clicked, episode, went
+from tests.support.postgres import Postgres, needs_postgres
+
+pytestmark = needs_postgres
+SHARED = pytest.mark.parametrize("store", ["postgres"], indirect=True)
+
+SAID = episode([went("/cart")], [clicked("Buy")])
+PATIENCE_S = 60.0
+
+
+async def woken(by: asyncio.Event) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        await by.wait()
+
+
+@SHARED
+async def test_who_waits_at_one_replica_hears_of_what_came_to_the_other(store: Store) -> None:
+    async with running(store) as one, running(store) as other:
+        id, token = await one.open()
+        waiting = other.app.state.parts.notifier.watch(log_of(id))
+        assert (await one.append(id, frames(events(id, *SAID))[0], token)).status_code == 200
+        await woken(waiting)
+        assert (await other.reward(id, 1)).json()["done"] is True
+
+
+@SHARED
+async def test_a_command_given_to_one_replica_reaches_the_daemon_that_polls_the_other(store: Store) -> None:
+    async with running(store) as one, running(store) as other:
+        id, token = await one.open()
+        polled = asyncio.create_task(
+            other.get(f"/v1/episodes/{id}/commands", token, params={"after": 0, "wait_ms": 50_000})
+        )
+        waiting = other.app.state.parts.notifier.watch(commands_of(id))
+        begun = await one.post(f"/v1/episodes/{id}/steps", {"action": "go"}, params={"wait_ms": 0})
+        assert begun.status_code == 202, begun.text
+        await woken(waiting)
+        assert [command["kind"] for command in (await polled).json()["commands"]] == ["step.began"]
+
+
+@SHARED
+async def test_two_services_that_start_together_on_an_empty_database(store: Store) -> None:
+    async def open_one() -> str:
+        async with running(store) as service:
+            return (await service.open())[0]
+
+    ids = await asyncio.gather(*(open_one() for _ in range(3)))
+    async with running(store) as service:
+        for id in ids:
+            assert (await service.get(f"/v1/episodes/{id}")).status_code == 200
+
+
+async def _goes_on(service: Service, id: str, token: str, frame: bytes) -> None:
+    for _ in range(200):
+        answer = await service.append(id, frame, token)
+        if answer.status_code == 200:
+            return
+        assert answer.status_code == 503, answer.text
+        await asyncio.sleep(0.05)
+    raise AssertionError("the service did not find its database again")
+
+
+async def test_postgres_killed_in_mid_episode_costs_a_503_and_nothing_else(tmp_path: Path) -> None:
+    with Postgres() as server:
+        async with running(Store(tmp_path, server.database())) as service:
+            id, token = await service.open()
+            made = frames(events(id, *SAID), [3])
+            assert (await service.append(id, made[0], token)).status_code == 200
+            server.kill()
+            for answer in (await service.append(id, made[1], token), await service.get(f"/v1/episodes/{id}")):
+                assert (answer.status_code, answer.headers["retry-after"]) == (503, "1"), answer.text
+                assert answer.headers["content-type"] == "application/problem+json"
+            server.start()
+            await _goes_on(service, id, token, made[1])
+            assert (await service.reward(id, 1)).json()["done"] is True
+            assert (await service.get(f"/v1/episodes/{id}")).json()["through"] == len(SAID)

@@ -1,0 +1,144 @@
+"""Debian's Postgres for tests: a data folder and a port of its own, ended by its pid; a fresh database for each test.
+
+Postgres refuses to run as root: then it runs as Debian's user ``postgres``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import uuid
+from pathlib import Path
+from types import TracebackType
+
+import pytest
+
+START_S = 60.0
+_FAST = ("fsync=off", "full_page_writes=off", "max_connections=200")
+"""What is lost when the machine dies need not be kept by a test; tests of crashes kill processes, not machines."""
+
+
+def programs() -> Path | None:
+    """The folder of initdb and postgres, of the newest version that is installed."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    return found[-1].parent if found else None
+
+
+needs_postgres = pytest.mark.skipif(programs() is None, reason="Postgres is missing")
+
+
+class Postgres:
+    """One running server, reached over loopback by the user ``postgres``; `database` makes a new one."""
+
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="milestoned-postgres-"))
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = 0
+
+    @property
+    def pid(self) -> int:
+        """The server's process."""
+        assert self._process is not None, "the server was not started"
+        return self._process.pid
+
+    def __enter__(self) -> Postgres:
+        if os.getuid() == 0:
+            shutil.chown(self._folder, "postgres", "postgres")
+        self._run(
+            "initdb",
+            "--pgdata",
+            self._data,
+            "--username=postgres",
+            "--auth=trust",
+            "--no-sync",
+            "--no-locale",
+            "-E",
+            "UTF8",
+        )
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    @property
+    def _data(self) -> str:
+        return str(self._folder / "data")
+
+    def start(self) -> None:
+        """Start the server, after a stop or a kill on the same port over the same data, and wait until it answers."""
+        self.port = self.port or _free_port()
+        settings = [
+            f"-c{one}"
+            for one in (
+                *_FAST,
+                f"port={self.port}",
+                "listen_addresses=127.0.0.1",
+                f"unix_socket_directories={self._folder}",
+            )
+        ]
+        with (self._folder / "log").open("ab") as log:
+            command = [*_as_user(), str(_programs() / "postgres"), "-D", self._data, *settings]
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self._folder
+            )
+        deadline = time.monotonic() + START_S
+        while self._sql("SELECT 1").returncode != 0:
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"Postgres did not start: {(self._folder / 'log').read_text()[-2000:]}")
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """kill -9 of the postmaster; its children notice and go."""
+        os.kill(self.pid, signal.SIGKILL)
+        assert self._process is not None
+        self._process.wait()
+
+    def stop(self) -> None:
+        """End the server at once, without waiting for its clients."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+            self._process.wait()
+
+    def database(self) -> str:
+        """A new, empty database; its address for SQLAlchemy."""
+        name = f"t{uuid.uuid4().hex}"
+        made = self._sql(f"CREATE DATABASE {name}")
+        assert made.returncode == 0, made.stderr
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{name}"
+
+    def _sql(self, statement: str) -> subprocess.CompletedProcess[str]:
+        where = ["-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres", "-d", "postgres"]
+        return subprocess.run(
+            [_programs() / "psql", *where, "-qc", statement], capture_output=True, text=True, check=False, cwd="/"
+        )
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command = [*_as_user(), str(_programs() / program), *arguments]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=self._folder)
+
+
+def _programs() -> Path:
+    found = programs()
+    assert found is not None, "Postgres is missing"
+    return found
+
+
+def _as_user() -> list[str]:
+    # setpriv replaces itself, so that the process started is Postgres and its pid the one to end.
+    return ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"] if os.getuid() == 0 else []
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
