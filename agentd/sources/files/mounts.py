@@ -66,20 +66,15 @@ def below(root: Path, mounts: list[Mount]) -> tuple[Mount | None, dict[str, Moun
 
 
 class MountEvents:
-    """``fd`` is readable when the mounts changed; `changed` takes that in."""
+    """Calls ``changed`` when the mounts changed; ``fd`` is what ``loop_reader`` was given."""
 
     def __init__(self, loop_reader: Callable[[int, Callable[[], None]], None], changed: Callable[[], None]) -> None:
         self._list = os.open(_LIST, os.O_RDONLY | os.O_CLOEXEC)
         # The list itself is always readable; what it has to say now and then is an exceptional condition.
         self._poll = select.epoll()
         self._poll.register(self._list, select.EPOLLPRI)
-        self._changed = changed
         self.fd = self._poll.fileno()
-        loop_reader(self.fd, self._take)
-
-    def _take(self) -> None:
-        if self._poll.poll(0):
-            self._changed()
+        loop_reader(self.fd, changed)  # the loop's own question takes the condition in
 
     def close(self) -> None:
         """Hear nothing more; the caller takes ``fd`` off the loop first."""
