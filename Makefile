@@ -14,12 +14,12 @@ demo: $(VENV)/ready ## the main job on real Chromium: service, daemon, shop, age
 	$(BIN)/milestoned demo $(ARGS)
 
 test: $(VENV)/ready $(VENV)-pyppeteer/ready ## everything that must hold, but for the slow suites
-	@tools/system-packages chromium xvfb
+	@tools/system-packages chromium xvfb postgresql
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest -m "not slow" $(ARGS)
 
 test-all: $(VENV)/ready $(VENV)-pyppeteer/ready ## the slow suites too
-	@tools/system-packages chromium xvfb
+	@tools/system-packages chromium xvfb postgresql
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest $(ARGS)
 
