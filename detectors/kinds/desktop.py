@@ -11,28 +11,40 @@ from detectors.kinds.kind import Kind, kind
 DESKTOP: dict[str, Kind] = {
     "app.appeared": kind("ax", "app toolkit? pid? baseline?", "An application is on the accessibility bus."),
     "app.vanished": kind("ax", "app", "It is there no more."),
-    "window.opened": kind("ax", "app window role title modal? baseline?", "A window or dialog is there."),
+    "window.opened": kind(
+        "ax",
+        "app window role title modal? baseline?",
+        "A window or dialog is there. `window`: its id on the bus, its own as long as its program runs.",
+    ),
     "window.activated": kind("ax", "app window role title baseline?", "The window has the keyboard now."),
-    "window.titled": kind("ax", "app window role title", "The window's title is now this."),
+    "window.titled": kind("ax", "app window role title baseline?", "The window's title is now this."),
     "window.closed": kind("ax", "app window role title", "The window is gone."),
     "widget.focused": kind("ax", "app window widget", "The widget has the focus now."),
-    "widget.activated": kind("ax", "app window widget", "A button, a menu item, a row was activated."),
+    "widget.activated": kind(
+        "ax",
+        "app window widget",
+        "A button or a menu item was activated, where the toolkit tells it; docs/desktop.md says which do.",
+    ),
     "widget.state_changed": kind(
         "ax",
-        "app window widget state on baseline?",
-        "checked, selected, expanded, sensitive, pressed, ... is now so (`on`) or not.",
+        "app window widget state on initial? baseline?",
+        "checked, selected, expanded, sensitive, pressed is now so (`on`) or not. `initial`: it was so when the "
+        "widget's window was first looked at, just after that opened.",
     ),
     "widget.text_changed": kind(
         "ax",
-        "app window widget text cut? baseline?",
-        "The text in the widget, once it rested: whole, at most 10,000 characters.",
+        "app window widget text cut? initial? baseline?",
+        "The text in the widget, once it rested: whole, at most 10,000 characters; of a password `***`. `initial`: it "
+        "stood there when the widget's window was first looked at, just after that opened.",
     ),
     "widget.text_inserted": kind("ax", "app window widget text offset", "As the toolkit tells it.", asked=True),
     "widget.text_deleted": kind("ax", "app window widget text offset", "As the toolkit tells it.", asked=True),
-    "widget.value_changed": kind("ax", "app window widget value baseline?", "A slider, a spin button; once it rested."),
+    "widget.value_changed": kind(
+        "ax", "app window widget value initial? baseline?", "A slider, a spin button, a progress bar; once it rested."
+    ),
     "widget.added": kind("ax", "app window widget", "A widget was added.", asked=True),
     "widget.removed": kind("ax", "app window widget", "A widget was removed.", asked=True),
-    "notification.shown": kind("ax", "app title body?", "A desktop notification."),
+    "notification.shown": kind("ax", "app title body?", "A desktop notification, taken by the notification service."),
 }
 
 MACHINE: dict[str, Kind] = {

@@ -1,0 +1,208 @@
+"""From raw messages to what happened on the desktop: pure, no clock and no bus, tested on recordings.
+
+The fold never asks a program anything. What has to rest first, a text that is being typed, it holds as *due*; whoever
+drives it asks for the present content of those objects when they rested (`take_due`, then ``read`` messages come), or,
+where nobody can be asked any more, has it told from the events alone (`settle`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from agentd.masking import Masker
+from agentd.sources.ax.holding import Holding
+from agentd.sources.ax.messages import Message
+from agentd.sources.ax.model import Model, Node
+from agentd.sources.ax.says import Say
+from agentd.sources.ax.sight import Sight
+from agentd.sources.ax.windows import Windows
+
+SWITCHES = frozenset(("checked", "selected", "expanded", "pressed"))
+CHECKABLE = frozenset(("check box", "radio button", "toggle button", "check menu item", "radio menu item", "switch"))
+MENUS = frozenset(("menu", "menu item", "check menu item", "radio menu item", "popup menu", "menu bar"))
+UNFOCUSED = frozenset(("frame", "window", "dialog", "root pane", "application"))
+"""Roles whose focus says no more than that their window is active."""
+MOST_INITIAL = 100
+"""Switches that are told as on when a window opens."""
+
+
+class Fold:
+    """One desktop. ``feed`` takes one message (see messages.py) and gives what it tells."""
+
+    def __init__(self, masker: Masker | None = None) -> None:
+        self.model = Model()
+        self._masker = masker or Masker()
+        self._windows = Windows(self.model, self._masker)
+        self._sight = Sight(self.model)
+        self._holding = Holding(self.model, self._masker)
+        self._baseline = True
+        self._focus = ""
+
+    @property
+    def due(self) -> bool:
+        """Whether there is something to be read when it rested."""
+        return self._holding.due
+
+    def take_due(self) -> list[str]:
+        """The ids of the objects that are to be read now; each is told when its ``read`` comes."""
+        return self._holding.take()
+
+    def settle(self) -> list[Say]:
+        """Tell of what is due by what the events alone say of it."""
+        return self._holding.settle()
+
+    def feed(self, message: Message) -> list[Say]:
+        """One message."""
+        return list(self._feed(message))
+
+    def _feed(self, message: Message) -> Iterator[Say]:
+        match message["t"]:
+            case "node":
+                self.model.add(message)
+            case "app":
+                yield from self._appeared(message)
+            case "windows":
+                yield from self._windows.listed(message, self._flags())
+                yield from self._sight.look(message["bus"])
+            case "walked":
+                yield from self._walked(message)
+            case "read":
+                yield from self._holding.read(message, self._flags("initial"))
+            case "event":
+                yield from self._event(message)
+            case "moved" if node := self.model.nodes.get(message["id"]):
+                node.index = message["index"]
+            case "drop":
+                self.model.nodes.pop(message["id"], None)
+            case "forget":
+                self.model.nodes.clear()
+            case "busy":
+                yield from self._sight.busy(message["bus"], message["on"])
+            case "gone":
+                yield from self._gone(message["bus"])
+            case "notice":
+                yield self._notice(message)
+            case "trouble":
+                yield Say("alarm.raised", {"source": "ax", "of": message["of"], "reason": message["why"]})
+            case "ready":
+                self._baseline = False
+
+    def _flags(self, other: str = "") -> dict[str, bool]:
+        """What is added to an event that nobody caused now."""
+        if self._baseline:
+            return {"baseline": True}
+        return {other: True} if other else {}
+
+    # -- programs
+
+    def _appeared(self, message: Message) -> Iterator[Say]:
+        app = self.model.app(message["bus"])
+        root = self.model.nodes.get(message["id"])
+        app.name = root.name if root is not None else app.name
+        app.toolkit, app.pid = message["toolkit"], message["pid"]
+        said: dict[str, Any] = {"app": app.name}
+        if app.toolkit:
+            said["toolkit"] = f"{app.toolkit} {message['version']}".strip()
+        if app.pid:
+            said["pid"] = app.pid
+        yield Say("app.appeared", said | self._flags())
+
+    def _gone(self, bus: str) -> Iterator[Say]:
+        if bus not in self.model.apps:
+            return
+        yield from self._holding.settle(bus)
+        yield from self._windows.listed({"bus": bus, "windows": []}, {})
+        yield from self._sight.left(bus)
+        yield Say("app.vanished", {"app": self.model.apps[bus].name})
+        self.model.drop(bus)
+
+    def _walked(self, message: Message) -> Iterator[Say]:
+        window = self.model.windows.get(message["id"])
+        if window is None:
+            return
+        first, window.nodes, window.tries = not window.nodes, message["nodes"], message["tries"]
+        yield from self._sight.look(window.bus)
+        on = [node for node in self.model.inside(window.id) if self._is_switched_on(node)] if first else []
+        for node in on[:MOST_INITIAL]:
+            state = "selected" if node.role == "page tab" else "checked"
+            yield Say("widget.state_changed", self._of(node) | {"state": state, "on": True} | self._flags("initial"))
+
+    def _is_switched_on(self, node: Node) -> bool:
+        if node.role == "page tab":
+            return "selected" in node.states and node.showing
+        return node.role in CHECKABLE and "checked" in node.states and node.showing
+
+    def _notice(self, message: Message) -> Say:
+        mask = self._masker.mask_text
+        said = {"app": message["app"], "title": mask(message["title"])}
+        return Say("notification.shown", said | ({"body": mask(message["body"])} if message["body"] else {}))
+
+    # -- events
+
+    def _event(self, message: Message) -> Iterator[Say]:
+        node = self.model.nodes.get(message["id"])
+        if node is None:
+            return
+        group, _, rest = message["type"].partition(":")
+        what, _, detail = rest.partition(":")
+        if group == "window":
+            yield from self._windows.told(what, node, self._flags())
+        elif what == "state-changed":
+            yield from self._state(node, detail, bool(message["d1"]))
+        elif what == "text-changed":
+            yield from self._holding.edited(node, detail.partition(":")[0], message)
+        elif what == "property-change" and detail == "accessible-value":
+            self._holding.valued(node)
+        elif what == "property-change" and detail == "accessible-name":
+            yield from self._named(node, message["any"])
+        elif what == "active-descendant-changed" and isinstance(message["any"], dict):
+            yield from self._focused(self.model.nodes.get(message["any"]["id"] or ""))
+        elif what == "children-changed":
+            yield Say("widget.removed" if detail.startswith("remove") else "widget.added", self._of(node))
+
+    def _named(self, node: Node, name: Any) -> Iterator[Say]:
+        if not isinstance(name, str):
+            return
+        self.model.rename(node, name)
+        if node.id in self.model.windows:
+            yield from self._windows.titled(node)
+        else:
+            self._holding.named(node)
+
+    def _state(self, node: Node, state: str, on: bool) -> Iterator[Say]:
+        was = state in node.states
+        (node.states.add if on else node.states.discard)(state)
+        if state == "active":
+            if on:
+                yield from self._windows.told("activate", node, self._flags())
+        elif state == "focused":
+            if on:
+                yield from self._focused(node)
+        elif state == "sensitive":
+            self._holding.sensed(node, was)
+        elif state == "armed":
+            if was and not on:
+                yield Say("widget.activated", self._of(node))
+        elif state in SWITCHES and was != on and not (state == "selected" and (node.role in MENUS or not node.name)):
+            yield Say("widget.state_changed", self._of(node) | {"state": state, "on": on} | self._flags())
+
+    def _focused(self, node: Node | None) -> Iterator[Say]:
+        if node is None or node.id == self._focus or node.role in UNFOCUSED:
+            return
+        left = self.model.nodes.get(self._focus)
+        self._focus = node.id
+        self._holding.moved_on(left, node)
+        if not self._baseline:
+            yield Say("widget.focused", self._of(node))
+
+    def _of(self, node: Node) -> dict[str, Any]:
+        return self._holding.of(node)
+
+
+__all__ = ["Fold", "Say", "feed_all"]
+
+
+def feed_all(fold: Fold, messages: Iterable[Message]) -> list[Say]:
+    """What a whole recording tells."""
+    return [say for message in messages for say in fold.feed(message)]

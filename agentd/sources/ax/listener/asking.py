@@ -1,0 +1,83 @@
+"""Questions to programs over the accessibility bus: each may fail, for the object or its program may be gone or hang.
+
+Every question here is a getter. Nothing in the child calls anything that acts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from gi.repository import Atspi, GLib
+
+TIMEOUT_MS = 400
+PAUSE_S = 1.0
+"""How long a program that did not answer is left alone, in seconds."""
+MOST_TEXT = 10_000
+_SLOW = ("timed out", "timeout", "did not receive a reply", "no reply")
+
+T = TypeVar("T")
+
+Atspi.set_timeout(TIMEOUT_MS, TIMEOUT_MS)
+
+
+class Asking:
+    """Asks, and keeps away for a while from a program that does not answer. ``busy``: its bus name, and till when."""
+
+    def __init__(self, tell: Callable[[str, bool], None]) -> None:
+        self._tell = tell
+        self.busy: dict[str, float] = {}
+
+    def ask(self, bus: str, question: Callable[..., T], *arguments: Any) -> T | None:
+        """The answer; None: it can't be had."""
+        if self.busy.get(bus, 0.0) > time.monotonic():
+            return None
+        try:
+            answer = question(*arguments)
+        except GLib.Error as error:
+            if any(word in str(error).lower() for word in _SLOW):
+                self.busy[bus] = time.monotonic() + PAUSE_S
+                self._tell(bus, True)
+            return None
+        if self.busy.pop(bus, None) is not None:
+            self._tell(bus, False)
+        return answer
+
+
+def identity(source: Any) -> tuple[str, str]:
+    """(id, bus name) of an accessible: the id is unique on the bus."""
+    app, path = source.app, source.path
+    bus = app.bus_name if app is not None else ""
+    return f"{bus}{path}", bus
+
+
+def states_of(source: Any) -> list[str]:
+    """The names of the states that are on, as in ``checked``."""
+    return sorted(str(state.value_nick) for state in source.get_state_set().get_states())
+
+
+def text_of(source: Any) -> tuple[str, bool] | None:
+    """(text, whether it was cut); None: the object has no text."""
+    try:
+        text = source.queryText()
+    except NotImplementedError:
+        return None
+    count = text.characterCount
+    return (text.getText(0, min(count, MOST_TEXT)) if count > 0 else ""), count > MOST_TEXT
+
+
+def value_of(source: Any) -> float | None:
+    """The current value; None: the object has none."""
+    try:
+        return float(source.queryValue().currentValue)
+    except NotImplementedError:
+        return None
+
+
+def label_of(source: Any) -> str:
+    """The name of what labels the object; "" where nothing does."""
+    for relation in source.getRelationSet():
+        if relation.getRelationType() == Atspi.RelationType.LABELLED_BY and relation.getNTargets():
+            return relation.getTarget(0).name or ""
+    return ""

@@ -1,0 +1,121 @@
+"""The first look into a window, a little at a time, so that what happens meanwhile is heard in between.
+
+It teaches the child what stands in the window, so that events about it need no questions, and events about what is
+gone can be told; and it tells what texts and values stand there. It is bounded, and leaves closed menus and the
+endless tables of spreadsheets alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from gi.repository import GLib
+
+from .asking import Asking, identity
+from .tree import Tree
+from .wire import Wire
+
+MOST_NODES = 1500
+MOST_CHILDREN = 200
+SLICE_S = 0.01
+PRIORITY = GLib.PRIORITY_LOW
+CLOSED = frozenset(("menu", "popup menu", "menu item", "combo box", "scroll bar"))
+"""Roles that are not looked into."""
+TEXTS = frozenset(
+    ("text", "entry", "password text", "spin button", "paragraph", "terminal", "document text", "editbar", "slider")
+)
+"""Roles whose text or value is told when their window opens."""
+LABELS = frozenset(("label", "static"))
+DIALOGS = frozenset(("dialog", "alert", "notification"))
+"""Windows whose labels are told too: what they ask, what they warn of."""
+AGAIN_S = (0.4, 0.8, 1.6, 3.2, 6.4)
+"""How soon a window in which nothing was found is looked into again, in seconds."""
+
+
+@dataclass
+class _Walk:
+    window: str
+    bus: str
+    queue: deque[Any]
+    tries: int
+    seen: set[str] = field(default_factory=set)
+    texts: list[str] = field(default_factory=list)
+
+
+class Walker:
+    """``read``: tells the texts and values of some objects. ``on_rest``: called when there is nothing to walk."""
+
+    def __init__(self, wire: Wire, tree: Tree, asking: Asking, read: Callable[[list[str]], None]) -> None:
+        self._wire = wire
+        self._tree = tree
+        self._asking = asking
+        self._read = read
+        self._walks: deque[_Walk] = deque()
+        self._asked: dict[str, int] = {}
+        self.on_rest: Callable[[], None] = lambda: None
+
+    @property
+    def resting(self) -> bool:
+        """Whether no walk is under way."""
+        return not self._walks
+
+    def walk(self, window: str, bus: str, tries: int = 0) -> None:
+        """Look into a window that the tree knows, once."""
+        if tries == 0 and window in self._asked:
+            return
+        self._asked[window] = tries
+        handle = self._tree.handles.get(window)
+        if handle is None:
+            return
+        self._walks.append(_Walk(window, bus, deque([handle]), tries))
+        if len(self._walks) == 1:
+            GLib.idle_add(self._step, priority=PRIORITY)
+
+    def forget(self, window: str) -> None:
+        """The window is gone."""
+        self._asked.pop(window, None)
+
+    def _step(self) -> bool:
+        walk = self._walks[0]
+        until = time.monotonic() + SLICE_S
+        while walk.queue and len(walk.seen) < MOST_NODES and time.monotonic() < until:
+            self._visit(walk, walk.queue.popleft())
+        if not walk.queue or len(walk.seen) >= MOST_NODES:
+            self._walks.popleft()
+            self._end(walk)
+        if not self._walks:
+            self.on_rest()
+        return bool(self._walks)
+
+    def _visit(self, walk: _Walk, source: Any) -> None:
+        found, bus = identity(source)
+        if found in walk.seen or self._tree.describe(source) is None:
+            return
+        walk.seen.add(found)
+        role = self._tree.roles[found]
+        if role in TEXTS or (role in LABELS and self._tree.roles.get(walk.window) in DIALOGS):
+            walk.texts.append(found)
+        if role in CLOSED:
+            return
+        count = self._asking.ask(bus, source.get_child_count) or 0
+        for index in range(count if count <= MOST_CHILDREN else 0):
+            child = self._asking.ask(bus, source.get_child_at_index, index)
+            if child is not None:
+                walk.queue.append(child)
+
+    def _end(self, walk: _Walk) -> None:
+        self._read(walk.texts)
+        nodes = len(walk.seen) - 1
+        self._wire.say({"t": "walked", "id": walk.window, "nodes": max(nodes, 0), "tries": walk.tries + 1})
+        if nodes <= 0 and walk.window in self._asked:
+            wait = AGAIN_S[min(walk.tries, len(AGAIN_S) - 1)]
+            GLib.timeout_add(int(wait * 1000), self._again, walk.window, walk.bus, walk.tries + 1)
+
+    def _again(self, window: str, bus: str, tries: int) -> bool:
+        if window in self._asked:
+            self.walk(window, bus, tries)
+        return False

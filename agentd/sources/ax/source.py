@@ -1,0 +1,181 @@
+"""The desktop source: one child at a time, its messages folded and told to the sink; texts read when they rested."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import structlog
+
+from agentd.masking import Masker
+from agentd.sources.ax.child import Child
+from agentd.sources.ax.fold import Fold, Say
+from agentd.sources.ax.messages import Message
+from agentd.sources.ax.missing import Missing
+from agentd.sources.base import Sink
+from detectors.kinds import wanted
+
+REST_S = 0.2
+"""How long a text must rest before it is told, in seconds; a fence does not wait for that."""
+LONGEST_S = 2.0
+"""How long one that never rests is waited for."""
+REVIEW_S = 1.0
+SEAL_S = 1.0
+"""The longest that a step's seal waits for a desktop that goes on changing, in seconds."""
+
+log = structlog.get_logger(__name__)
+
+
+class AxSource:
+    """Watches the desktop of ``environ`` (DISPLAY, DBUS_SESSION_BUS_ADDRESS, AT_SPI_BUS_ADDRESS), by default ours.
+
+    ``plan``: the episode's, of which ``hears``, ``also``, ``mask`` and ``quiet_ms`` are read.
+    """
+
+    name = "ax"
+
+    def __init__(self, plan: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> None:
+        self._environ = dict(environ)
+        self._kinds = wanted(plan)
+        self._masker = Masker(plan.get("mask") or ())
+        self._quiet_s = (plan.get("quiet_ms") or 50) / 1000
+        self._before: dict[str, int] = {}
+        self._live: _Live | None = None
+
+    async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
+        """Report what is there, then what happens; raises `SourceLostError` when child or bus is gone."""
+        child = await Child.start(self._environ)
+        live = _Live(child, Fold(self._masker), self._kinds, sink)
+        review = asyncio.create_task(live.review(), name="ax review")
+        try:
+            async for message in child.messages():
+                live.take(message)
+                if message["t"] == "ready":
+                    live.missing.expect(self._before, live.names)
+                    self._live = live
+                    log.info("The desktop is watched.", programs=sorted(live.names))
+                    ready()
+        finally:
+            self._live = None
+            self._before = live.missing.names | live.pids or self._before
+            live.end()
+            review.cancel()
+            await asyncio.gather(review, return_exceptions=True)
+            await child.end()
+
+    async def fence(self, timeout_s: float) -> None:
+        """Return once all that programs said before, and what texts hold now, is told, or after ``timeout_s``."""
+        if self._live is not None:
+            await self._live.fence(timeout_s)
+
+    async def before_seal(self, step: int | None, *, closing: bool) -> None:
+        """Wait until no text changes any more, at most `SEAL_S`, and tell what they hold."""
+        if self._live is not None:
+            await self._live.rest(self._quiet_s, SEAL_S)
+
+    def after_seal(self, step: int) -> None:
+        """Nothing is done after a seal."""
+
+
+class _Live:
+    """One child's life."""
+
+    def __init__(self, child: Child, fold: Fold, kinds: frozenset[str], sink: Sink) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._child = child
+        self._fold = fold
+        self._kinds = kinds
+        self._sink = sink
+        self._timer: asyncio.TimerHandle | None = None
+        self._due_since = 0.0
+        self._heard_at = 0.0
+        self._fences: dict[int, asyncio.Event] = {}
+        self._number = 0
+        self.missing = Missing(sink)
+        if kinds & {"widget.added", "widget.removed"}:
+            child.say({"c": "children"})
+
+    @property
+    def pids(self) -> dict[str, int]:
+        """The programs on the bus, by name."""
+        return {app.name: app.pid for app in self._fold.model.apps.values() if app.name and app.pid}
+
+    @property
+    def names(self) -> set[str]:
+        return {app.name for app in self._fold.model.apps.values()}
+
+    def take(self, message: Message) -> None:
+        """One message of the child."""
+        if message["t"] == "fence":
+            if passed := self._fences.pop(message["n"], None):
+                passed.set()
+            return
+        for say in self._fold.feed(message):
+            self._tell(say)
+        if message["t"] == "event" and self._fold.due:
+            self._heard_at = self._loop.time()
+        if self._fold.due and self._timer is None:
+            self._due_since = self._loop.time()
+            self._timer = self._loop.call_later(REST_S, self._rested)
+
+    def _tell(self, say: Say) -> None:
+        if say.kind == "app.appeared":
+            self.missing.appeared(say.data["app"])
+        if say.kind in self._kinds or say.kind.startswith(("gap.", "alarm.")):
+            self._sink(say.kind, say.data)
+
+    def _rested(self) -> None:
+        now = self._loop.time()
+        due = min(self._heard_at + REST_S, self._due_since + LONGEST_S)
+        if now < due:
+            self._timer = self._loop.call_at(due, self._rested)
+            return
+        self._timer = None
+        if ids := self._fold.take_due():
+            self._child.say({"c": "read", "ids": ids})
+
+    async def fence(self, timeout_s: float) -> None:
+        """See `AxSource.fence`: twice where the first brought something that has to be read."""
+
+        async def pass_fences() -> None:
+            await self._fence()
+            if self._fold.due:
+                await self._fence()
+
+        try:
+            async with asyncio.timeout(timeout_s):
+                await pass_fences()
+        except TimeoutError:
+            pass
+
+    async def _fence(self) -> None:
+        self._number += 1
+        passed = self._fences[self._number] = asyncio.Event()
+        self._child.say({"c": "fence", "n": self._number, "ids": self._fold.take_due()})
+        await passed.wait()
+
+    async def rest(self, quiet_s: float, longest_s: float) -> None:
+        """Fence again and again until nothing was due for ``quiet_s``."""
+        deadline = self._loop.time() + longest_s
+        while True:
+            await self.fence(deadline - self._loop.time())
+            now = self._loop.time()
+            wait = min(self._heard_at + quiet_s, deadline) - now
+            if wait <= 0:
+                return
+            await asyncio.sleep(wait)
+
+    async def review(self) -> None:
+        """Look now and then whether programs that are missed ended."""
+        while True:
+            await asyncio.sleep(REVIEW_S)
+            self.missing.review()
+
+    def end(self) -> None:
+        """No timer fires any more; who waits at a fence is let go."""
+        if self._timer is not None:
+            self._timer.cancel()
+        for passed in self._fences.values():
+            passed.set()

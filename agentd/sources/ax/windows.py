@@ -1,0 +1,106 @@
+"""Windows: opened, activated, titled, closed; from events, and from the lists of windows that follow any event.
+
+Lists are asked of the program and may be ahead of its events, so an event about a window that a list said to be gone
+is an old one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from agentd.masking import Masker
+from agentd.sources.ax.model import Model, Node, Window, handle
+from agentd.sources.ax.says import Say
+
+DIALOGS = frozenset(("dialog", "alert", "file chooser", "color chooser", "font chooser", "option pane", "notification"))
+NAMED = frozenset(("frame", "window", "internal frame"))
+"""Roles of windows only if they have a name: those without are menus, tooltips and helpers of the toolkit."""
+_REMEMBERED = 200
+
+
+class Windows:
+    """The windows of all programs; ``flags`` are what baseline adds to an event."""
+
+    def __init__(self, model: Model, masker: Masker) -> None:
+        self._model = model
+        self._masker = masker
+        self._active = ""
+        self._closed: deque[str] = deque(maxlen=_REMEMBERED)
+
+    def listed(self, message: Mapping[str, Any], flags: dict[str, bool]) -> Iterator[Say]:
+        """A program's windows as they are now."""
+        bus = message["bus"]
+        now = {said["id"]: said for said in message["windows"]}
+        for one in [one for one, window in self._model.windows.items() if window.bus == bus and one not in now]:
+            yield from self._close(one)
+        for one, said in now.items():
+            if node := self._model.nodes.get(one):
+                self._model.rename(node, said["name"])
+                node.states = set(said["states"])
+                yield from self._meet(node, flags)
+                yield from self.titled(node)
+        if self._active not in self._model.windows:
+            for one, said in now.items():
+                if "active" in said["states"]:
+                    yield from self._activate(one, flags)
+
+    def told(self, what: str, node: Node, flags: dict[str, bool]) -> Iterator[Say]:
+        """A window's own event: ``create``, ``activate``, ``destroy``."""
+        if what == "destroy":
+            yield from self._close(node.id)
+        elif what == "create":
+            if node.id in self._closed:
+                self._closed.remove(node.id)
+            yield from self._meet(node, flags, there=True)
+        elif what == "activate" and node.id not in self._closed:
+            yield from self._meet(node, flags, there=True)
+            yield from self._activate(node.id, flags)
+
+    def titled(self, node: Node) -> Iterator[Say]:
+        """A window may have another title."""
+        window = self._model.windows[node.id]
+        if window.title == node.name:
+            return
+        window.title = node.name
+        if window.open:
+            yield Say("window.titled", self._said(window))
+        else:
+            yield from self._meet(node, {})
+
+    def _meet(self, node: Node, flags: dict[str, bool], *, there: bool = False) -> Iterator[Say]:
+        window = self._model.windows.get(node.id)
+        if window is None:
+            window = self._model.windows[node.id] = Window(node.id, node.bus, node.role, node.name, node.states)
+        window.states = node.states
+        there = there or bool(node.states & {"showing", "active"})
+        if window.open and not node.states & {"showing", "visible", "active"} and not there:
+            window.open = False
+            yield Say("window.closed", self._said(window))
+        elif not window.open and there and (node.role in DIALOGS or (node.role in NAMED and node.name != "")):
+            window.open, window.title = True, node.name
+            modal = {"modal": True} if "modal" in node.states else {}
+            yield Say("window.opened", self._said(window) | modal | flags)
+
+    def _activate(self, one: str, flags: dict[str, bool]) -> Iterator[Say]:
+        window = self._model.windows.get(one)
+        if window is not None and window.open and one != self._active:
+            self._active = one
+            yield Say("window.activated", self._said(window) | flags)
+
+    def _close(self, one: str) -> Iterator[Say]:
+        window = self._model.windows.pop(one, None)
+        if window is None:
+            return
+        self._closed.append(one)
+        if self._active == one:
+            self._active = ""
+        if window.open:
+            yield Say("window.closed", self._said(window))
+
+    def _said(self, window: Window) -> dict[str, Any]:
+        return {
+            "app": self._model.app(window.bus).name, "window": handle(window.id), "role": window.role,
+            "title": self._masker.mask_text(window.title),
+        }  # fmt: skip
