@@ -13,6 +13,7 @@ from agentd.convert import cdp_log
 from agentd.convert.cdp_log import Message, messages, roots
 from agentd.convert.source import Source
 from agentd.convert.tape import Tape
+from agentd.sources.cdp.asks import Asks
 from agentd.sources.cdp.masking import Secrets
 from agentd.sources.cdp.normaliser import Normaliser
 from agentd.sources.cdp.state import Seen
@@ -37,7 +38,7 @@ class CdpReading:
 
     def tell(self, tape: Tape, mask: Sequence[str]) -> None:
         """Fold message after message, as the daemon would have."""
-        fold = Normaliser("", "", lambda _: True)
+        fold = Normaliser("", "", Asks.everything())
         fold.browser.secrets = Secrets(more=mask)
         fold.browser.settled = True
         mains = _introduce(fold, self._log)
@@ -58,9 +59,9 @@ class CdpReading:
 def _fed(fold: Normaliser, message: Message) -> Iterator[Seen]:
     yield from fold.feed(message.session, message.method, message.params)
     # A body that the log lacks can't be had any more: what waits for it goes on without.
-    for session, number in fold.network.take_missing():
-        name = next(name for name, state in fold.browser.sessions.items() if state is session)
-        yield from fold.feed(name, "Network.getRequestPostData", {"requestId": number})
+    for one in fold.network.take_missing():
+        name = next(name for name, state in fold.browser.sessions.items() if state is one.session)
+        yield from fold.feed(name, one.command, {"requestId": one.number})
 
 
 def _introduce(fold: Normaliser, log: list[Message]) -> set[str]:

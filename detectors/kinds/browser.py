@@ -28,7 +28,10 @@ BROWSER: dict[str, Kind] = {
         "cdp", "tab frame name state", "A permission (geolocation, notifications, ...) is now granted or denied."
     ),
     "auth.challenged": kind(
-        "cdp", "tab frame request url scheme realm?", "The server asks for a user and a password (HTTP 401 or 407)."
+        "cdp",
+        "tab? frame? request url scheme realm?",
+        "The server asked for a user and a password (HTTP 401 or 407) and got none, or wrong ones. While the browser's "
+        "login prompt stands, and where the agent gives the password over DevTools, nobody is told of a challenge.",
     ),
     "download.began": kind("cdp", "tab frame url name download", "The browser starts a download."),
     "download.progressed": kind("cdp", "download received total?", "Bytes so far; at most twice a second.", asked=True),

@@ -14,6 +14,7 @@ import orjson
 from playwright.async_api import Dialog, Page, async_playwright
 
 from agentd.sources.cdp import CdpSource, normaliser
+from agentd.sources.cdp.asks import Asks
 from agentd.sources.cdp.state import Params
 from tests.cdp.site import Answer, Site
 from tests.cdp.watching import Watch, watching
@@ -34,7 +35,7 @@ HEADERS = ("content-type", "location")
 def replay(raw: list[dict[str, Any]]) -> list[list[Any]]:
     """What the normaliser makes of a recording."""
     head, *messages = raw
-    fold = normaliser.Normaliser(head["binding"], head["salt"], lambda url: url.endswith(("/order", "/up")))
+    fold = normaliser.Normaliser(head["binding"], head["salt"], Asks(lambda url: url.endswith(("/order", "/up"))))
     seen: list[list[Any]] = []
     for message in messages:
         if message["method"] == "settled":

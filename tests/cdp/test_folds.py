@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
+from agentd.sources.cdp.asks import Asks
 from agentd.sources.cdp.normaliser import Normaliser
 
 PAGE = {"id": "T", "loaderId": "L1", "url": "https://a.example/"}
@@ -15,7 +16,7 @@ PAGE = {"id": "T", "loaderId": "L1", "url": "https://a.example/"}
 @pytest.fixture
 def fold() -> Normaliser:
     """A browser with one tab T, attached as session S, its baseline told."""
-    normaliser = Normaliser("bind", "salt", lambda _: True)
+    normaliser = Normaliser("bind", "salt", Asks(request_body=lambda _: True))
     info = {"targetId": "T", "type": "page", "url": "", "title": ""}
     told(normaliser, "", "Target.targetCreated", targetInfo=info)
     told(normaliser, "", "Target.attachedToTarget", sessionId="S", targetInfo=info)
@@ -110,7 +111,7 @@ def sent(number: str, **more: Any) -> dict[str, Any]:
 
 def test_a_body_that_comes_late_holds_up_only_its_own_request(fold: Normaliser) -> None:
     assert kinds(told(fold, "S", "Network.requestWillBeSent", **sent("1"))) == ["request.sent"]
-    assert [number for _, number in fold.network.take_missing()] == ["1"]
+    assert [one.number for one in fold.network.take_missing()] == ["1"]
     answer = {"status": 302, "headers": {"Location": "/done"}}
     hop = {"url": "https://a.example/done", "method": "GET", "headers": {}}
     assert told(fold, "S", "Network.requestWillBeSent", **sent("1", request=hop, redirectResponse=answer)) == []

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
+from agentd.sources.cdp.asks import Asks
 from agentd.sources.cdp.normaliser import Normaliser
 from detectors.kinds import KINDS
 from tests.cdp.record_golden import GOLDEN, replay
@@ -43,7 +44,7 @@ def test_the_recorded_password_is_in_no_golden_file() -> None:
 
 def fold(messages: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
     """A foreign log of one page, its sessions unnamed, through the folds."""
-    normaliser = Normaliser("", "", lambda _: False)
+    normaliser = Normaliser("", "", Asks())
     normaliser.browser.settled = True
     seen: list[tuple[str, dict[str, Any]]] = []
     for message in messages:

@@ -13,13 +13,15 @@ from functools import partial
 from typing import Any
 
 from agentd.sources.cdp import tabs
+from agentd.sources.cdp.asks import Asks
 from agentd.sources.cdp.connection import CdpError, Connection, Params, Reply
-from agentd.sources.cdp.network import LONGEST_BODY
 from agentd.sources.cdp.script import PageScript
-from agentd.sources.cdp.state import SessionState
+from agentd.sources.cdp.state import WORKERS, SessionState
 
-_PAGES = [{"type": "page"}, {"type": "iframe"}]
-_FRAMES = [{"type": "iframe"}]
+_PAGES = ("page", "iframe")
+_SHARED = ("shared_worker", "service_worker")
+_FRAMES = ("iframe",)
+_NESTED = ("worker",)
 
 Feed = Callable[[str, str, Params], None]
 
@@ -27,14 +29,17 @@ Feed = Callable[[str, str, Params], None]
 class Attachment:
     """Keeps every session of one connection set up. ``feed`` gets the replies that carry facts."""
 
-    def __init__(self, connection: Connection, script: PageScript, *, bodies: bool, feed: Feed) -> None:
+    def __init__(self, connection: Connection, script: PageScript, *, asks: Asks, feed: Feed) -> None:
         self._connection = connection
         self._script = script
-        self._bodies = bodies
+        self._asks = asks
         self._feed = feed
+        self._pages = (*_PAGES, *_SHARED) if asks.workers else _PAGES
+        self._frames = (*_FRAMES, *_NESTED) if asks.workers else _FRAMES
         self._initial = True
         self._coming: dict[Reply, str] = {}  # replies that carry facts -> their session
         self._left_out: set[str] = set()
+        self._knocked: dict[str, Reply] = {}
         self._sources = {initial: script.source(initial=initial) for initial in (True, False)}
 
     async def begin(self, patience_s: float) -> None:
@@ -44,7 +49,7 @@ class Attachment:
         """
         send = self._connection.send
         await send("Target.setDiscoverTargets", {"discover": True, "filter": [{"type": "page"}]})
-        await send("Target.setAutoAttach", _auto_attach(_PAGES))
+        await send("Target.setAutoAttach", _auto_attach(self._pages))
         deadline = asyncio.get_running_loop().time() + patience_s
         while self._coming and (left := deadline - asyncio.get_running_loop().time()) > 0:
             await asyncio.wait(tuple(self._coming), timeout=left, return_when=asyncio.FIRST_COMPLETED)
@@ -62,15 +67,16 @@ class Attachment:
             self._bind(session, params["frame"]["id"])
             if params.get("type") == "BackForwardCacheRestore":  # its frames come back without a word
                 self._ask_tree(session)
+        elif method == "Target.detachedFromTarget":
+            self._knocked.pop(params["sessionId"], None)
 
-    def fetch_bodies(self, missing: Iterable[tuple[str, str]]) -> None:
-        """Ask for request bodies that were not sent along."""
-        for session, number in missing:
-            reply = self._connection.send(
-                "Network.getRequestPostData", {"requestId": number}, session, partial(self._body, session, number)
-            )
+    def fetch(self, missing: Iterable[tuple[str, str, str]]) -> None:
+        """Ask for bodies that were not sent along: (session, command, request)."""
+        for session, command, number in missing:
+            on_reply = partial(self._fetched, session, command, number)
+            reply = self._connection.send(command, {"requestId": number}, session, on_reply)
             self._watch(session, reply)
-            reply.add_done_callback(partial(self._body_done, session, number))
+            reply.add_done_callback(partial(self._not_fetched, session, command, number))
 
     def flush(self, session: str, state: SessionState) -> list[Reply]:
         """Make every document of the session tell what waits in it; also a round trip through its renderer."""
@@ -78,6 +84,14 @@ class Attachment:
         flush = {"expression": self._script.flush(), "silent": True, "returnByValue": True}
         replies = [send("Runtime.evaluate", flush | {"contextId": one}, session) for one in state.contexts]
         return replies or [send("Page.getFrameTree", {}, session)]
+
+    def knock(self, session: str) -> list[Reply]:
+        """A round trip through a worker and what else is under way there; nothing while it is too busy to answer."""
+        before = self._knocked.get(session)
+        if before is not None and not before.done():
+            return []
+        self._knocked[session] = self._connection.send("Runtime.getIsolateId", {}, session)
+        return [self._knocked[session], *self.coming(session)]
 
     def coming(self, session: str) -> list[Reply]:
         """Replies under way in a session that carry facts about what has already happened."""
@@ -88,14 +102,23 @@ class Attachment:
             self._left_out.add(session)
             self._connection.send("Target.detachFromTarget", {"sessionId": session})
             return
+        if info["type"] in WORKERS:
+            self._attached_worker(session, info["type"])
+            return
         send = self._connection.send
         world = {"worldName": self._script.world, "source": self._sources[self._initial], "runImmediately": True}
         send("Page.enable", {}, session)
-        send("Network.enable", {"maxPostDataSize": LONGEST_BODY if self._bodies else 0}, session)
+        send("Network.enable", self._asks.enabling(), session)
         send("Page.addScriptToEvaluateOnNewDocument", world, session)
-        self._watch(session, send("Target.setAutoAttach", _auto_attach(_FRAMES), session))
+        self._watch(session, send("Target.setAutoAttach", _auto_attach(self._frames), session))
         self._ask_tree(session)
         self._watch(session, send("Page.setLifecycleEventsEnabled", {"enabled": True}, session))
+
+    def _attached_worker(self, session: str, kind: str) -> None:
+        # Its requests and nothing else: it is neither paused nor spoken to.
+        self._watch(session, self._connection.send("Network.enable", self._asks.enabling(), session))
+        if kind != "service_worker":
+            self._connection.send("Target.setAutoAttach", _auto_attach(_NESTED), session)
 
     def _ask_tree(self, session: str) -> None:
         def on_reply(result: Params) -> None:
@@ -130,17 +153,17 @@ class Attachment:
         self._coming[reply] = session
         reply.add_done_callback(lambda done: self._coming.pop(done, None))
 
-    def _body(self, session: str, number: str, result: Params) -> None:
-        told: dict[str, Any] = {"requestId": number, "postData": result.get("postData", "")}
-        self._feed(session, "Network.getRequestPostData", told)
+    def _fetched(self, session: str, command: str, number: str, result: Params) -> None:
+        self._feed(session, command, {**result, "requestId": number})
 
-    def _body_done(self, session: str, number: str, reply: Reply) -> None:
+    def _not_fetched(self, session: str, command: str, number: str, reply: Reply) -> None:
         if not reply.cancelled() and isinstance(reply.exception(), CdpError):
-            self._feed(session, "Network.getRequestPostData", {"requestId": number})
+            self._feed(session, command, {"requestId": number})
 
 
-def _auto_attach(wanted: list[dict[str, str]]) -> dict[str, Any]:
-    return {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True, "filter": wanted}
+def _auto_attach(wanted: Iterable[str]) -> dict[str, Any]:
+    kinds = [{"type": kind} for kind in wanted]
+    return {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True, "filter": kinds}
 
 
 def _quiet(context: int, expression: str) -> dict[str, Any]:

@@ -57,6 +57,45 @@ def mask_url(url: str, secrets: Masker) -> str:
     return secrets.mask_url(url)
 
 
+_NAMES = ("attr_name", "id")
+_MASKED_ALREADY = ("request.", "message.", "gap.", "alarm.", "journal.", "auth.", "frame.")
+
+
+def cover(kind: str, data: dict[str, Any], secrets: Masker) -> None:
+    """Mask, in place, the texts of an observation of a page, a tab or a dialog: what was typed, shown, carried."""
+    if kind.startswith(_MASKED_ALREADY):
+        return
+    fields = data.get("fields")
+    if isinstance(fields, list):
+        data["fields"] = [_field(one, secrets) for one in fields]
+    element = data.get("element")
+    names = [str(element[name]) for name in _NAMES if name in element] if isinstance(element, dict) else []
+    for key in ("value", "text", "input", "message", "title", "name", "error"):
+        if key in data:
+            data[key] = _text(
+                data[key], names if key in ("value", "text") and kind.startswith("field.") else (), secrets
+            )
+    for key in ("element", "onto", "form"):
+        if isinstance(data.get(key), dict):
+            data[key] = {name: _text(value, (), secrets) for name, value in data[key].items()}
+
+
+def _field(pair: Any, secrets: Masker) -> Any:
+    if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
+        return pair
+    return [pair[0], _text(pair[1], (pair[0],), secrets)]
+
+
+def _text(value: Any, names: Iterable[str], secrets: Masker) -> Any:
+    if isinstance(value, list):
+        return [_text(item, names, secrets) for item in value]
+    if not isinstance(value, str) or not value:
+        return value
+    if any(secrets.is_secret(name, value) for name in names):
+        return MASK
+    return secrets.mask_text(value)
+
+
 def hash53(text: str) -> int:
     """The page script's hash of ``text`` (page/secrets.js), over UTF-16 units as JavaScript sees them."""
     a, b = 0xDEADBEEF, 0x41C6CE57
@@ -75,4 +114,4 @@ def _times(left: int, right: int) -> int:
     return (left * right) & 0xFFFFFFFF
 
 
-__all__ = ["MASK", "Secrets", "hash53", "mask_body", "mask_url"]
+__all__ = ["MASK", "Secrets", "cover", "hash53", "mask_body", "mask_url"]

@@ -1,4 +1,4 @@
-"""Requests: sent, redirected, finished, failed. A body is kept only where the plan asks for it, masked.
+"""Requests: sent, redirected, answered, finished, failed. Bodies and headers are kept only where the plan asks, masked.
 
 A body that the browser does not send along is fetched; until it is known what is told of that request waits,
 so the order within a request stands and no other event is late.
@@ -6,122 +6,121 @@ so the order within a request stands and no other event is late.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from agentd.sources.cdp.masking import mask_body, mask_url
+from agentd.sources.cdp import answers, bodies, challenges, passed_on
+from agentd.sources.cdp.asks import LONGEST_BODY, Asks, WantsBody
+from agentd.sources.cdp.headers import Heads, header, kept
+from agentd.sources.cdp.masking import mask_url
+from agentd.sources.cdp.messages import Messages
+from agentd.sources.cdp.requests import Held, Request
 from agentd.sources.cdp.state import Browser, Params, Seen, SessionState
 
 MOST_REQUESTS = 4096
 MOST_HOPS = 20
-LONGEST_BODY = 65536
-"""Bytes of a request's body that are kept; a longer one is marked ``cut``."""
+MOST_EARLY = 256
 
 _INNER = ("data:", "blob:", "about:", "chrome:", "chrome-extension:", "chrome-untrusted:", "devtools:")
+_REPLIES = ("Network.getRequestPostData", "Network.getResponseBody")
 
-WantsBody = Callable[[str], bool]
 
+class Missing(NamedTuple):
+    """A body that has to be fetched: the reply comes in as a message named after ``command``."""
 
-@dataclass(slots=True)
-class Request:
-    """One request on its way; while ``pending``, what is told of it waits in ``later`` for ``body``.
-
-    ``carries``: the present hop has the body (a 302 turns a POST into a GET without one).
-    """
-
-    base: dict[str, Any]
-    kind: str
-    mime: str = ""
-    body: dict[str, Any] | None = None
-    pending: bool = False
-    carries: bool = False
-    hops: list[dict[str, Any]] = field(default_factory=list)
-    status: int | None = None
-    answer_mime: str = ""
-    cached: bool = False
-    later: list[tuple[Seen, list[dict[str, Any]]]] = field(default_factory=list)
-    ended: bool = False
+    session: SessionState
+    command: str
+    number: str
 
 
 class Network:
-    """The fold over network messages. ``wants_body`` says whether a request's address is one that the plan names."""
+    """The fold over network messages. ``asks``: what is kept beside method, address and status."""
 
-    def __init__(self, wants_body: WantsBody) -> None:
-        self._wants_body = wants_body
+    def __init__(self, asks: Asks) -> None:
+        self._asks = asks
         self._requests: dict[str, Request] = {}
-        self._missing: list[tuple[SessionState, str]] = []
+        self._early: dict[str, list[tuple[bool, Params]]] = {}
+        self._missing: list[Missing] = []
+        self.messages = Messages(asks.kinds)
 
-    def take_missing(self) -> list[tuple[SessionState, str]]:
-        """Requests whose bodies have to be fetched since this was last asked."""
+    def take_missing(self) -> list[Missing]:
+        """Bodies that have to be fetched since this was last asked."""
         missing, self._missing = self._missing, []
         return missing
 
     def told(self, browser: Browser, session: SessionState, method: str, params: Params) -> Iterator[Seen]:
-        """Fold one message; ``Network.getRequestPostData`` stands for that command's reply."""
+        """Fold one message; `Network.getRequestPostData` and `Network.getResponseBody` stand for replies."""
         match method:
             case "Network.requestWillBeSent":
                 yield from self._sent(browser, session, params)
-            case "Network.webSocketCreated":
-                yield from self._socket(browser, session, params)
-            case "Network.webSocketHandshakeResponseReceived":
-                yield from self._finished(params["requestId"], status=params["response"]["status"])
+            case "Network.requestWillBeSentExtraInfo" | "Network.responseReceivedExtraInfo":
+                yield from self._real(browser, params, answer="statusCode" in params)
             case "Network.responseReceived":
-                self._answered(params)
+                yield from self._answered(browser, params)
             case "Network.requestServedFromCache":
                 if request := self._requests.get(params["requestId"]):
-                    request.cached = True
+                    request.answered_by = "memory"
             case "Network.loadingFinished":
                 yield from self._finished(params["requestId"])
             case "Network.loadingFailed":
                 yield from self._failed(params)
             case "Network.getRequestPostData":
                 yield from self._body_known(browser, params)
+            case "Network.getResponseBody":
+                yield from self._answer_known(browser, params)
+            case _:
+                yield from self._of_sockets(browser, session, method, params)
 
     def _sent(self, browser: Browser, session: SessionState, params: Params) -> Iterator[Seen]:
         about, number = params["request"], params["requestId"]
-        if about["url"].startswith(_INNER):
-            return
+        if about["url"].startswith(_INNER) or (session.via and number == session.target):
+            return  # a worker's own script is told by whoever asked for the worker
         request = self._requests.get(number)
         if request is not None and "redirectResponse" in params:
             yield from self._redirected(browser, request, params)
         elif request is not None:
             return  # the parent's session told of it already: a navigation that moved to another process
         else:
-            request = Request({}, params.get("type", "Other"))
-            self._keep(number, request)
-        frame = params.get("frameId") or session.root
+            request = Request({}, _type(params), session, params.get("loaderId", ""), via=session.via)
+            request.heads = Heads() if self._asks.headers else None
+            yield from self._keep(number, request)
         url = mask_url(about["url"] + about.get("urlFragment", ""), browser.secrets)
-        request.base = {"tab": session.tab, "frame": frame, "request": number, "method": about["method"], "url": url}
-        self._note_body(browser, session, request, params)
-        seen = Seen("request.sent", request.base | {"type": request.kind})
-        if request.later:
-            request.later.append((seen, []))
-        else:
-            yield seen
+        request.base = _base(session, params.get("frameId"), number) | {"method": about["method"], "url": url}
+        self._note_body(browser, request, params)
+        if request.heads is not None:
+            hop = request.heads.hop(request.hop)
+            names = self._asks.request_headers
+            hop.sent = hop.sent or kept(about.get("headers", {}), names, browser.secrets)
+            for answer, early in self._early.pop(number, ()):
+                yield from self._real(browser, early, answer=answer)
+        passed_on.join(self._requests, number, request)
+        yield from request.tell(Held(Seen("request.sent", request.about()), request.hop, []))
 
-    def _keep(self, number: str, request: Request) -> None:
+    def _keep(self, number: str, request: Request) -> Iterator[Seen]:
         self._requests[number] = request
         if len(self._requests) > MOST_REQUESTS:
-            del self._requests[next(iter(self._requests))]
+            oldest = self._requests.pop(next(iter(self._requests)))
+            oldest.waits.clear()
+            yield from oldest.release("")
 
-    def _note_body(self, browser: Browser, session: SessionState, request: Request, params: Params) -> None:
+    def _note_body(self, browser: Browser, request: Request, params: Params) -> None:
         about = params["request"]
         has_body = bool(about.get("hasPostData")) or "postData" in about
-        request.carries = has_body and self._wants_body(about["url"])
-        if not request.carries or request.body is not None or request.pending:
+        request.carries = has_body and self._asks.request_body(about["url"])
+        if not request.carries or request.body is not None or "body" in request.waits:
             return  # without one, or a 307 that sends the same body on
-        request.mime = _header(about.get("headers", {}), "content-type")
-        if "postData" in about:
-            request.body = _body(about["postData"], request.mime, browser)
+        request.mime = header(about.get("headers", {}), "content-type")
+        raw = bodies.bytes_of(about)
+        if raw is None:
+            request.waits.add("body")
+            self._missing.append(Missing(request.session, _REPLIES[0], params["requestId"]))
         else:
-            request.pending = True
-            self._missing.append((session, params["requestId"]))
+            request.body = bodies.request_body(raw, request.mime, browser.secrets)
 
     def _redirected(self, browser: Browser, request: Request, params: Params) -> Iterator[Seen]:
         answer = params["redirectResponse"]
-        location = _header(answer.get("headers", {}), "location") or params["request"]["url"]
-        hop = {
+        location = header(answer.get("headers", {}), "location") or params["request"]["url"]
+        hop: dict[str, Any] = {
             "method": request.base["method"],
             "url": request.base["url"],
             "status": answer["status"],
@@ -129,90 +128,213 @@ class Network:
         }
         if len(request.hops) < MOST_HOPS:
             request.hops.append(hop)
+        self._note_answer(browser, request, answer, due=bool(params.get("redirectHasExtraInfo")))
+        request.seen = None
         seen = Seen("request.redirected", request.base | hop)
-        yield from self._tell(request, seen, [seen.data, hop] if request.carries else [])
+        number, request.hop = request.hop, request.hop + 1
+        yield from request.tell(Held(seen, number, [seen.data, hop], request.carries))
 
-    def _socket(self, browser: Browser, session: SessionState, params: Params) -> Iterator[Seen]:
-        request = Request({}, "WebSocket")
-        request.base = {"tab": session.tab, "frame": session.root, "request": params["requestId"], "method": "GET"}
-        request.base["url"] = mask_url(params["url"], browser.secrets)
-        self._keep(params["requestId"], request)
-        yield Seen("request.sent", request.base | {"type": request.kind})
+    def _note_answer(self, browser: Browser, request: Request, answer: Params, *, due: bool) -> None:
+        if request.heads is None:
+            return
+        hop = request.heads.hop(request.hop)
+        hop.due = due
+        if not hop.answer and self._asks.answers_headers:
+            hop.answer = kept(answer.get("headers", {}), self._asks.response_headers, browser.secrets)
 
-    def _answered(self, params: Params) -> None:
-        request, answer = self._requests.get(params["requestId"]), params["response"]
+    def _real(self, browser: Browser, params: Params, *, answer: bool) -> Iterator[Seen]:
+        number = params["requestId"]
+        request = self._requests.get(number)
+        if request is None:
+            if self._asks.headers:
+                self._early.setdefault(number, []).append((answer, params))
+                if len(self._early) > MOST_EARLY:
+                    del self._early[next(iter(self._early))]
+            return
+        if answer:
+            request.seen = params["statusCode"]
+        elif request.carries:
+            request.length = _number(header(params.get("headers", {}), "content-length"))
+        if request.heads is not None:
+            names = self._asks.response_headers if answer else self._asks.request_headers
+            request.heads.real(kept(params.get("headers", {}), names, browser.secrets), answer=answer)
+            if "headers" in request.waits and not any(request.heads.lacks(held.hop) for held in request.later):
+                yield from self._released(number, request, "headers")
+        if answer and request.left:
+            yield from self._finished(number)
+
+    def _answered(self, browser: Browser, params: Params) -> Iterator[Seen]:
+        number = params["requestId"]
+        request, answer = self._requests.get(number), params["response"]
         if request is None:
             return
-        request.status, request.answer_mime = answer["status"], answer.get("mimeType", "")
-        request.cached = request.cached or bool(answer.get("fromDiskCache") or answer.get("fromPrefetchCache"))
+        answers.note(request, answer)
+        self._note_answer(browser, request, answer, due=bool(params.get("hasExtraInfo")))
+        request.wants_answer = self._asks.response_body(answer.get("url", ""))
+        yield from challenges.told(request.base, answer)
+        if request.inner:
+            yield from self._passed_on(request, answer)
+        if params.get("type") == "EventSource":
+            self.messages.opened(number, request.base)
+            yield from self._told_head(request)
+
+    def _told_head(self, request: Request) -> Iterator[Seen]:
+        if "request.answered" in self._asks.kinds and request.status is not None:
+            data = request.about() | {"status": request.status} | request.answered()
+            yield Seen("request.answered", data | ({"mime": request.answer_mime} if request.answer_mime else {}))
 
     def _finished(self, number: str, status: int | None = None) -> Iterator[Seen]:
         request = self._requests.get(number)
-        if request is None or (request.status is None and status is None):
+        if request is None or request.ended:
             return
-        data = request.base | {"type": request.kind, "status": request.status if status is None else status}
+        status = next((one for one in (status, request.status, request.seen) if one is not None), None)
+        if status is None or (request.status is None and 300 <= status < 400):
+            return
+        data = request.about() | {"status": status}
         if request.answer_mime:
             data["mime"] = request.answer_mime
         if request.hops:
             data["hops"] = list(request.hops)
-        if request.cached:
-            data["cached"] = True
+        data |= request.answered() | ({"left": True} if request.left and request.status is None else {})
+        if request.wants_answer:
+            request.waits.add("answer")
+            self._missing.append(Missing(request.session, _REPLIES[1], number))
         yield from self._end(number, request, Seen("request.finished", data))
 
     def _failed(self, params: Params) -> Iterator[Seen]:
-        request = self._requests.get(params["requestId"])
-        if request is None:
+        number = params["requestId"]
+        request = self._requests.get(number)
+        if request is None or request.ended:
             return
-        data = request.base | {"type": request.kind, "error": params.get("errorText", "")}
+        data = request.about() | {"error": params.get("errorText", "")}
         if params.get("canceled"):
             data["canceled"] = True
         if params.get("blockedReason") or params.get("corsErrorStatus"):
             data["blocked"] = params.get("blockedReason") or params["corsErrorStatus"]["corsError"]
         if request.status is not None:
             data["status"] = request.status
-        if request.cached:
+        if request.answered().get("cached"):
             data["cached"] = True
         request.carries = False  # nobody accepted it
-        yield from self._end(params["requestId"], request, Seen("request.failed", data))
+        yield from self._end(number, request, Seen("request.failed", data))
 
     def _end(self, number: str, request: Request, seen: Seen) -> Iterator[Seen]:
         request.ended = True
-        if not request.pending:
-            del self._requests[number]
-        yield from self._tell(request, seen, [seen.data] if request.carries else [])
+        self.messages.closed(number)
+        holders = [seen.data] if seen.kind == "request.finished" else []
+        yield from request.tell(Held(seen, request.hop, holders, request.carries))
+        if not request.waits:
+            self._requests.pop(number, None)
+        if inner := self._requests.get(request.inner):  # its answer came from elsewhere, or never
+            yield from self._released(request.inner, inner, "outer")
 
-    def _tell(self, request: Request, seen: Seen, holders: list[dict[str, Any]]) -> Iterator[Seen]:
-        if request.pending:
-            request.later.append((seen, holders))
+    def _released(self, number: str, request: Request, what: str) -> Iterator[Seen]:
+        yield from request.release(what)
+        if request.ended and not request.waits:
+            self._requests.pop(number, None)
+
+    def _passed_on(self, request: Request, answer: Params) -> Iterator[Seen]:
+        number, request.inner = request.inner, ""
+        inner = self._requests.get(number)
+        if inner is None:
             return
-        if request.body is not None:
-            for holder in holders:
-                holder["body"] = request.body
-        yield seen
+        if passed_on.is_same(answer):
+            request.heads = inner.heads if inner.hop == request.hop else request.heads  # the real ones
+            del self._requests[number]
+            self._missing = [one for one in self._missing if one.number != number]
+        else:
+            yield from self._released(number, inner, "outer")
 
     def _body_known(self, browser: Browser, params: Params) -> Iterator[Seen]:
-        request = self._requests.get(params["requestId"])
-        if request is None or not request.pending:
+        number = params["requestId"]
+        request = self._requests.get(number)
+        if request is None or "body" not in request.waits:
             return
-        request.pending = False
-        if "postData" in params:
-            request.body = _body(params["postData"], request.mime, browser)
-        later, request.later = request.later, []
-        for seen, holders in later:
-            yield from self._tell(request, seen, holders)
-        if request.ended:
-            del self._requests[params["requestId"]]
+        raw = bodies.bytes_of_reply(params, "postData")
+        if raw is not None:
+            request.body = bodies.request_body(raw, request.mime, browser.secrets, request.length)
+        yield from self._released(number, request, "body")
+
+    def _answer_known(self, browser: Browser, params: Params) -> Iterator[Seen]:
+        number = params["requestId"]
+        request = self._requests.get(number)
+        if request is None or "answer" not in request.waits:
+            return
+        raw = bodies.bytes_of_reply(params, "body")
+        # The browser had let go of it: too long, or its document is gone.
+        request.answer = {"lost": True} if raw is None else bodies.told(raw, request.answer_mime, browser.secrets)
+        yield from self._released(number, request, "answer")
+
+    def left(self, frame: str, loader: str) -> Iterator[Seen]:
+        """The frame has another document now: of what the one before asked only the network's own word may come."""
+        for number, request in list(self._requests.items()):
+            asked = request.loader and request.loader != loader and number != request.loader
+            if asked and request.base.get("frame") == frame and not request.left and not request.ended:
+                request.left = True
+                if request.status is None:
+                    yield from self._finished(number)
+
+    def gone(self, session: SessionState) -> Iterator[Seen]:
+        """The session is gone: nothing more is heard of its requests."""
+        for number, request in list(self._requests.items()):
+            if request.session is not session:
+                continue
+            request.wants_answer = False
+            if not request.ended:
+                yield from self._finished(number) if request.status is None else self._told_head(request)
+            if not request.ended:
+                request.ended = True
+                if request.status is None:
+                    unseen = request.about() | {"error": "unseen: its page is gone"}
+                    yield from request.tell(Held(Seen("request.failed", unseen), request.hop, []))
+            self._requests.pop(number, None)
+            request.waits.clear()
+            yield from request.release("")
+
+    def overdue(self) -> Iterator[Seen]:
+        """At a fence: real headers that did not come by now will not, and a flood of messages is over."""
+        for number, request in list(self._requests.items()):
+            if "headers" in request.waits:
+                yield from self._released(number, request, "headers")
+            if request.outer and request.outer not in self._requests:
+                yield from self._released(number, request, "outer")
+        yield from self.messages.calm()
+
+    def _of_sockets(self, browser: Browser, session: SessionState, method: str, params: Params) -> Iterator[Seen]:
+        number = params.get("requestId", "")
+        match method:
+            case "Network.webSocketCreated":
+                request = Request({}, "WebSocket", session, via=session.via)
+                url = mask_url(params["url"], browser.secrets)
+                request.base = _base(session, None, number) | {"method": "GET", "url": url}
+                yield from self._keep(number, request)
+                yield Seen("request.sent", request.about())
+            case "Network.webSocketHandshakeResponseReceived":
+                if opened := self._requests.get(number):
+                    yield from self._finished(number, status=params["response"]["status"])
+                    self.messages.opened(number, opened.base)
+            case "Network.webSocketFrameError":
+                yield from self._failed({"requestId": number, "errorText": params.get("errorMessage", "")})
+            case "Network.webSocketClosed":
+                yield from self._failed({"requestId": number, "errorText": "closed", "canceled": True})
+                self.messages.closed(number)
+            case "Network.webSocketFrameSent" | "Network.webSocketFrameReceived" | "Network.eventSourceMessageReceived":
+                yield from self.messages.told(session, method, params, browser.secrets)
 
 
-def _body(text: str, mime: str, browser: Browser) -> dict[str, Any]:
-    masked = mask_body(text, mime, browser.secrets).encode("utf-8", "replace")
-    body: dict[str, Any] = {"text": masked[:LONGEST_BODY].decode("utf-8", "ignore")}
-    if mime:
-        body["mime"] = mime
-    if len(masked) > LONGEST_BODY:
-        body["cut"] = True
-    return body
+def _base(session: SessionState, frame: str | None, number: str) -> dict[str, Any]:
+    where = {"tab": session.tab, "frame": frame or session.root} if session.tab else {}
+    return where | {"request": number}
 
 
-def _header(headers: Params, name: str) -> str:
-    return next((str(value) for key, value in headers.items() if key.lower() == name), "")
+def _type(params: Params) -> str:
+    if params.get("initiator", {}).get("type") == "preflight":
+        return "Preflight"
+    return str(params.get("type", "Other"))
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdecimal() and len(text) < 16 else None
+
+
+__all__ = ["LONGEST_BODY", "Asks", "Missing", "Network", "WantsBody"]

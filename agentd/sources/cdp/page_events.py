@@ -72,10 +72,7 @@ def forget(browser: Browser, session: SessionState, method: str, params: Params)
 def _said(browser: Browser, session: SessionState, frame: str, payload: str) -> Iterator[Seen]:
     kind, data = orjson.loads(payload)
     if kind == "secret":
-        if isinstance(data.get("field"), str):
-            browser.secrets.add_name(data["field"])
-        if isinstance(data.get("hash"), int):
-            browser.secrets.add_hash(data["hash"])
+        browser.secrets.told(data)
         return
     if kind == "title":
         if isinstance(data.get("title"), str) and frame == session.tab:

@@ -12,13 +12,12 @@ import structlog
 
 from agentd.sources.base import Sink, SourceLostError
 from agentd.sources.cdp.address import websocket_address
+from agentd.sources.cdp.asks import Asks
 from agentd.sources.cdp.attach import Attachment
 from agentd.sources.cdp.connection import CdpError, Connection, Params, Reply
-from agentd.sources.cdp.network import WantsBody
 from agentd.sources.cdp.normaliser import Normaliser
 from agentd.sources.cdp.script import PageScript, bundle
 from agentd.sources.cdp.state import Seen
-from detectors.matchers import url_matches
 
 Connect = Callable[[], Awaitable[Connection]]
 """Makes a new connection to the browser; raises SourceLostError where there is none."""
@@ -34,7 +33,7 @@ class CdpSource:
 
     ``endpoint``: http://127.0.0.1:PORT; ``profile``: the browser's --user-data-dir (then a restarted browser
     is found on its new port); ``plan``: the episode's plan, of which ``hears``, ``also``, ``attributes``, ``mask``,
-    ``text``, ``request_bodies`` and ``origin`` are read.
+    ``text``, and what `Asks` names.
     """
 
     name = "cdp"
@@ -44,8 +43,7 @@ class CdpSource:
     ) -> None:
         self._connect = connect or partial(_over_websocket, endpoint, profile)
         self._plan = plan
-        self._wants_body = body_filter(plan)
-        self._bodies = bool(plan.get("request_bodies"))
+        self._asks = Asks.of(plan)
         self._tabs: set[str] = set()
         self._live: _Live | None = None
 
@@ -54,7 +52,7 @@ class CdpSource:
         bundle()  # a missing bundle is said before anything else
         connection = await self._connect()
         script = PageScript.new(self._plan)
-        live = self._live = _Live(connection, script, self._wants_body, self._bodies, sink)
+        live = self._live = _Live(connection, script, self._asks, sink)
         reader = asyncio.create_task(connection.run(live.take))
         try:
             await self._attach(live, reader, sink)
@@ -97,11 +95,9 @@ async def _over_websocket(endpoint: str | None, profile: Path | None) -> Connect
 class _Live:
     """One attachment: raw messages go to the normaliser, then to the attachment, and what they say to the sink."""
 
-    def __init__(
-        self, connection: Connection, script: PageScript, wants_body: WantsBody, bodies: bool, sink: Sink
-    ) -> None:
-        self.normaliser = Normaliser(script.binding, script.salt, wants_body)
-        self.attachment = Attachment(connection, script, bodies=bodies, feed=self._feed)
+    def __init__(self, connection: Connection, script: PageScript, asks: Asks, sink: Sink) -> None:
+        self.normaliser = Normaliser(script.binding, script.salt, asks)
+        self.attachment = Attachment(connection, script, asks=asks, feed=self._feed)
         self._connection = connection
         self._sink = sink
         self._waits: dict[str, list[Reply]] = {}  # session -> what a fence waits for in it
@@ -126,13 +122,18 @@ class _Live:
         waiting = [self._connection.send("Browser.getVersion")]
         for session, state in self.normaliser.browser.sessions.items():
             if session and state.dialog is None:
-                replies = [*self.attachment.flush(session, state), *self.attachment.coming(session)]
+                if state.via:
+                    replies = self.attachment.knock(session)
+                else:
+                    replies = [*self.attachment.flush(session, state), *self.attachment.coming(session)]
                 waits = [asyncio.shield(reply) for reply in replies]
                 self._waits.setdefault(session, []).extend(waits)
                 waiting.extend(waits)
         done, _ = await asyncio.wait(waiting, timeout=timeout_s)
         await asyncio.gather(*done, return_exceptions=True)  # a target that went away is no fault
         self._waits.clear()
+        for seen in self.normaliser.network.overdue():
+            self._tell(seen)
 
     def _feed(self, session: str, method: str, params: Params) -> None:
         for seen in self.normaliser.feed(session, method, params):
@@ -140,20 +141,10 @@ class _Live:
         missing = self.normaliser.network.take_missing()
         if missing:
             names = {id(state): name for name, state in self.normaliser.browser.sessions.items()}
-            self.attachment.fetch_bodies((names[id(state)], number) for state, number in missing)
+            self.attachment.fetch((names[id(one.session)], one.command, one.number) for one in missing)
 
     def _tell(self, seen: Seen) -> None:
         self._sink(seen.kind, seen.data)
 
 
-def body_filter(plan: Mapping[str, Any]) -> WantsBody:
-    """Whether the plan asks for the bodies of requests to an address; raises SpecError for a bad plan."""
-    specs, origin = plan.get("request_bodies") or (), plan.get("origin")
-    if not specs:
-        return lambda url: False
-    for spec in specs:
-        url_matches(spec, "http://spec.example/", origin)  # a spec that is none is said now, not at a request
-    return lambda url: any(url_matches(spec, url, origin) for spec in specs)
-
-
-__all__ = ["CdpSource", "SourceLostError", "body_filter"]
+__all__ = ["CdpSource", "SourceLostError"]

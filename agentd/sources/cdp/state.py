@@ -10,6 +10,9 @@ from agentd.sources.cdp.masking import Secrets
 
 Params = Mapping[str, Any]
 
+WORKERS = ("worker", "shared_worker", "service_worker")
+"""The types of targets that are workers."""
+
 
 class Seen(NamedTuple):
     """An observation before the sink stamps its time."""
@@ -31,11 +34,17 @@ class Frame:
 
 @dataclass(slots=True)
 class SessionState:
-    """One attached target. ``contexts``: script context → frame; ``held``: payloads of a context not known yet."""
+    """One attached target. ``contexts``: script context → frame; ``held``: payloads of a context not known yet.
+
+    ``via``: worker, shared_worker or service_worker, else ""; a worker's ``root`` is the frame that made it, and one
+    that several tabs share has neither tab nor frame.
+    """
 
     tab: str
     root: str
     is_page: bool
+    target: str = ""
+    via: str = ""
     contexts: dict[int, str] = field(default_factory=dict)
     held: dict[int, list[str]] = field(default_factory=dict)
     dialog: dict[str, Any] | None = None

@@ -1,0 +1,110 @@
+"""One request on its way: what is known of it, and what waits to be told until more is.
+
+What is told of a request waits while its body, its real headers or the answer's body are still to come, so that
+the order within a request stands and no other event is late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentd.sources.cdp.headers import Heads
+from agentd.sources.cdp.state import Seen, SessionState
+
+
+@dataclass(slots=True)
+class Held:
+    """An observation that waits. ``hop``: the hop that it tells of; ``holders``: what carries that hop's body and
+    headers, the observation and its entry in ``hops``."""
+
+    seen: Seen
+    hop: int
+    holders: list[dict[str, Any]]
+    carries: bool = False
+
+
+@dataclass(slots=True)
+class Request:
+    """One request. ``waits``: what has to come before anything is told: body, headers, answer, outer.
+
+    ``carries``: the present hop has the body (a 302 turns a POST into a GET without one). ``seen``: the status by
+    the network's own message, which comes even where the document that asked is gone (``left``). ``outer``: the
+    page's request that a service worker passes on as this one.
+    """
+
+    base: dict[str, Any]
+    kind: str
+    session: SessionState
+    loader: str = ""
+    mime: str = ""
+    length: int | None = None
+    body: dict[str, Any] | None = None
+    carries: bool = False
+    hops: list[dict[str, Any]] = field(default_factory=list)
+    hop: int = 0
+    heads: Heads | None = None
+    wants_answer: bool = False
+    answer: dict[str, Any] | None = None
+    status: int | None = None
+    seen: int | None = None
+    answer_mime: str = ""
+    answered_by: str = ""
+    via: str = ""
+    left: bool = False
+    outer: str = ""
+    inner: str = ""
+    waits: set[str] = field(default_factory=set)
+    later: list[Held] = field(default_factory=list)
+    ended: bool = False
+
+    def tell(self, held: Held) -> Iterator[Seen]:
+        """Tell it now, or after what waits."""
+        if self.heads is not None and held.seen.kind != "request.sent" and self.heads.lacks(held.hop):
+            self.waits.add("headers")
+        # That it left is known at once, unless a page's request may be the same one.
+        waits = "outer" in self.waits if held.seen.kind == "request.sent" else bool(self.waits)
+        if waits or self.later:
+            self.later.append(held)
+        else:
+            yield self._whole(held)
+
+    def release(self, what: str) -> Iterator[Seen]:
+        """``what`` need not be waited for any longer."""
+        self.waits.discard(what)
+        if self.waits:
+            return
+        later, self.later = self.later, []
+        for held in later:
+            yield self._whole(held)
+
+    def _whole(self, held: Held) -> Seen:
+        for holder in held.holders:
+            if held.carries and self.body is not None:
+                holder["body"] = self.body
+            if self.heads is not None:
+                hop = self.heads.hop(held.hop)
+                if hop.sent:
+                    holder["headers"] = hop.sent
+                if hop.answer:
+                    holder["answer"] = {"headers": hop.answer}
+        if held.seen.kind == "request.finished" and self.answer is not None:
+            held.seen.data["answer"] = held.seen.data.get("answer", {}) | {"body": self.answer}
+        return held.seen
+
+    def about(self) -> dict[str, Any]:
+        """What every observation of its end says: base, type, via, whether a cache answered."""
+        data = self.base | {"type": self.kind}
+        if self.via:
+            data["via"] = self.via
+        return data
+
+    def answered(self) -> dict[str, Any]:
+        """What is known of who answered."""
+        by = "revalidated" if not self.answered_by and self.seen == 304 and self.status != 304 else self.answered_by
+        data: dict[str, Any] = {"cached": True} if by in CACHES else {}
+        return data | ({"answered_by": by} if by else {})
+
+
+CACHES = frozenset(("memory", "disk", "prefetch", "cache_storage"))
