@@ -111,13 +111,14 @@ def _main(message: Message, children: set[str]) -> str | None:
     if message.method == "Page.frameNavigated":
         frame = params.get("frame") or {}
         return None if frame.get("parentId") else frame.get("id")
-    if message.method in ("Page.frameStartedLoading", "Page.frameRequestedNavigation", "Page.navigatedWithinDocument"):
-        frame = params.get("frameId")
-    elif message.method == "Network.requestWillBeSent" and params.get("type") == "Document":
-        frame = params.get("frameId")
-    else:
+    started = message.method in _STARTED
+    if not started and not (message.method == "Network.requestWillBeSent" and params.get("type") == "Document"):
         return None
+    frame = params.get("frameId")
     return frame if isinstance(frame, str) and frame not in children else None
+
+
+_STARTED = ("Page.frameStartedLoading", "Page.frameRequestedNavigation", "Page.navigatedWithinDocument")
 
 
 def mended(log: list[Message]) -> Iterator[Message]:

@@ -49,7 +49,7 @@ FORMATS: dict[str, Format] = {
     one.name: one
     for one in (
         # Format("trace", "Playwright trace", "a Playwright trace"),
-        # Format("har", "HAR", "a HAR"),
+        Format("har", "HAR", "a HAR"),
         Format("cdp", "log of CDP messages", "a log of CDP messages"),
         # Format("rrweb", "rrweb stream", "an rrweb stream"),
         # Format("atspi", "AT-SPI capture", "an AT-SPI capture"),
