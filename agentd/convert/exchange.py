@@ -1,0 +1,266 @@
+"""Requests as HAR entries tell them, in a HAR and in a Playwright trace alike: hops joined to chains, told as live.
+
+Bodies and headers are kept as far as the file has them, texts only, masked and bounded: no rule is known yet that
+could ask for them.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urldefrag, urljoin
+
+from agentd.convert.page_state import Telling
+from agentd.masking import Masker
+from agentd.masking.bodies import mask_body
+
+LONGEST_BODY = 65536
+"""Bytes of a body that are kept, as live; a longer one is marked ``cut``."""
+MS = 1_000_000
+"""Nanoseconds."""
+
+_TYPES = {
+    "document": "Document", "stylesheet": "Stylesheet", "image": "Image", "media": "Media", "font": "Font",
+    "script": "Script", "texttrack": "TextTrack", "xhr": "XHR", "fetch": "Fetch", "eventsource": "EventSource",
+    "websocket": "WebSocket", "manifest": "Manifest", "ping": "Ping", "preflight": "Preflight",
+}  # fmt: skip
+_DESTINATIONS = {
+    "document": "Document", "iframe": "Document", "frame": "Document", "style": "Stylesheet", "image": "Image",
+    "script": "Script", "font": "Font", "audio": "Media", "video": "Media", "track": "TextTrack", "empty": "Fetch",
+    "manifest": "Manifest",
+}  # fmt: skip
+_BINARY = ("image/", "audio/", "video/", "font/", "application/font", "application/octet-stream", "application/pdf")
+_REDIRECTS = (301, 302, 303, 307, 308)
+
+Attachment = Callable[[str], bytes | None]
+"""Reads what an entry names as the file of a body; None where it is not there."""
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One entry. Times in nanoseconds since the beginning: sent, the answer's head, its end. ``frame`` may be ""."""
+
+    number: str
+    at: int
+    head: int
+    end: int
+    tab: str
+    frame: str
+    method: str
+    url: str
+    type: str
+    status: int | None
+    failure: str | None
+    mime: str
+    location: str
+    cached: bool
+    headers: dict[str, str]
+    answer_headers: dict[str, str]
+    body: dict[str, Any] | None
+    answer_body: dict[str, Any] | None
+    onward: Exchange | None = None
+    continues: bool = False
+    messages: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def commits(self) -> bool:
+        """Whether the frame shows this answer as its document."""
+        if self.type != "Document" or self.failure is not None or self.status in (None, 204, 205) or self.onward:
+            return False
+        return not self.answer_headers.get("content-disposition", "").lower().startswith("attachment")
+
+
+def exchange(entry: dict[str, Any], number: str, at: int, tab: str, attachment: Attachment) -> Exchange:
+    """An entry that was found sound, unmasked; ``at``: when it was sent."""
+    request, answer = entry["request"], entry.get("response") or {}
+    headers, answer_headers = _headers(request), _headers(answer)
+    status = answer.get("status")
+    status = status if type(status) is int and status > 0 else None
+    failure = answer.get("_failureText") or answer.get("_error") or entry.get("_error")
+    if failure is None and (status is None or entry.get("_wasAborted")):
+        failure = "net::ERR_FAILED" if status is None else "net::ERR_ABORTED"
+    content = answer.get("content") or {}
+    mime = str(content.get("mimeType") or answer_headers.get("content-type") or "").partition(";")[0].strip()
+    timings = entry.get("timings") or {}
+    before = sum(_ms(timings.get(part)) for part in ("blocked", "dns", "connect", "send", "wait"))
+    end = at + int(_ms(entry.get("time")) * MS)
+    return Exchange(
+        number=number,
+        at=at,
+        head=min(end, at + int(before * MS)),
+        end=end,
+        tab=tab,
+        frame=str(entry.get("_frameref") or ""),
+        method=str(request["method"]),
+        url=request["url"],
+        type=_type(entry, headers, mime),
+        status=status,
+        failure=None if failure is None else str(failure),
+        mime="" if mime == "x-unknown" else mime,
+        location=str(answer.get("redirectURL") or answer_headers.get("location") or ""),
+        cached=bool(entry.get("_fromCache") or (entry.get("cache") or {}).get("beforeRequest")),
+        headers=headers,
+        answer_headers=answer_headers,
+        body=_posted(request.get("postData"), headers, attachment),
+        answer_body=_content(content, mime, attachment),
+        messages=[one for one in entry.get("_webSocketMessages") or () if isinstance(one, dict)],
+    )
+
+
+def join(exchanges: Iterable[Exchange]) -> list[Exchange]:
+    """Link each redirect with the request that followed it; gives the first of every chain, all of them told."""
+    ordered = sorted(exchanges, key=lambda one: one.at)
+    for index, one in enumerate(ordered):
+        if one.status not in _REDIRECTS or not one.location or one.failure is not None:
+            continue
+        target = urldefrag(urljoin(one.url, one.location)).url
+        for other in ordered[index + 1 :]:
+            if not other.continues and other.tab == one.tab and urldefrag(other.url).url == target:
+                one.onward, other.continues = other, True
+                break
+    return [one for one in ordered if not one.continues]
+
+
+def tellings(first: Exchange, frame: str, masker: Masker) -> Iterator[Telling]:
+    """A chain as events, each with its time; ``frame`` is the one that asked."""
+    base: dict[str, Any] = {"tab": first.tab, "frame": frame, "request": first.number}
+    hops: list[dict[str, Any]] = []
+    one = first
+    while True:
+        about = base | {"method": one.method, "url": masker.mask_url(one.url)}
+        yield Telling(one.at, "request.sent", about | {"type": first.type})
+        if one.status not in _REDIRECTS or not one.location or one.failure is not None:
+            break
+        hop = {"method": one.method, "url": about["url"], "status": one.status}
+        hop |= {"location": masker.mask_header("location", one.location)} | _kept(one, masker)
+        hops.append(hop)
+        yield Telling(one.end, "request.redirected", base | hop)
+        if one.onward is None:
+            return  # what followed is not in the file
+        one = one.onward
+    yield from _messages(one, about, masker)
+    yield _end(one, about | {"type": first.type}, hops, masker)
+
+
+def _end(one: Exchange, data: dict[str, Any], hops: list[dict[str, Any]], masker: Masker) -> Telling:
+    if one.status is not None:
+        data["status"] = one.status
+    if one.cached:
+        data["cached"] = True
+    if one.failure is not None:
+        canceled = {"canceled": True} if "ABORTED" in one.failure.upper() else {}
+        return Telling(one.end, "request.failed", data | {"error": one.failure} | canceled)
+    if one.mime:
+        data["mime"] = one.mime
+    if hops:
+        data["hops"] = hops
+    return Telling(one.end, "request.finished", data | _kept(one, masker))
+
+
+def _messages(one: Exchange, about: dict[str, Any], masker: Masker) -> Iterator[Telling]:
+    for message in one.messages:
+        kind = "message.sent" if message.get("type") == "send" else "message.received"
+        text = str(message.get("data", ""))
+        data = {key: about[key] for key in ("tab", "frame", "request", "url")}
+        if message.get("opcode") == 2:
+            data |= {"text": text[:LONGEST_BODY], "base64": True}
+        else:
+            data |= bounded(mask_body(text, "", masker))
+        yield Telling(one.head, kind, data)
+
+
+def _kept(one: Exchange, masker: Masker) -> dict[str, Any]:
+    """Headers and bodies of both ways."""
+    kept: dict[str, Any] = {}
+    if one.headers:
+        kept["headers"] = masker.mask_headers(one.headers)
+    if one.body is not None:
+        kept["body"] = _masked(one.body, masker)
+    answer: dict[str, Any] = {}
+    if one.answer_headers:
+        answer["headers"] = masker.mask_headers(one.answer_headers)
+    if one.answer_body is not None:
+        answer["body"] = _masked(one.answer_body, masker)
+    return kept | ({"answer": answer} if answer else {})
+
+
+def _masked(body: dict[str, Any], masker: Masker) -> dict[str, Any]:
+    mime = body.get("mime", "")
+    return bounded(mask_body(body["text"], mime, masker)) | ({"mime": mime} if mime else {})
+
+
+def bounded(text: str) -> dict[str, Any]:
+    """``{text, cut?}``: at most `LONGEST_BODY` bytes."""
+    raw = text.encode("utf-8", "replace")
+    data: dict[str, Any] = {"text": raw[:LONGEST_BODY].decode("utf-8", "ignore")}
+    return data | ({"cut": True} if len(raw) > LONGEST_BODY else {})
+
+
+def _headers(message: dict[str, Any]) -> dict[str, str]:
+    """Names in lower case; values under one name joined as a browser would."""
+    found: dict[str, str] = {}
+    for header in message.get("headers") or ():
+        if not isinstance(header, dict) or not isinstance(header.get("name"), str) or header["name"].startswith(":"):
+            continue
+        name, value = header["name"].lower(), str(header.get("value", ""))
+        found[name] = f"{found[name]}{chr(10) if name == 'set-cookie' else ', '}{value}" if name in found else value
+    return found
+
+
+def _type(entry: dict[str, Any], headers: dict[str, str], mime: str) -> str:
+    said = _TYPES.get(str(entry.get("_resourceType") or "").lower())
+    said = said or _DESTINATIONS.get(headers.get("sec-fetch-dest", ""))
+    if said is not None:
+        return said
+    if headers.get("accept", "").startswith("text/html"):
+        return "Document"
+    for sign, kind in (("css", "Stylesheet"), ("script", "Script"), ("image/", "Image"), ("font", "Font")):
+        if sign in mime:
+            return kind
+    return "Other"
+
+
+def _ms(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) and 0 < value < 1e12 else 0.0
+
+
+def _posted(data: Any, headers: dict[str, str], attachment: Attachment) -> dict[str, Any] | None:
+    if not isinstance(data, dict):
+        return None
+    mime = str(data.get("mimeType") or headers.get("content-type") or "")
+    text = data.get("text")
+    if not text and (named := data.get("_file") or data.get("_sha1")):
+        text = _text_of(attachment(str(named)))
+    if not text and data.get("params"):
+        from urllib.parse import urlencode
+
+        pairs = [(str(one.get("name", "")), str(one.get("value", ""))) for one in data["params"] if one]
+        text = urlencode(pairs)
+    return {"text": str(text), "mime": mime} if text else None
+
+
+def _content(content: dict[str, Any], mime: str, attachment: Attachment) -> dict[str, Any] | None:
+    if mime.startswith(_BINARY):
+        return None
+    text = content.get("text")
+    if isinstance(text, str) and content.get("encoding") == "base64":
+        try:
+            text = _text_of(base64.b64decode(text, validate=False))
+        except (binascii.Error, ValueError):
+            text = None
+    if text is None and (named := content.get("_file") or content.get("_sha1")):
+        text = _text_of(attachment(str(named)))
+    return {"text": text, "mime": mime} if isinstance(text, str) and text else None
+
+
+def _text_of(raw: bytes | None) -> str | None:
+    """``raw`` as text; None where it is none."""
+    if raw is None:
+        return None
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return None
