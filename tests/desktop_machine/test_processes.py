@@ -2,75 +2,189 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
 
 from agentd.sources.base import SourceLostError
 from agentd.sources.processes.connector import Connector
+from agentd.sources.processes.fold import bounded, is_helper
+from agentd.sources.processes.look import Facts
 from agentd.sources.processes.source import ProcessesSource
+from tests.desktop_machine.conftest import Shell
 from tests.desktop_machine.watching import watching
+from tests.support.chromium import EXECUTABLE, needs_chromium
 
-KERNEL = "the kernel tells"
-LOOKS = "looks at /proc"
+KERNEL, LOOKS = "the kernel tells", "looks at /proc"
+
+
+def kernel_tells() -> bool:
+    connector = Connector.open()
+    if connector is not None:
+        connector.close()
+    return connector is not None
 
 
 @pytest.fixture(params=[KERNEL, LOOKS])
-def ask_kernel(request: pytest.FixtureRequest) -> bool:
+def how(request: pytest.FixtureRequest) -> dict[str, Any]:
     """Both ways of watching; the first where this machine's kernel allows it."""
-    if request.param == KERNEL:
-        connector = Connector.open()
-        if connector is None:
-            pytest.skip("the kernel does not tell this process (CAP_NET_ADMIN is missing)")
-        connector.close()
-    return request.param == KERNEL
+    if request.param == KERNEL and not kernel_tells():
+        pytest.skip("the kernel does not tell this process (CAP_NET_ADMIN is missing)")
+    return {"ask_kernel": request.param == KERNEL}
 
 
-class Shell:
-    """A sandbox of its own: a shell that starts what it is told, as no child of the daemon."""
-
-    def __init__(self, folder: Path) -> None:
-        # Handed to init, so that it is not of the daemon's (this test's) own tree.
-        pid = folder / "pid"
-        fifo = folder / "commands"
-        os.mkfifo(fifo)
-        script = f'setsid sh -c \'echo $$ >"{pid}.new"; mv "{pid}.new" "{pid}"; while read -r line; do eval "$line"; done <"{fifo}"\' &'
-        subprocess.run(["sh", "-c", script], check=True)
-        self._commands = fifo.open("w")
-        while not pid.exists():
-            pass
-        self.pid = int(pid.read_text())
-
-    def run(self, command: str) -> None:
-        self._commands.write(command + "\n")
-        self._commands.flush()
-
-    def close(self) -> None:
-        self._commands.close()
-
-
-@pytest.fixture
-def shell(tmp_path: Path) -> Iterator[Shell]:
-    one = Shell(tmp_path)
-    with contextlib.closing(one):
-        yield one
-
-
-async def test_a_program_is_started_and_ended(shell: Shell, ask_kernel: bool) -> None:
-    """With name, program, parent, user and masked arguments; the shell itself was there before."""
-    async with watching(ProcessesSource(str(shell.pid), {}, ask_kernel=ask_kernel)) as watch:
+async def test_a_program_is_started_and_ended(shell: Shell, how: dict[str, Any]) -> None:
+    """With name, program, parent and arguments; the shell itself was there before."""
+    async with watching(ProcessesSource(str(shell.pid), {}, **how)) as watch:
         (before,) = watch.all("process.started")
         assert (before["pid"], before["name"], before["baseline"]) == (shell.pid, "sh", True)
-        shell.run("sleep 1000 & echo $! > pid-of-sleep; kill_me=$!")
+        shell.run("sleep 1000 & sleeper=$!")
         started = await watch.one("process.started", name="sleep")
-        assert started["arguments"] == ["1000"]
-        assert started["parent"] == shell.pid
-        assert os.path.basename(started["program"]) in ("sleep", "coreutils")
+        assert (started["parent"], started["arguments"]) == (shell.pid, ["1000"])
+        assert Path(started["program"]).name in ("sleep", "coreutils")
         assert "baseline" not in started
-        shell.run("kill $kill_me; wait $kill_me")
+        shell.run("kill $sleeper; wait $sleeper")
         assert await watch.one("process.ended", pid=started["pid"]) == {"pid": started["pid"], "name": "sleep"}
+
+
+async def test_secrets_in_arguments_are_masked(shell: Shell, how: dict[str, Any]) -> None:
+    """Before they are told."""
+    secrets = "--password=geheim1 --token geheim2 https://ada:geheim3@host/ --pin 7263"
+    async with watching(ProcessesSource(str(shell.pid), {"mask": ["pin"]}, **how)) as watch:
+        shell.run(f"sh -c 'sleep 1000; :' demo {secrets} &")
+        started = await watch.one("process.started", name="sh", baseline=None)
+        assert started["arguments"][2:] == [
+            "demo", "--password=***", "--token", "***", "https://host/", "--pin", "***",
+        ]  # fmt: skip
+        await watch.one("process.started", name="sleep")
+        assert "geheim" not in str(watch.seen)
+
+
+async def test_a_process_that_becomes_another_program(shell: Shell, how: dict[str, Any]) -> None:
+    """The same pid is told again, and its end once, under the last name."""
+    async with watching(ProcessesSource(str(shell.pid), {}, **how)) as watch:
+        shell.run("mkfifo go; sh -c 'read -r go <go; exec sleep 1000' &")
+        first = await watch.one("process.started", name="sh", baseline=None)
+        shell.run("echo >go")
+        second = await watch.one("process.started", name="sleep", pid=first["pid"])
+        shell.run(f"kill {second['pid']}")
+        assert (await watch.one("process.ended", pid=first["pid"]))["name"] == "sleep"
+        assert len(watch.all("process.ended", pid=first["pid"])) == 1
+
+
+async def test_a_shell_that_splits_starts_no_program(shell: Shell, how: dict[str, Any]) -> None:
+    """A subshell is the same program twice: no news. What it starts is."""
+    async with watching(ProcessesSource(str(shell.pid), {}, **how)) as watch:
+        shell.run("mkfifo gate; (read -r go <gate; sleep 1000; :) &")
+        shell.finish(":")
+        await watch.fence()
+        shell.run("echo >gate")
+        await watch.one("process.started", name="sleep")
+        assert not watch.all("process.started", name="sh", baseline=None)
+
+
+async def test_processes_that_live_shortly(shell: Shell) -> None:
+    """The kernel tells of every one, even where nothing of it could be read any more."""
+    if not kernel_tells():
+        pytest.skip("the kernel does not tell this process (CAP_NET_ADMIN is missing)")
+    async with watching(ProcessesSource(str(shell.pid), {})) as watch:
+        shell.finish("for n in 1 2 3 4 5 6 7 8 9 10; do env true; done")
+        await watch.fence()
+        started = [data["pid"] for data in watch.all("process.started", baseline=None) if data.get("name") != "mv"]
+        assert len(set(started)) == 10
+        assert {data["pid"] for data in watch.all("process.ended")} >= set(started)
+        assert not watch.all("alarm.raised")
+
+
+async def test_where_the_kernel_does_not_tell_it_is_said(shell: Shell) -> None:
+    """Somebody who reads the log knows that a short process may be missing."""
+    async with watching(ProcessesSource(str(shell.pid), {}, ask_kernel=False)) as watch:
+        (alarm,) = watch.all("alarm.raised")
+        assert "may be missed" in alarm["reason"]
+
+
+async def test_the_daemon_itself_is_left_out(shell: Shell, how: dict[str, Any]) -> None:
+    """Neither it nor what it starts is told, also where all are watched."""
+    async with watching(ProcessesSource("all", {}, **how)) as watch:
+        assert watch.all("process.started", pid=shell.pid, baseline=True)
+        assert not watch.all("process.started", pid=os.getpid())
+        ours = subprocess.Popen(["sleep", "1000"])
+        try:
+            shell.run("sleep 1001 &")
+            await watch.one("process.started", name="sleep", parent=shell.pid)
+            await watch.fence()
+            assert not watch.all("process.started", pid=ours.pid)
+        finally:
+            ours.kill()
+            ours.wait()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be another user")
+async def test_one_users_processes(shell: Shell, how: dict[str, Any]) -> None:
+    """Those of others are not told."""
+    async with watching(ProcessesSource("nobody", {}, **how)) as watch:
+        shell.run("sleep 1000 &\nsetpriv --reuid=nobody sleep 1001 &")
+        started = await watch.one("process.started", user="nobody")
+        assert started["arguments"][-1] == "1001"
+        await watch.fence()
+        assert {data["user"] for data in watch.all("process.started")} == {"nobody"}
+
+
+async def test_a_process_that_does_not_run_can_t_be_watched() -> None:
+    """The source is lost, and says of what."""
+    done = subprocess.Popen(["true"])
+    done.wait()
+    with pytest.raises(SourceLostError, match=f"--processes {done.pid}: no such process"):
+        async with watching(ProcessesSource(str(done.pid), {})):
+            pass
+
+
+@pytest.mark.browser
+@needs_chromium
+async def test_a_browsers_helpers_are_folded(shell: Shell, how: dict[str, Any]) -> None:
+    """Of a dozen processes the main one is told."""
+    async with watching(ProcessesSource(str(shell.pid), {}, **how)) as watch:
+        shell.run(
+            f"{EXECUTABLE} --no-sandbox --headless=new --user-data-dir=$PWD/profile --remote-debugging-port=0 "
+            "about:blank >/dev/null 2>&1 &"
+        )
+        while not Path(shell.folder / "profile" / "DevToolsActivePort").exists():
+            await watch.fence()
+        main = await watch.one("process.started", name="chromium")
+        while not any("--type=renderer" in child.cmdline() for child in psutil.Process(main["pid"]).children(True)):
+            await watch.fence()
+        told = [data for data in watch.all("process.started") if "--type=" in " ".join(data.get("arguments", ()))]
+        assert not told
+        shell.run(f"kill {main['pid']}")
+        await watch.one("process.ended", pid=main["pid"])
+
+
+HELPERS = {
+    "a renderer": (True, "chromium", ["--type=renderer", "--lang=en"]),
+    "a zygote": (True, "chrome", ["--no-zygote-sandbox", "--type=zygote"]),
+    "a crash handler": (True, "chrome_crashpad", ["--monitor-self"]),
+    "Firefox's content": (True, "firefox", ["-contentproc", "-childID", "1"]),
+    "WebKit's network": (True, "WebKitNetworkPr", ["7", "14"]),
+    "the browser": (False, "chromium", ["--no-sandbox", "about:blank"]),
+    "a file of that name": (False, "xdg-open", ["/tmp/notes--type=renderer.txt"]),
+    "find by type": (False, "find", ["-type", "f"]),
+    "a program with a type": (False, "convert", ["--typeface=serif"]),
+}
+
+
+@pytest.mark.parametrize(("helper", "name", "arguments"), HELPERS.values(), ids=HELPERS)
+def test_what_a_helper_is(helper: bool, name: str, arguments: list[str]) -> None:
+    assert is_helper(Facts(2, 1, 0.0, name, tuple(arguments))) is helper
+
+
+def test_long_command_lines_are_cut() -> None:
+    """Many arguments, a long one, many long ones; a short line is whole."""
+    assert bounded(["a", "b"]) == (["a", "b"], False)
+    assert bounded(["x" * 600]) == (["x" * 500], True)
+    assert bounded(["x"] * 100) == (["x"] * 64, True)
+    kept, cut = bounded(["x" * 500] * 9)
+    assert (sum(map(len, kept)), cut) == (4000, True)

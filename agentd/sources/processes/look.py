@@ -13,7 +13,8 @@ T = TypeVar("T")
 
 class Facts(NamedTuple):
     """One look at one process. ``arguments``: all of its command line but the program's own name; ``born``: its
-    start, in seconds since 1970, which tells it from another one with the same pid."""
+    start, in seconds since 1970, which tells it from another one with the same pid; ``over``: it has ended, and its
+    parent did not ask how."""
 
     pid: int
     parent: int
@@ -22,10 +23,12 @@ class Facts(NamedTuple):
     arguments: tuple[str, ...] | None = None
     program: str | None = None
     user: str | None = None
+    over: bool = False
 
 
 def look(pid: int) -> Facts | None:
-    """The process now; None where it is gone, is none of a program (a kernel thread), or may not be seen."""
+    """The process now; None where it is gone, may not be seen, or has no program: is about to become another one, or
+    is of the kernel's own (`is_kernels`)."""
     with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):  # ZombieProcess is a NoSuchProcess
         process = psutil.Process(pid)
         with process.oneshot():
@@ -33,9 +36,10 @@ def look(pid: int) -> Facts | None:
             command = _or_none(process.cmdline)
             program = _or_none(process.exe) or None
             user = _or_none(process.username)
-        if not command and _is_kernel(pid, parent):
+            over = process.status() == psutil.STATUS_ZOMBIE
+        if not command and command is not None and not over:
             return None
-        return Facts(pid, parent, born, name, tuple(command[1:]) if command else None, program, user)
+        return Facts(pid, parent, born, name, tuple(command[1:]) if command else None, program, user, over)
     return None
 
 
@@ -57,8 +61,10 @@ def _or_none(ask: Callable[[], T]) -> T | None:
         return None
 
 
-def _is_kernel(pid: int, parent: int) -> bool:
-    root = parent or pid
+def is_kernels(pid: int) -> bool:
+    """Whether it is a thread of the kernel's, which never has a program."""
     with contextlib.suppress(psutil.Error):
-        return psutil.Process(root).name() == "kthreadd" and psutil.Process(root).ppid() == 0
+        parent = psutil.Process(pid).ppid()
+        root = psutil.Process(parent or pid)
+        return bool(root.name() == "kthreadd" and root.ppid() == 0)
     return False

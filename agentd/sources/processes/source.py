@@ -13,7 +13,7 @@ from agentd.masking import Masker
 from agentd.sources.base import Sink, SourceLostError
 from agentd.sources.processes.connector import Connector
 from agentd.sources.processes.fold import Fold, Seen
-from agentd.sources.processes.look import Facts, look, look_at_all, pids
+from agentd.sources.processes.look import Facts, is_kernels, look, look_at_all, pids
 from agentd.sources.worker import Worker
 
 POLL_S = 0.1
@@ -54,7 +54,7 @@ class ProcessesSource:
         """Return once every process that started or ended before is reported, at most after ``timeout_s`` seconds."""
         if self._live is not None:
             worker, watch = self._live
-            await worker.ask(lambda: watch.look(worker), timeout_s)
+            await worker.ask(lambda: watch.look(worker, closely=True), timeout_s)
 
 
 class _Watch:
@@ -98,10 +98,10 @@ class _Watch:
             log.warning("Processes are looked for, not told of.", every_s=POLL_S)
         worker.ready()
 
-    def look(self, worker: Worker) -> None:
-        """Tell all that happened until now."""
+    def look(self, worker: Worker, *, closely: bool = False) -> None:
+        """Tell all that happened until now; not ``closely``, what has long been known is not looked at each time."""
         if self._connector is None:
-            self._poll(worker)
+            self._poll(worker, all_again=closely)
             return
         for told in self._connector.read():
             if told.what == "forked":
@@ -128,9 +128,10 @@ class _Watch:
 
     def _seen(self, pid: int, before: Facts | None) -> list[Seen]:
         facts, fold = look(pid), self._fold
-        if facts is None:
-            self._no_programs |= {pid}
-            return []
+        if facts is None or facts.over:
+            if facts is not None or is_kernels(pid):
+                self._no_programs |= {pid}
+            return fold.ended(pid) if facts is not None else []
         if before is not None and before.born != facts.born:
             return [*fold.ended(pid), *self._seen(pid, None)]
         if before is None:

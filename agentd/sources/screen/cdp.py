@@ -41,18 +41,19 @@ class CdpCamera:
         self._world = secrets.token_hex(8)
         self._connection: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
         self._sessions: dict[str, str] = {}
-        self._list = ""
+        self._http = httpx.AsyncClient(trust_env=False, timeout=LOOK_S)
 
     async def run(self) -> None:
         """See `Camera`."""
         address = await websocket_address(self._endpoint, self._profile)
-        self._list = f"http://{urlsplit(address).netloc}/json/list"
+        self._http.base_url = httpx.URL(f"http://{urlsplit(address).netloc}")
         connection = await Connection.open(address)
         self._connection.set_result(connection)
         try:
             await connection.run(self._heard)
         finally:
             await connection.close()
+            await self._http.aclose()
 
     def _heard(self, _session: str, method: str, params: Params) -> None:
         if method == "Target.detachedFromTarget":
@@ -78,8 +79,7 @@ class CdpCamera:
     async def _tabs(self) -> list[str]:
         """The tabs, the one that was active last before all others; the browser's list has this order."""
         try:
-            async with httpx.AsyncClient(trust_env=False, timeout=TAKE_S) as client:
-                listed = (await client.get(self._list)).json()
+            listed = (await self._http.get("/json/list")).json()
         except (httpx.HTTPError, ValueError) as error:
             raise NoShotError(f"the browser does not list its tabs: {error!r}") from None
         return [str(one["id"]) for one in listed if is_tab(one)]
@@ -102,6 +102,6 @@ class CdpCamera:
         reply = await connection.send("Page.captureScreenshot", {"format": FORMAT, "quality": QUALITY}, session)
         try:
             data = base64.b64decode(reply["data"])
-            return Shot(Image.open(io.BytesIO(data)).convert("RGB"), data, tab)
+            return Shot(Image.open(io.BytesIO(data)), data, tab)
         except (binascii.Error, OSError) as error:
             raise NoShotError(f"the browser's picture can't be read: {error}") from None
