@@ -57,5 +57,7 @@ class Pyppeteer:
         session = await connection.createSession(info)
         for method in EVENTS:
             session.on(method, telling(inbox, method))
-        self._browser.once("disconnected", lambda: inbox.put(None))
+        # Its reader ends with the browser, and with any error of a listener: a crashed page is one where the harness
+        # does not listen for the page's "error". From then on nobody hears anything.
+        connection._recv_fut.add_done_callback(lambda _: inbox.put(None))
         return session

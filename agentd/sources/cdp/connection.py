@@ -85,6 +85,7 @@ class Connection:
         for reply, _ in waiting.values():
             if not reply.done():
                 reply.set_exception(SourceLostError("the browser closed the connection"))
+                _forgive(reply)  # at once: the loop may end before its callbacks run
 
 
 def _forgive(reply: Reply) -> None:
