@@ -48,7 +48,7 @@ class Format(NamedTuple):
 FORMATS: dict[str, Format] = {
     one.name: one
     for one in (
-        # Format("trace", "Playwright trace", "a Playwright trace"),
+        Format("trace", "Playwright trace", "a Playwright trace"),
         Format("har", "HAR", "a HAR"),
         Format("cdp", "log of CDP messages", "a log of CDP messages"),
         # Format("rrweb", "rrweb stream", "an rrweb stream"),

@@ -1,0 +1,169 @@
+"""Playwright traces: each call of its API is a step, and what its snapshots and requests show is told around it.
+
+A snapshot stands before, at and after a call. So addresses, titles and fields are told as they were then; what came
+and went within one call is in no trace. Clicks are the calls' own, on the element that the snapshot marks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from agentd.convert.exchange import MS, exchange, join, tellings
+from agentd.convert.page_state import Telling
+from agentd.convert.source import Source, Zip
+from agentd.convert.tape import Tape
+from agentd.convert.trace_facts import Facts, Reader
+from agentd.convert.trace_file import Call, Snapshot, TraceFile, load
+from agentd.convert.trace_pages import TracePages
+from agentd.masking import Masker
+from detectors.kinds import KINDS
+
+SNAPSHOTS = (
+    "page.navigated", "page.titled", "frame.detached", "element.clicked", "element.double_clicked",
+    "element.right_clicked", "field.filled",
+)  # fmt: skip
+"""What is only seen where the trace was made with snapshots."""
+_EVENTS = {"dialog": ("dialog.opened", "dialog.closed"), "download": ("download.began",), "page": ("tab.opened",)}
+_TELLS_EVENTS = 10
+"""The version that is known to tell of every dialog and download; older ones are believed if they tell of one."""
+
+
+def fits(source: Source) -> bool:
+    """Whether it is a zip with a trace in it."""
+    return source.zip is not None and any(name.endswith(".trace") for name in source.zip.names)
+
+
+def read(source: Source) -> TraceReading:
+    """The trace, checked. Raises `ConvertError`."""
+    trace = load(source)
+    assert source.zip is not None
+    return TraceReading(trace, source.zip)
+
+
+class Secrets(Masker):
+    """The mask of a trace: what its password fields are called and hold is masked wherever it comes again."""
+
+    def __init__(self, names: Sequence[str], told: tuple[set[str], set[str]]) -> None:
+        super().__init__(names)
+        self._told = told
+
+    def is_secret(self, name: str, value: str) -> bool:
+        """See `Masker.is_secret`."""
+        return name in self._told[0] or value in self._told[1] or super().is_secret(name, value)
+
+
+class _Moment(NamedTuple):
+    """Something of the trace at its time, in nanoseconds."""
+
+    at: int
+    tell: Callable[[int], Iterator[Telling]]
+
+
+class TraceReading:
+    """A trace that was read: see `agentd.convert.formats.Reading`."""
+
+    def __init__(self, trace: TraceFile, pack: Zip) -> None:
+        self._trace = trace
+        self._zip = pack
+        self.version: int = trace.version
+        self.shows = _shows(trace)
+
+    def tell(self, tape: Tape, mask: Sequence[str]) -> None:
+        """Calls, snapshots, requests and events, in the order of their times."""
+        trace = self._trace
+        trace.snapshots.sort(key=lambda one: one.at)
+        reader = Reader()
+        facts = [reader.facts(snapshot) for snapshot in trace.snapshots]
+        for snapshot, seen in zip(trace.snapshots, facts, strict=True):
+            call = trace.calls.get(snapshot.call)
+            if seen.target is not None and seen.target.secret and call is not None:
+                reader.secrets[1].update(str(call.params[name]) for name in ("value", "text") if call.params.get(name))
+        masker = Secrets(mask, reader.secrets)
+        pages = TracePages(trace, facts, masker)
+        origin = _origin(trace)
+        moments = [
+            *self._calls(pages, origin),
+            *_snapshots(trace.snapshots, facts, pages, origin),
+            *_events(trace, pages, origin),
+            *self._requests(pages, masker, origin),
+        ]
+        for moment in sorted(moments, key=lambda one: one.at):
+            for told in moment.tell(moment.at):
+                _put(tape, told)
+
+    def _calls(self, pages: TracePages, origin: float) -> Iterator[_Moment]:
+        for call in self._trace.calls.values():
+            yield _Moment(_ns(call.start, origin), lambda at, call=call: pages.began(at, call))  # type: ignore[misc]
+            if call.end is not None:
+                yield _Moment(_ns(call.end, origin), lambda at, call=call: pages.ended(at, call))  # type: ignore[misc]
+
+    def _requests(self, pages: TracePages, masker: Masker, origin: float) -> Iterator[_Moment]:
+        exchanges = []
+        for number, entry in enumerate(self._trace.entries):
+            if entry.get("_apiRequest") or entry.get("_apiRequestRef"):
+                continue  # the harness asked, not the browser
+            tab = pages.tab_of(str(entry.get("_frameref") or ""), str(entry.get("pageref") or ""))
+            at = _ns(float(entry["_monotonicTime"]), origin)
+            exchanges.append(exchange(entry, f"trace-{number}", at, tab, self._attached))
+        for first in join(exchanges):
+            frame = pages.name_of(first.tab, first.frame)
+            for told in tellings(first, frame, masker):
+                yield _Moment(told.at, lambda at, told=told: iter([told]))  # type: ignore[misc]
+            last = first
+            while last.onward is not None:
+                last = last.onward
+            if last.commits:
+                where = (first.tab, frame, masker.mask_url(last.url))
+                yield _Moment(last.head, lambda at, where=where: pages.committed(at, *where))  # type: ignore[misc]
+
+    def _attached(self, name: str) -> bytes | None:
+        return self._zip.read(name if "/" in name else f"resources/{name}")
+
+
+def _put(tape: Tape, told: Telling) -> None:
+    match told.kind:
+        case "step.began":
+            tape.begin(told.at, told.data)
+        case "step.ended":
+            tape.end(told.at)
+        case _:
+            tape.tell(told.at, told.kind, told.data)
+
+
+def _snapshots(snapshots: list[Snapshot], facts: list[Facts], pages: TracePages, origin: float) -> Iterator[_Moment]:
+    for snapshot, seen in zip(snapshots, facts, strict=True):
+        what = (snapshot, seen)
+        yield _Moment(_ns(snapshot.at, origin), lambda at, what=what: pages.saw(at, *what))  # type: ignore[misc]
+
+
+def _events(trace: TraceFile, pages: TracePages, origin: float) -> Iterator[_Moment]:
+    for row in trace.events:
+        yield _Moment(_ns(row["time"], origin), lambda at, row=row: pages.heard(at, row))  # type: ignore[misc]
+
+
+def _origin(trace: TraceFile) -> float:
+    """The earliest time in the trace, in its milliseconds."""
+    times = [call.start for call in trace.calls.values()]
+    times += [snapshot.at for snapshot in trace.snapshots]
+    times += [row["time"] for row in trace.events]
+    times += [float(entry["_monotonicTime"]) for entry in trace.entries]
+    return min(times, default=0.0)
+
+
+def _ns(at: float, origin: float) -> int:
+    return int((at - origin) * MS)
+
+
+def _shows(trace: TraceFile) -> frozenset[str]:
+    told = {row["method"] for row in trace.events}
+    shows = {kind for kind in KINDS if kind.startswith("request.")}
+    for method, kinds in _EVENTS.items():
+        if method in told or trace.version >= _TELLS_EVENTS:
+            shows |= set(kinds)
+    if trace.snapshots:
+        shows |= set(SNAPSHOTS)
+    return frozenset(shows)
+
+
+__all__ = ["Call", "TraceReading", "fits", "read"]
