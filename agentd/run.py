@@ -49,6 +49,14 @@ def _files(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
     return FilesSource(dict(settings.files), own)
 
 
+def _ax(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
+    if not settings.desktop:
+        return None
+    from agentd.sources.ax import AxSource
+
+    return AxSource(plan)
+
+
 def _processes(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
     if settings.processes is None:
         return None
@@ -79,6 +87,7 @@ def _screen(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
 TABLE: Mapping[str, Callable[[Settings, Mapping[str, Any]], Source | None]] = {
     "cdp": _cdp,
     "files": _files,
+    "ax": _ax,
     "processes": _processes,
     "clipboard": _clipboard,
     "screen": _screen,
@@ -95,6 +104,7 @@ def sources_of(settings: Settings, plan: Mapping[str, Any]) -> list[Source]:
 _HOW = {
     "cdp": "--cdp or --profile",
     "files": "--files",
+    "ax": "--desktop",
     "processes": "--processes",
     "clipboard": "--clipboard",
     "screen": "--screen",
@@ -104,7 +114,7 @@ _HOW = {
 def unwatched(settings: Settings, plan: Mapping[str, Any]) -> dict[str, str]:
     """The sources that the task's rules hear and that nobody told the daemon to watch, with the reason."""
     by_browser = (settings.cdp, settings.profile, settings.connect)
-    given = {"cdp": any(way is not None for way in by_browser), "files": bool(settings.files)}
+    given = {"cdp": any(way is not None for way in by_browser), "files": bool(settings.files), "ax": settings.desktop}
     given |= {name: getattr(settings, name) is not None for name in ("processes", "clipboard", "screen")}
     heard = plan.get("hears")
     # A recording made for no task in particular may be scored by any.

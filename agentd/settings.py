@@ -148,6 +148,9 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "mask", str, (), "NAME", "a field or header that is masked too, as in pin; may be given again", EVERY, many=True
     ),
+    Option(
+        "desktop", _yes, False, "", "what desktop programs show, on DISPLAY and DBUS_SESSION_BUS_ADDRESS", flag=True
+    ),
     Option("processes", str, None, "all|USER|PID", "programs started and ended: all, a user's, or below a process"),
     Option("clipboard", _clipboard, None, "WHICH", "clipboard, primary or both (a comma between); unread: no text"),
     Option("screen", _screen, None, "x11|cdp", "a screenshot after every step, of the display or of the tab in front"),
@@ -176,6 +179,7 @@ class Settings:
     cdp: str | None = None
     profile: Path | None = None
     files: tuple[tuple[str, Path], ...] = ()
+    desktop: bool = False
     processes: str | None = None
     clipboard: frozenset[str] | None = None
     screen: str | None = None

@@ -91,7 +91,7 @@ class Desktop:
             "GSETTINGS_BACKEND": "memory",
             "GTK_USE_PORTAL": "0",
             "GDK_BACKEND": "x11",
-            "NO_AT_BRIDGE": "0",
+            "GTK_MODULES": "gail:atk-bridge",  # for GTK 2; the later ones have it built in
         }
         self.environ["DBUS_SESSION_BUS_ADDRESS"] = self._begin_bus(runtime)
         self.start("openbox")

@@ -146,7 +146,9 @@ class Fold:
             return
         group, _, rest = message["type"].partition(":")
         what, _, detail = rest.partition(":")
-        if group == "window":
+        if group == "focus":  # GTK 2 tells it in this old way only
+            yield from self._focused(node)
+        elif group == "window":
             yield from self._windows.told(what, node, self._flags())
         elif what == "state-changed":
             yield from self._state(node, detail, bool(message["d1"]))
@@ -172,6 +174,7 @@ class Fold:
 
     def _state(self, node: Node, state: str, on: bool) -> Iterator[Say]:
         was = state in node.states
+        node.pointed = node.pointed or (on and state in ("selected", "focused"))
         (node.states.add if on else node.states.discard)(state)
         if state == "active":
             if on:
@@ -184,8 +187,14 @@ class Fold:
         elif state == "armed":
             if was and not on:
                 yield Say("widget.activated", self._of(node))
-        elif state in SWITCHES and was != on and not (state == "selected" and (node.role in MENUS or not node.name)):
+        elif state in SWITCHES and was != on and self._tells(node, state):
             yield Say("widget.state_changed", self._of(node) | {"state": state, "on": on} | self._flags())
+
+    def _tells(self, node: Node, state: str) -> bool:
+        """Whether a person would see the switch: menus and hidden panels follow their program's state by themselves."""
+        if node.role in MENUS:
+            return state != "selected" and node.pointed
+        return node.showing and (state != "selected" or node.name != "")
 
     def _focused(self, node: Node | None) -> Iterator[Say]:
         if node is None or node.id == self._focus or node.role in UNFOCUSED:

@@ -17,8 +17,8 @@ TEXTS = frozenset(
 )  # fmt: skip
 LABELS = frozenset(("label", "static", "status bar", "info bar", "tool tip", "notification", "caption"))
 """Roles whose name is their text."""
-IDLE = frozenset(("split pane", "scroll bar", "separator", "filler", "panel", "page tab list"))
-"""Roles whose value is only their place."""
+VALUES = frozenset(("slider", "spin button", "progress bar", "level bar", "dial", "rating"))
+"""Roles whose value means something; that of others is a splitter's place, or nothing."""
 CELL = "table cell"
 LONGEST_TEXT = 10_000
 MOST_DUE = 500
@@ -34,6 +34,8 @@ class Holding:
         self._due: dict[str, None] = {}
         self._asked: dict[str, None] = {}
         self._learning: set[str] = set()
+        self._typed = False
+        """Whether something was typed since the focus came into the last cell."""
 
     @property
     def due(self) -> bool:
@@ -63,6 +65,9 @@ class Holding:
             offset += len(text)
         self._apply(node, how, max(offset, 0), message["d2"], text)
         if node.role in TEXTS:
+            self._typed = (
+                self._typed or node.role == "paragraph" or "table" in {one.role for one in self._model.line(node)}
+            )
             said = MASK if node.role == SECRET else self._masker.mask_value(node.name, _plain(text))
             kind = "widget.text_inserted" if how == "insert" else "widget.text_deleted"
             yield Say(kind, self.of(node) | {"text": said, "offset": max(offset, 0)})
@@ -86,7 +91,7 @@ class Holding:
 
     def valued(self, node: Node) -> None:
         """An object has another value."""
-        if node.role not in IDLE:
+        if node.role in VALUES:
             self._want(node)
 
     def sensed(self, node: Node, was: bool) -> None:
@@ -99,6 +104,10 @@ class Holding:
         """The focus went from one object to another: a spreadsheet's cell is told when it is left."""
         if left is not None and left.role == CELL:
             self._want(left)
+            if self._typed:
+                self._learning.discard(left.id)
+        if entered.role == CELL and left is not None and left.role == CELL:
+            self._typed = False
         if entered.role == CELL and entered.told is None:
             self._learning.add(entered.id)
             self._want(entered)
@@ -168,7 +177,7 @@ class Holding:
                 yield Say("widget.state_changed", self.of(node) | {"state": "sensitive", "on": now} | flags)
 
     def _told_value(self, node: Node, value: float | None, flags: dict[str, bool]) -> Iterator[Say]:
-        if value is None or value == node.value or node.role in IDLE:
+        if value is None or value == node.value or node.role not in VALUES:
             return
         node.value = value
         yield Say("widget.value_changed", self.of(node) | {"value": value} | flags)

@@ -25,6 +25,8 @@ class Node:
     live: str | None = None
     told: str | None = None
     value: float | None = None
+    pointed: bool = False
+    """Whether it was selected or focused once, as a menu's item is before it is activated."""
     sensitive: bool | None = None
     """Whether it was sensitive before changes of that which are not told yet; None: there are none."""
 
@@ -83,7 +85,8 @@ class Model:
         )
         before = self.nodes.get(node.id)
         if before is not None:
-            node.live, node.told, node.value, node.sensitive = before.live, before.told, before.value, before.sensitive
+            node.live, node.told, node.value = before.live, before.told, before.value
+            node.sensitive, node.pointed = before.sensitive, before.pointed
         self.nodes[node.id] = node
         if node.role == "application":
             self._roots[node.bus] = node.name

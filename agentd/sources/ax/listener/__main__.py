@@ -30,7 +30,7 @@ LOST = 3
 LISTENS_TO = (
     "window:create", "window:destroy", "window:activate", "window:deactivate",
     "object:state-changed", "object:text-changed", "object:children-changed", "object:active-descendant-changed",
-    "object:property-change:accessible-name", "object:property-change:accessible-value", "object:announcement",
+    "object:property-change:accessible-name", "object:property-change:accessible-value", "focus",
 )  # fmt: skip
 NICE = 5
 """How much the child stands back behind the agent's programs."""

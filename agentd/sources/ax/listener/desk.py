@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from gi.repository import Atspi, Gio, GLib
@@ -15,6 +16,8 @@ from .wire import Wire
 REVIEW_MS = 250
 """How soon after an event the windows of its program are looked at again."""
 BASELINE_MS = 3000
+WALK_S = 0.06
+"""How long a fence waits for the first look into a window, in seconds; that of a large window takes longer."""
 STATES = frozenset(("focused", "checked", "selected", "expanded", "sensitive", "pressed", "armed", "active"))
 """States whose changes are told; the others (showing, defunct, has-tooltip, ...) come in floods and say little."""
 SECRET = "password text"
@@ -162,7 +165,7 @@ class Desk:
     def hear(self, event: Any) -> None:
         """One event from the bus."""
         kind, source = event.rawType, event.source
-        parts = kind.split(":")
+        parts = (kind + "::").split(":")
         if source is None or source.app is None:
             return
         if parts[1] == "state-changed" and parts[2] not in STATES:
@@ -221,9 +224,12 @@ class Desk:
         elif command["c"] == "fence":
             self._touched.add(self._active)
             self._review()
-            GLib.idle_add(self._fence, command["n"], command["ids"], priority=PRIORITY + 10)
+            until = time.monotonic() + WALK_S
+            GLib.idle_add(self._fence, command["n"], command["ids"], until, priority=PRIORITY)
 
-    def _fence(self, number: int, ids: list[str]) -> bool:
+    def _fence(self, number: int, ids: list[str], until: float) -> bool:
+        if not self._walker.resting and time.monotonic() < until:
+            return True
         self._read(ids)
         self._wire.say({"t": "fence", "n": number})
         return False

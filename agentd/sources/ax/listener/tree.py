@@ -52,8 +52,8 @@ class Tree:
     def _add(self, found: str, bus: str, source: Any, above: str, before: tuple[str, bool] | None) -> bool:
         ask = self._asking.ask
         role = ask(bus, source.get_role_name)
-        if not role:
-            return False
+        if not role or role == "invalid":
+            return False  # not there yet, or no more: a later event may find it
         if len(self.roles) >= MOST:
             self.forget()
             above = ""
@@ -68,21 +68,24 @@ class Tree:
         self._wire.say(
             {
                 "t": "node", "id": found, "bus": bus, "role": role, "name": name, "parent": above,
-                "index": self._index(bus, source), "states": sorted(states),
+                "index": self._index(found, bus, source), "states": sorted(states),
             }
         )  # fmt: skip
         return True
 
-    def _index(self, bus: str, source: Any) -> int:
+    def _index(self, found: str, bus: str, source: Any) -> int:
         index = self._asking.ask(bus, source.get_index_in_parent)
-        return -1 if index is None else index
+        if index is None or index < 0:
+            self._moved.add(found)  # not in its place yet, or nobody answers: asked again when it matters
+            return -1
+        return int(index)
 
     def _place(self, found: str, bus: str) -> None:
         """Tell where an object stands now, if its siblings changed since, or those of what it is in."""
         while found in self.roles:
             if found in self._moved:
                 self._moved.discard(found)
-                self._wire.say({"t": "moved", "id": found, "index": self._index(bus, self.handles[found])})
+                self._wire.say({"t": "moved", "id": found, "index": self._index(found, bus, self.handles[found])})
             found = self._parents[found]
 
     def changed(self, parent: str) -> None:
