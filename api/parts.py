@@ -13,6 +13,7 @@ from api.log import Log
 from api.metrics import Metrics
 from api.notify import Notifier
 from api.rewards import RewardReader
+from api.scoring.scorer import Scorer
 from api.settings import Settings
 from api.store.broadcast import Broadcast
 from api.store.commands import Commands
@@ -44,6 +45,7 @@ class Parts:
     log: Log
     rewards: RewardReader
     follower: Follower
+    scorer: Scorer
     broadcast: Broadcast | None
 
     @classmethod
@@ -54,6 +56,7 @@ class Parts:
         tasks, episodes = Tasks(database), Episodes(database)
         commands, ledger = Commands(database, notifier), Ledger(database, limits.rewards_cached)
         engines = Engines(database, episodes, tasks, limits.engines_cached)
+        rewards = RewardReader(ledger, episodes, notifier)
         log = Log(database, engines, ledger, notifier, metrics, limits)
         return cls(
             settings=settings,
@@ -69,8 +72,9 @@ class Parts:
             channel=Channel(commands, episodes, notifier),
             ledger=ledger,
             log=log,
-            rewards=RewardReader(ledger, episodes, notifier),
+            rewards=rewards,
             follower=Follower(log, ledger, episodes, notifier),
+            scorer=Scorer(rewards, ledger, episodes, tasks, notifier),
             broadcast=None if database.embedded else Broadcast(database.url, notifier),
         )
 

@@ -7,6 +7,7 @@ them for OpenAPI.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -47,14 +48,27 @@ async def caller(request: Request, scopes: frozenset[str], own: str | None = Non
 
     Raises `UnauthorizedError`, `ForbiddenError`.
     """
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not token:
-        raise UnauthorizedError("authorization: wanted `Bearer` and a token")
-    principal = await parts_of(request).tokens.principal(token.strip())
+    principal = await parts_of(request).tokens.principal(token_of(request.headers.get("authorization", "")))
     if principal.scope in scopes or (own is not None and principal.scope == "append" and principal.episode == own):
         return principal
     wanted = sorted(scopes) + ([f"the append token of {own[:80]}"] if own is not None else [])
     raise ForbiddenError(f"authorization: the token's scope is {principal.scope}, wanted {' or '.join(wanted)}")
+
+
+def token_of(authorization: str) -> str:
+    """The token in an Authorization header: Bearer, or the password of Basic, which is how an address carries one
+    (``http://token:TOKEN@host``) for trainers that take nothing but an address. Raises `UnauthorizedError`."""
+    scheme, _, said = authorization.partition(" ")
+    if scheme.lower() == "bearer" and said.strip():
+        return said.strip()
+    if scheme.lower() == "basic":
+        try:
+            token = base64.b64decode(said.strip(), validate=True).decode().partition(":")[2]
+        except ValueError:
+            token = ""
+        if token:
+            return token
+    raise UnauthorizedError("authorization: wanted `Bearer` and a token, or `Basic` with it as the password")
 
 
 async def read_body(request: Request, limit: int) -> bytes:

@@ -8,7 +8,8 @@ import pytest
 from fastapi.routing import APIRoute
 from sqlalchemy import select
 
-from api.routes import episodes, operations, reading, rewards, segments, steps, tasks
+from api.routes import episodes, operations, reading, rewards, score, segments, steps, tasks
+from api.routes.adapters import openrlhf, slime
 from api.tables import metadata
 from tests.api.service import ADMIN, TASK, Service, Store, running
 
@@ -33,6 +34,10 @@ ALLOWED: dict[tuple[str, str], dict[str, bool]] = {
     ("POST", "/v1/episodes/{episode}:close"): TRAIN,
     ("GET", "/v1/episodes/{episode}/steps/{step:int}/reward"): OK,
     ("POST", "/v1/rewards:query"): OK,
+    ("POST", "/v1/score"): OK,
+    ("POST", "/get_reward"): OK,
+    ("POST", "/adapters/openrlhf/score"): OK,
+    ("POST", "/adapters/slime/score"): OK,
     ("GET", "/v1/episodes/{episode}/events"): OK,
     ("GET", "/v1/episodes/{episode}/stream"): OK,
     ("GET", "/v1/episodes/{episode}/trajectory"): OK,
@@ -42,7 +47,7 @@ OPEN = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/metrics")}
 
 
 def test_the_table_names_every_route() -> None:
-    nouns = (rewards, segments, steps, episodes, reading, tasks, operations)
+    nouns = (rewards, segments, steps, score, openrlhf, slime, episodes, reading, tasks, operations)
     routes = [route for noun in nouns for route in noun.router.routes if isinstance(route, APIRoute)]
     assert {(method, route.path) for route in routes for method in route.methods} == {*ALLOWED, *OPEN}
 

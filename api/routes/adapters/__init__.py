@@ -1,0 +1,1 @@
+"""Ends of the wire in the shapes that trainers speak already."""

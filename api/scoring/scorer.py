@@ -1,0 +1,171 @@
+"""Finds out what samples were worth, each on its own, in order: one that can't be scored spoils no other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from api.errors import NotFoundError, ProblemError
+from api.ledger import Ledger
+from api.notify import Deadline, Notifier, log_of
+from api.rewards import RewardReader
+from api.scoring.fold import Fold, fold
+from api.scoring.reference import Reference
+from api.scoring.stateless import score_answer
+from api.store.episodes import Episodes
+from api.store.tasks import Tasks
+from detectors.rewards import encode_reward
+
+SETTLING = "milestoned:settling"
+UNOBSERVED = "milestoned:unobserved"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What is to be scored: a reference, and for one to a task the agent's final answer."""
+
+    reference: Reference
+    answer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Folding:
+    """How step rewards become one number, and how long one may wait for them."""
+
+    how: Fold = "sum"
+    gamma: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """``reward`` None: not known, and ``failure_kind`` and ``failure_reason`` say why (NeMo Gym's words)."""
+
+    reward: float | None
+    components: dict[str, float]
+    step_rewards: list[float | None]
+    milestones: int
+    success: bool | None
+    done: bool
+    episode: str | None
+    step: int | None
+    task: str | None
+    digest: str | None
+    failure_kind: str | None = None
+    failure_reason: str | None = None
+    more: dict[str, Any] = field(default_factory=dict)
+
+    def document(self) -> dict[str, Any]:
+        """The same keys for every sample, scored or not."""
+        return {
+            "reward": self.reward,
+            "mask_sample": self.reward is None,
+            "reward_components": self.components,
+            "step_rewards": self.step_rewards,
+            "milestones": self.milestones,
+            "success": self.success,
+            "done": self.done,
+            "episode": self.episode,
+            "step": self.step,
+            "task": self.task,
+            "digest": self.digest,
+            "failure_kind": self.failure_kind,
+            "failure_reason": self.failure_reason,
+        }
+
+
+class Scorer:
+    """The scores of one service."""
+
+    def __init__(
+        self, rewards: RewardReader, ledger: Ledger, episodes: Episodes, tasks: Tasks, notifier: Notifier
+    ) -> None:
+        self._rewards, self._ledger, self._episodes = rewards, ledger, episodes
+        self._tasks, self._notifier = tasks, notifier
+
+    async def score(self, sample: Sample, folding: Folding, deadline: Deadline) -> Score:
+        """What the sample was worth. Raises `NotFoundError`."""
+        where = sample.reference
+        if where.episode is None:
+            return await self._answer(sample)
+        if where.step is not None:
+            return await self._step(where.episode, where.step, deadline)
+        return await self._episode(where.episode, folding, deadline)
+
+    async def score_all(
+        self, samples: Sequence[Sample | ProblemError], folding: Folding, deadline: Deadline
+    ) -> list[Score | ProblemError]:
+        """Every sample's score or problem, in order; problems that came along stay where they are."""
+
+        async def one(sample: Sample | ProblemError) -> Score | ProblemError:
+            if isinstance(sample, ProblemError):
+                return sample
+            try:
+                return await self.score(sample, folding, deadline)
+            except ProblemError as problem:
+                return problem
+
+        return list(await asyncio.gather(*map(one, samples)))
+
+    async def _answer(self, sample: Sample) -> Score:
+        row = await self._tasks.find(sample.reference.task or "", sample.reference.version)
+        reward = score_answer(await self._tasks.ruleset(row.number), sample.answer or "")
+        document = orjson.loads(encode_reward(reward))
+        return _of([document], document["reward"], document, None, None, row.id)
+
+    async def _step(self, episode: str, step: int, deadline: Deadline) -> Score:
+        document = orjson.loads(await self._rewards.read(episode, step, deadline))
+        row = await self._episodes.get(episode)
+        return _of([document], document["reward"], document, episode, step, row.task)
+
+    async def _episode(self, episode: str, folding: Folding, deadline: Deadline) -> Score:
+        row = await self._closed(episode, deadline)
+        steps = [orjson.loads(body) for body in await self._ledger.all(episode)]
+        if row.status != "closed":
+            why = f"the episode is {row.status}, not closed; the log is at event {row.through}"
+            last = {"status": "settling", "reason": why, "digest": row.digest, "done": False, "success": None}
+            return _of(steps, None, last, episode, None, row.task)
+        if not steps:
+            raise NotFoundError(f"episode: {episode} was closed without a step, so nothing was scored")
+        value = fold([step["reward"] for step in steps], folding.how, folding.gamma)
+        masked = next((step for step in steps if step["reward"] is None), steps[-1])
+        return _of(steps, value, {**masked, "done": True, "success": row.success}, episode, None, row.task)
+
+    async def _closed(self, episode: str, deadline: Deadline) -> Any:
+        while True:
+            changed = self._notifier.watch(log_of(episode))
+            row = await self._episodes.get(episode)
+            if row.status == "closed" or not await self._notifier.wait(changed, deadline.left()):
+                return row
+
+
+def _of(
+    steps: list[dict[str, Any]],
+    value: float | None,
+    last: dict[str, Any],
+    episode: str | None,
+    step: int | None,
+    task: str | None,
+) -> Score:
+    components: dict[str, float] = {}
+    for document in steps:
+        for name, part in document["components"].items():
+            components[name] = components.get(name, 0.0) + (part or 0.0)
+    settling = last["status"] == "settling"
+    return Score(
+        reward=value,
+        components=components,
+        step_rewards=[document["reward"] for document in steps],
+        milestones=sum(len(document["milestones"]) for document in steps),
+        success=last["success"],
+        done=last["done"],
+        episode=episode,
+        step=step,
+        task=task,
+        digest=last["digest"],
+        failure_kind=None if value is not None else SETTLING if settling else UNOBSERVED,
+        failure_reason=None if value is not None else last["reason"],
+    )

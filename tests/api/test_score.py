@@ -1,0 +1,188 @@
+"""Samples of trainers: which episode or task they belong to, what they were worth, what happens when nobody knows."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+
+from api.errors import InvalidError
+from api.scoring.fold import fold
+from api.scoring.reference import Reference, reference_of
+from tests.api.service import ADMIN, Service
+from tests.support.logs import clicked, episode, went
+
+ANSWER: dict[str, Any] = {
+    "id": "quiz/answer",
+    "version": "1",
+    "instruction": "What is six times seven?",
+    "weights": {"answer": 0.8, "goal": 0.2},
+    "milestones": [
+        {"id": "said", "when": {"answer_matches": {"text": {"number": 42}}}},
+        {"id": "won", "when": {"goal": {"requires": ["said"]}}},
+    ],
+}
+SAID = episode([went("/cart")], [clicked("Buy")])
+DEAD = ("gap.began", {"source": "cdp", "reason": "browser gone"})
+
+
+@pytest.mark.parametrize(
+    ("carried", "wanted"),
+    [
+        ("ep_abc", Reference(episode="ep_abc")),
+        (" shop/cart ", Reference(task="shop/cart")),
+        ({"episode_id": "ep_abc", "step": 3}, Reference("ep_abc", 3)),
+        ('{"episode_id": "ep_abc", "step": "3"}', Reference("ep_abc", 3)),
+        ({"task_id": "shop/cart", "version": "2"}, Reference(task="shop/cart", version="2")),
+        ({"extra_info": {"index": 7, "episode": "ep_abc"}}, Reference(episode="ep_abc")),
+        ({"verifier_metadata": {"task_id": "shop/cart"}}, Reference(task="shop/cart")),
+        ({"episode_id": {"rollout_id": "ep_abc", "attempt": 1}}, Reference(episode="ep_abc")),
+        ({"task_id": {"taskset": "shop", "task_id": "shop/cart"}}, Reference(task="shop/cart")),
+        ({"ground_truth": '{"task_id": "shop/cart"}'}, Reference(task="shop/cart")),
+    ],
+)
+def test_a_reference_is_found_wherever_a_trainer_can_carry_it(carried: Any, wanted: Reference) -> None:
+    assert reference_of(None, carried) == wanted
+
+
+@pytest.mark.parametrize(
+    "carried", [None, "", 7, [], {}, {"label": {"label": {"label": {"label": {"label": "x"}}}}}, "{"]
+)
+def test_what_names_nothing_is_refused_with_what_was_wanted(carried: Any) -> None:
+    with pytest.raises(InvalidError, match="wanted an episode id, a task id"):
+        reference_of(carried)
+
+
+@pytest.mark.parametrize("step", [-1, "x", 1.5, True, 2**63])
+def test_a_step_that_is_none_is_refused(step: Any) -> None:
+    with pytest.raises(InvalidError, match="step: got"):
+        reference_of({"episode_id": "ep_a", "step": step})
+
+
+@pytest.mark.parametrize(
+    ("rewards", "how", "gamma", "wanted"),
+    [
+        ([0.1, 0.2], "sum", 0.5, 0.3),
+        ([0.1, 0.2], "last", 0.5, 0.2),
+        ([0.1, 0.2, 0.4], "discounted", 0.5, 0.3),
+        ([0.1, None], "sum", 1.0, None),
+        ([None, 0.2], "last", 1.0, 0.2),
+        ([], "sum", 1.0, None),
+    ],
+)
+def test_folds(rewards: list[float | None], how: Any, gamma: float, wanted: float | None) -> None:
+    found = fold(rewards, how, gamma)
+    assert found is None if wanted is None else found == pytest.approx(wanted)
+
+
+async def test_samples_of_all_sorts_keep_their_order_and_their_problems(service: Service) -> None:
+    id, token = await service.open()
+    await service.tell(id, token, *SAID)
+    open_id, _ = await service.open()
+    await service.post("/v1/tasks", ANSWER)
+    samples = [
+        {"episode": id},
+        {"episode": id, "step": 0},
+        {"label": {"task_id": "quiz/answer"}, "answer": "42"},
+        {"task": "quiz/answer", "answer": "41"},
+        {"task": "shop/cart", "answer": "SUCCESS"},
+        {"episode": open_id},
+        {"episode": "ep_nobody"},
+        {"label": 7},
+        {"task": "quiz/answer"},
+    ]
+    answer = await service.post("/v1/score", {"samples": samples})
+    assert answer.status_code == 200, answer.text
+    whole, step, right, wrong, claimed, settling, nobody, nothing, silent = answer.json()["results"]
+    assert whole["reward"] == pytest.approx(sum(whole["step_rewards"]))
+    assert (whole["done"], whole["success"], whole["mask_sample"]) == (True, True, False)
+    assert (step["reward"], step["step"]) == (whole["step_rewards"][0], 0)
+    assert (right["reward"], right["success"], wrong["reward"], wrong["success"]) == (1.0, True, 0.0, False)
+    assert (claimed["reward"], claimed["mask_sample"], claimed["failure_kind"]) == (None, True, "milestoned:unobserved")
+    assert "nobody watched" in claimed["failure_reason"]
+    assert (settling["reward"], settling["failure_kind"]) == (None, "milestoned:settling")
+    assert nobody["error"]["status"] == 404
+    assert nothing["error"]["detail"].startswith("label: got 7")
+    assert silent["error"]["detail"].startswith("answer: got none")
+    scored = (whole, step, right, wrong, claimed, settling)
+    assert len({tuple(one) for one in scored}) == 1, "the same keys for every sample"
+
+
+async def test_a_fold_is_asked_for(service: Service) -> None:
+    id, token = await service.open()
+    await service.tell(id, token, *SAID)
+    steps = (await service.post("/v1/score", {"samples": [{"episode": id}]})).json()["results"][0]["step_rewards"]
+    last = await service.post("/v1/score", {"samples": [{"episode": id}], "fold": "last"})
+    assert last.json()["results"][0]["reward"] == steps[-1]
+    bad = await service.post("/v1/score", {"samples": [], "fold": "mean"})
+    assert (bad.status_code, bad.json()["errors"][0]["path"]) == (422, "fold")
+
+
+async def test_openrlhf_gets_lists_of_numbers_under_constant_keys(service: Service) -> None:
+    """Traps: list or scalar, text in extra_logs, keys that change, empty lists."""
+    id, token = await service.open()
+    await service.tell(id, token, *SAID)
+    await service.post("/v1/tasks", ANSWER)
+    asked = {
+        "query": ["<|im_start|>What?<|im_end|>42<|im_end|>", "Buy a lamp."],
+        "prompts": ["<|im_start|>What?<|im_end|>", ""],
+        "labels": ['{"task_id": "quiz/answer"}', {"episode_id": id}],
+    }
+    for path in ("/get_reward", "/adapters/openrlhf/score"):
+        answer = await service.post(path, asked)
+        assert answer.headers["content-type"] == "application/json"
+        body = answer.json()
+        assert set(body) == {"rewards", "scores", "extra_logs"}
+        assert body["rewards"][0] == 1.0
+        assert all(len(values) == 2 for values in (*body["extra_logs"].values(), body["scores"]))
+        assert all(type(v) is float for values in body["extra_logs"].values() for v in values)
+    empty = (await service.post("/get_reward", {"query": [], "prompts": [], "labels": []})).json()
+    assert empty["rewards"] == []
+    assert set(empty["extra_logs"]) == set(body["extra_logs"])
+    uneven = await service.post("/get_reward", {"query": ["a"], "labels": []})
+    assert (uneven.status_code, "1 query, 0 prompts, 0 labels" in uneven.text) == (422, True)
+
+
+async def test_slime_gets_a_bare_number(service: Service) -> None:
+    await service.post("/v1/tasks", ANSWER)
+    asked = {"prompt": "What?", "response": "42</s>", "label": "quiz/answer"}
+    bare = await service.post("/adapters/slime/score", asked)
+    assert (bare.text, bare.headers["content-type"]) == ("1.0", "application/json")
+    detail = (await service.post("/adapters/slime/score", asked, params={"detail": "1"})).json()
+    assert (detail["reward"], detail["success"]) == (1.0, True)
+
+
+@pytest.mark.parametrize("path", ["/get_reward", "/adapters/slime/score"])
+async def test_what_nobody_can_know_is_a_503_or_the_configured_fall_back_never_a_silent_0(
+    service: Service, path: str
+) -> None:
+    id, token = await service.open()
+    await service.tell(id, token, *episode([went("/cart"), DEAD], [clicked("Buy")]))
+    body = (
+        {"query": ["x"], "prompts": [""], "labels": [id]} if path == "/get_reward" else {"response": "x", "label": id}
+    )
+    unknown = await service.post(path, body)
+    assert (unknown.status_code, unknown.headers["retry-after"]) == (503, "1")
+    assert "browser gone" in unknown.json()["detail"]
+    paid = await service.post(path, body, params={"fallback": "-0.25"})
+    assert paid.json() == -0.25 if path != "/get_reward" else paid.json()["rewards"] == [-0.25]
+    for bad in ("nan", "inf", "x"):
+        refused = await service.post(path, body, params={"fallback": bad})
+        assert (refused.status_code, "fallback: got" in refused.json()["detail"]) == (422, True)
+
+
+async def test_a_token_travels_in_an_address(service: Service) -> None:
+    """For trainers that take nothing but an address: http://any:TOKEN@host."""
+    await service.post("/v1/tasks", ANSWER)
+    body = {"response": "42", "label": "quiz/answer"}
+
+    def basic(text: str) -> dict[str, str]:
+        return {"authorization": "Basic " + base64.b64encode(text.encode()).decode()}
+
+    for said, status in ((f"any:{ADMIN}", 200), ("any:wrong", 401), ("any:", 401), (ADMIN, 401)):
+        answer = await service.post("/adapters/slime/score", body, None, headers=basic(said))
+        assert answer.status_code == status, said
+    assert (
+        await service.post("/adapters/slime/score", body, None, headers={"authorization": "Basic ?"})
+    ).status_code == 401
