@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
 
 from agentd.errors import AgentdError
 from agentd.settings import Settings, add_options, read_settings
@@ -37,6 +38,7 @@ def _parser() -> argparse.ArgumentParser:
     shape = argparse.RawDescriptionHelpFormatter
     about = "Watches the browser and the files of a computer-use agent, and never touches them."
     parser = argparse.ArgumentParser("agentd", description=about, epilog=EXIT_CODES, formatter_class=shape)
+    parser.add_argument("--version", action="version", version=f"agentd of milestoned {version('milestoned')}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, short in (
         ("run", "watch for one episode of a service, until it is closed"),

@@ -6,6 +6,7 @@ import secrets
 from asyncio import Lock
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.metadata import version
 from weakref import WeakValueDictionary
 
 import structlog
@@ -22,7 +23,7 @@ from api.routes.adapters import openrlhf, slime
 from api.routes.support import PROBLEM, invalid
 from api.settings import Settings
 
-VERSION = "0.1.0"
+VERSION = version("milestoned")
 log = structlog.get_logger()
 
 

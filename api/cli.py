@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.metadata import version
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("api.commands.serve", "run the service"),
@@ -29,6 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="commands:\n" + "\n".join(f"  {name:<9} {says}" for name, (_, says) in COMMANDS.items()),
     )
+    parser.add_argument("--version", action="version", version=f"milestoned {version('milestoned')}")
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="one of those below")
     name = parser.parse_args(arguments[:1]).command
     module, says = COMMANDS[name]

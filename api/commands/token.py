@@ -8,7 +8,7 @@ import sys
 
 from api.commands.common import add_store, store_settings
 from api.errors import UnavailableError
-from api.store.database import Database
+from api.store.database import Database, is_missing
 from api.store.migrate import upgrade
 from api.store.tokens import Tokens
 
@@ -37,7 +37,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _run(args: argparse.Namespace) -> int:
-    database = Database(store_settings(args).database)
+    url = store_settings(args).database
+    if args.token_command != "create" and is_missing(url):
+        print(f"--data: there is no database at {url}; wanted the folder of a service", file=sys.stderr)
+        return 2
+    database = Database(url)
     try:
         await upgrade(database)
         return await _do(args, Tokens(database, cache_s=0))

@@ -37,6 +37,12 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def is_missing(url: str) -> bool:
+    """Whether ``url`` names a file of SQLite's that is not there; opening it would make it."""
+    found = make_url(url)
+    return found.get_backend_name() == "sqlite" and not Path(found.database or "").is_file()
+
+
 class Database:
     """Connections of one service. `close` it; it holds threads."""
 

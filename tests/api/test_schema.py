@@ -90,3 +90,14 @@ def test_it_serves_other_machines_only_behind_tls(tmp_path: Path) -> None:
     assert refused.returncode == 2
     assert "--i-have-tls-in-front" in refused.stderr
     assert not (tmp_path / "d").exists()
+
+
+def test_a_mistyped_folder_is_refused_and_not_made(tmp_path: Path) -> None:
+    for command in (["token", "list"], ["token", "revoke", "tok_1"]):
+        refused = milestoned(tmp_path, *command, "--data", "typo")
+        assert (refused.returncode, "wanted the folder of a service" in refused.stderr) == (2, True)
+    assert not (tmp_path / "typo").exists()
+
+
+def test_the_version(tmp_path: Path) -> None:
+    assert milestoned(tmp_path, "--version").stdout.startswith("milestoned 0.")
