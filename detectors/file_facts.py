@@ -22,9 +22,10 @@ def file_keys(event: Event) -> Keys:
 
 
 def named(data: Mapping[str, Any], name: TextMatch | None, path: TextMatch | None, root: TextMatch | None) -> bool:
-    """Whether the file of an event's data is the one that name, path and root ask for."""
+    """Whether the file of an event's data is the one that name, path and root ask for; a symbolic link is no file."""
     return (
-        (name is None or name.matches(str(data.get("name"))))
+        data.get("link") is None
+        and (name is None or name.matches(str(data.get("name"))))
         and (path is None or path.matches(str(data.get("path"))))
         and (root is None or root.matches(str(data.get("root"))))
     )

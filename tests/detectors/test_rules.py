@@ -274,12 +274,14 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
             [created("report.csv", "file.present", baseline=True), created("report.csv", "file.modified")],
         ),
         ({"name": "report.csv", "root": "home"}, [created("report.csv")]),
+        ({"name": "report.csv"}, [created("report.csv", sha256=None, link="../elsewhere/report.csv")]),
     ],
     "file_matches": [
         ({"name": "a.csv", "size": {"min": 11}}, [created("a.csv")]),
         ({"extension": "csv"}, [created("csv")]),
         ({"name": "a.csv", "sha256": "cd" * 32}, [created("a.csv")]),
         ({"name": "a.csv"}, [created("a.csv", "file.deleted")]),
+        ({"name": "a.csv"}, [created("a.csv", sha256=None, link="b.csv")]),
     ],
     "answer_matches": [
         ({"text": "Quest Lumaflex"}, [answered("^.*$")]),

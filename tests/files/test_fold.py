@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from agentd.sources.files.facts import Facts
+from agentd.sources.files.facts import Facts, Found
 from agentd.sources.files.fold import Fold, Look, Raw, Say
-from agentd.sources.files.names import scaffold
+from agentd.sources.files.names import scaffold, spoken
+from agentd.sources.files.tree import Tree
 
 
 class Teller:
@@ -128,6 +129,17 @@ YES: dict[str, tuple[list[tuple[Any, ...]], list[tuple[str, ...]]]] = {
          ("folder.deleted", "d/e"), ("folder.deleted", "d")],
     ),
     "moved in from elsewhere": ([("arrived", "a"), ("look", "a", "x")], [("file.created", "a", "rename")]),
+    "a folder made, renamed, emptied and removed": (
+        [("appeared", "d/"), ("appeared", "d/a"), ("closed", "d/a"), ("look", "d/a", "x"), ("moved", "d/", "e/"),
+         ("gone", "e/a"), ("gone", "e/")],
+        [("folder.created", "d"), ("file.created", "d/a", "write"), ("folder.moved", "e", "d"),
+         ("file.moved", "e/a", "d/a"), ("file.deleted", "e/a"), ("folder.deleted", "e")],
+    ),
+    "told of a folder twice": ([("appeared", "d/"), ("appeared", "d/")], [("folder.created", "d")]),
+    "a folder that moved in with its files": (
+        [("arrived", "d/"), ("arrived", "d/a"), ("look", "d/a", "x")],
+        [("folder.created", "d"), ("file.created", "d/a", "rename")],
+    ),
     "deleted": ([("present", "a", "x"), ("gone", "a")], [("file.present", "a"), ("file.deleted", "a")]),
     "deleted and made again": (
         [("present", "a", "x"), ("gone", "a"), ("appeared", "a"), ("closed", "a"), ("look", "a", "x")],
@@ -174,6 +186,69 @@ def test_an_overtaken_look_counts_for_nothing() -> None:
     assert teller.tell([("look", "a", "whole")]) == [("file.created", "a", "write")]
 
 
+@pytest.mark.parametrize(
+    ("found", "said", "looks"),
+    [
+        (Found("a", "file", 1, 1, 1, 1, 0o644), [], 0),
+        (Found("a", "file", 1, 1, 2, 1, 0o600), ["file.permitted"], 0),
+        (Found("a", "file", 2, 2, 2, 1, 0o644), [], 1),
+        (Found("a", "file", 1, 1, 2, 9, 0o600), ["file.permitted"], 1),
+        (Found("a", "link", 1, 1, 2, 9, 0o777), [], 1),
+        (Found("a", "folder"), ["file.deleted", "folder.created"], 0),
+        (Found("a", "other"), ["file.deleted"], 0),
+        (Found("b", "file", 1, 1, 1, 2, 0o644), [], 1),
+        (Found("b.tmp", "file", 1, 1, 1, 2, 0o644), [], 0),
+        (Found("d", "file", 1, 1, 1, 2, 0o644), ["file.deleted", "folder.deleted"], 1),
+    ],
+)
+def test_a_glance(found: Found, said: list[str], looks: int) -> None:
+    """What stands as it was says nothing; other permissions are said at once; other content is looked at first."""
+    fold = Fold()
+    fold.present("a", Facts(1, "x", 1, 1, 1, 0o644))
+    fold.present_folder("d")
+    fold.present("d/in", Facts(1, "x", 1, 1, 3, 0o644))
+    done = fold.seen(found)
+    assert [do.kind for do in done if isinstance(do, Say)] == said
+    assert sum(isinstance(do, Look) for do in done) == looks
+
+
+def test_a_link_in_a_files_place_is_not_that_file() -> None:
+    """Nor the file in the link's: one goes, the other comes."""
+    fold = Fold()
+    fold.present("a", Facts(1, "x", 1, 1, 1, 0o644))
+    for found in (Facts(4, None, 2, link="else"), Facts(1, "x", 3)):
+        (look,) = fold.notice(Raw("closed", "a"))
+        assert isinstance(look, Look)
+        said = fold.looked("a", look.ticket, found)
+        assert [do.kind for do in said if isinstance(do, Say)] == ["file.deleted", "file.created"]
+
+
+def test_new_content_under_new_permissions_says_both() -> None:
+    """An editor that writes anew and gives the new file another mode."""
+    fold = Fold()
+    fold.present("a", Facts(1, "x", 1, 1, 1, 0o644))
+    (look,) = fold.notice(Raw("closed", "a"))
+    assert isinstance(look, Look)
+    assert fold.looked("a", look.ticket, Facts(1, "y", 2, 2, 2, 0o755, mime="text/x-python")) == [
+        Say("file.modified", {"path": "a", "name": "a", "size": 1, "sha256": "y", "mode": "0755",
+                              "mime": "text/x-python", "via": "write"}),
+        Say("file.permitted", {"path": "a", "name": "a", "mode": "0755"}),
+    ]  # fmt: skip
+
+
+def test_a_tree_of_paths_forgets_what_it_lets_go() -> None:
+    """However folders are nested, and in whatever order they go."""
+    tree = Tree()
+    for path in ("a/b/c", "a/b", "a/d", "e"):
+        tree.add(path)
+    assert list(tree.below("")) == ["a/b", "a/b/c", "a/d", "e"]
+    assert (list(tree.below("a/b")), tree.directly_in("a")) == (["a/b/c"], ["a/b", "a/d"])
+    for path in ("a/b", "a/b/c", "a/d", "e"):
+        tree.discard(path)
+    assert list(tree.below("")) == []
+    assert tree._in == {}
+
+
 def test_files_without_a_hash_are_compared_by_size_and_time() -> None:
     """Above the hash limit, a change of size or time is a change."""
     fold = Fold()
@@ -191,3 +266,8 @@ def test_files_without_a_hash_are_compared_by_size_and_time() -> None:
 def test_a_name_of_its_own(name: str) -> None:
     """Names that only look like temporary ones."""
     assert scaffold(name) is None
+
+
+@pytest.mark.parametrize(("name", "told"), [("caf\udce9", "caf\\xe9"), ("café", "café"), ("a b", "a b")])
+def test_odd_bytes_are_spelt(name: str, told: str) -> None:
+    assert spoken(name) == told

@@ -30,8 +30,8 @@ class Watch:
         async with self.changed:
             self.changed.notify_all()
 
-    async def until(self, condition: Callable[[], object]) -> None:
-        async with asyncio.timeout(20), self.changed:
+    async def until(self, condition: Callable[[], object], longest_s: float = 20) -> None:
+        async with asyncio.timeout(longest_s), self.changed:
             await self.changed.wait_for(lambda: bool(condition()))
 
     async def fenced(self) -> list[tuple[str, str]]:

@@ -114,7 +114,8 @@ class Fold:
         if known is None:
             return [*said, self._want(path, "write", when)]
         content = (known.inode, known.size, known.mtime) != (found.inode, found.size, found.mtime)
-        self._know(path, known._replace(ctime=found.ctime, mode=found.mode, links=found.links))
+        mode = found.mode if found.what == "file" else known.mode
+        self._know(path, known._replace(ctime=found.ctime, mode=mode, links=found.links))
         said += _permitted(path, known, self.known[path])
         return [*said, self._want(path, "write", when)] if content or known.unread == "denied" else said
 
@@ -123,14 +124,15 @@ class Fold:
         pending = self._pending.get(path)
         if pending is None or pending.ticket != ticket:
             return []
-        before = self.known.get(path)
+        before, said = self.known.get(path), list[Do]()
         if facts is None:
             return self._gone(path)
+        if before is not None and (before.link is None) != (facts.link is None):
+            before, said = None, [Say("file.deleted", _named(path))]  # a link in a file's place is not that file
         if facts.size == 0 and before is None and (waits := self._await_content(path, pending)) is not None:
             return waits
         del self._pending[path]
         self._know(path, facts)
-        said: list[Do] = []
         if before is None or not before.same(facts):
             kind = "file.created" if before is None else "file.modified"
             said.append(Say(kind, describe(path, facts) | {"via": pending.via}))

@@ -1,0 +1,132 @@
+"""Records what real programs do to files in two short scenes, and what the fold makes of it.
+
+Run by hand after a change that is meant to change the output: ``python -m tests.files.record_golden``.
+Look at the difference before committing it. ``NAME.raw.jsonl`` holds what the fold was told: its calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from agentd.sources.files import FilesSource
+from agentd.sources.files.facts import Facts, Found
+from agentd.sources.files.fold import Do, Fold, Raw, Say
+from tests.cdp.site import Answer, Site
+from tests.files.watching import Watch
+from tests.support.chromium import Chromium
+from tests.support.stack import chromium_preferences
+
+GOLDEN = Path(__file__).with_name("golden")
+CALLS: dict[str, Callable[..., Any] | None] = {
+    "present": Facts, "present_folder": None, "notice": Raw, "seen": Found, "looked": Facts,
+}  # fmt: skip
+"""The fold's questions and what its one structured argument is."""
+
+
+def replay(raw: list[list[Any]]) -> list[list[Any]]:
+    """What the fold makes of a recording."""
+    fold, seen = Fold(), []
+    for name, *args in raw:
+        make = CALLS[name]
+        args = [make(*arg) if isinstance(arg, list) and make is not None else arg for arg in args]
+        done: list[Do] = getattr(fold, name)(*args) or []
+        seen += [[do.kind, {"root": "home", **do.data}] for do in done if isinstance(do, Say)]
+    return seen
+
+
+def sh(command: str, folder: Path) -> None:
+    subprocess.run(["sh", "-ec", command], cwd=folder, check=True, env=os.environ | {"LC_ALL": "C"})
+
+
+async def editing(root: Path) -> None:
+    """GLib's save as mousepad and gedit do it, sed, vim and the shell; links, folders, permissions."""
+    sh("mkdir old && echo 'one,1' > old/table.csv && echo draft > letter.txt", root)
+    async with Watch(root, FilesSource({"home": root})) as watch:
+        for command in (
+            "echo second | gio save letter.txt",
+            "echo '<!doctype html><p>new' | gio save page.html",
+            "sed -i s/one/two/ old/table.csv",
+            "vim -u NONE -es -c '%s/second/third/' -c 'set backup' -c wq letter.txt",
+            "echo 'in place' > letter.txt",
+            "printf 'import os\\n' > tool.py",
+            "chmod 755 tool.py",
+            "ln -s ../elsewhere pointer",
+            "ln tool.py again.py",
+            "mkdir -p new/deep",
+            "cp old/table.csv new/deep/",
+            "mv old older",
+            "mv letter.txt new/post.txt",
+            "rm -r new",
+            ": > empty",
+            "ln -sf /nowhere pointer",
+        ):
+            sh(command, root)
+            await watch.fenced()
+            await asyncio.sleep(0.3)  # by hand: what nobody closes rests before it is read
+
+
+async def downloading(root: Path) -> None:
+    """A file that Chromium saves, on its own, and one that is left empty."""
+    with Site() as site, tempfile.TemporaryDirectory() as profile:
+        headers = (("content-type", "text/csv"), ("content-disposition", "attachment; filename=report.csv"))
+        site.page("/report", Answer("name,qty\nlamp,2\n", headers=headers))
+        chromium_preferences(Path(profile), root)
+        async with Watch(root, FilesSource({"home": root})) as watch:
+            with Chromium(profile=Path(profile), url=site.url + "/report"):
+                await watch.until(lambda: ("file.created", "report.csv") in watch.changes)
+
+
+async def record(name: str, scene: Callable[[Path], Any]) -> None:
+    """Run one scene and write its two files; the fold calls itself, and only what it is asked from outside counts."""
+    raw: list[list[Any]] = []
+    plain = {call: getattr(Fold, call) for call in CALLS}
+    inside = False
+
+    def teller(call: str) -> Callable[..., Any]:
+        def tell(self: Fold, *args: Any) -> Any:
+            nonlocal inside
+            if inside:
+                return plain[call](self, *args)
+            raw.append([call, *args])
+            inside = True
+            try:
+                return plain[call](self, *args)
+            finally:
+                inside = False
+
+        return tell
+
+    for call in CALLS:
+        setattr(Fold, call, teller(call))
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            await scene(Path(folder))
+    finally:
+        for call, method in plain.items():
+            setattr(Fold, call, method)
+    raw = orjson.loads(orjson.dumps(raw, default=list))
+    write(GOLDEN / f"{name}.raw.jsonl", raw)
+    write(GOLDEN / f"{name}.seen.jsonl", replay(raw))
+
+
+def write(path: Path, rows: list[Any]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    print(path, len(rows))
+
+
+async def main() -> None:
+    for name, scene in (("editing", editing), ("downloading", downloading)):
+        await record(name, scene)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,52 @@
+"""The fold alone, on recordings of real programs: what it was told then gives the same events, byte for byte."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from detectors.kinds import KINDS
+from tests.files.record_golden import GOLDEN, replay
+
+NAMES = ["editing", "downloading"]
+
+
+def lines(name: str) -> list[Any]:
+    return [orjson.loads(line) for line in (GOLDEN / name).read_bytes().splitlines()]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_recording_gives_its_golden_events(name: str) -> None:
+    assert replay(lines(f"{name}.raw.jsonl")) == lines(f"{name}.seen.jsonl")
+
+
+def test_every_kind_of_event_has_an_example_with_its_fields() -> None:
+    told = [one for name in NAMES for one in lines(f"{name}.seen.jsonl")]
+    assert {kind for kind, _ in told} == {name for name, kind in KINDS.items() if kind.source == "files"}
+    for kind, data in told:
+        named = {field.rstrip("?") for field in KINDS[kind].fields}
+        assert set(data) <= named, f"{kind} has {set(data) - named} beside its fields"
+        missing = {field for field in KINDS[kind].fields if not field.endswith("?")} - set(data)
+        assert not missing, f"{kind} lacks {missing}"
+
+
+def test_what_programs_do_is_one_event_each() -> None:
+    """Saves through temporary names, in place and by the browser: the file's own name, once, and how it came."""
+    told = lines("editing.seen.jsonl") + lines("downloading.seen.jsonl")
+    brief = [(kind, data["path"], data.get("via")) for kind, data in told if kind in ("file.created", "file.modified")]
+    assert brief == [
+        ("file.modified", "letter.txt", "rename"),
+        ("file.created", "page.html", "write"),
+        ("file.modified", "old/table.csv", "rename"),
+        ("file.modified", "letter.txt", "write"),
+        ("file.modified", "letter.txt", "write"),
+        ("file.created", "tool.py", "write"),
+        ("file.created", "pointer", "write"),
+        ("file.created", "again.py", "write"),
+        ("file.created", "new/deep/table.csv", "write"),
+        ("file.created", "empty", "write"),
+        ("file.modified", "pointer", "rename"),
+        ("file.created", "report.csv", "download"),
+    ]
