@@ -13,12 +13,16 @@ from functools import partial
 from typing import Any
 
 from agentd.sources.cdp import tabs
+from agentd.sources.cdp.arrival import LISTING
+from agentd.sources.cdp.asking import ANSWER, HistoryQuestion
 from agentd.sources.cdp.asks import Asks
 from agentd.sources.cdp.connection import CdpError, Connection, Params, Reply
 from agentd.sources.cdp.script import PageScript
 from agentd.sources.cdp.state import WORKERS, SessionState
 
-_PAGES = ("page", "iframe")
+# A page is attached to from its tab: attached to directly, it would get no prerendering, which sites can tell.
+_TABS = ("tab",)
+_PAGES = ("page",)
 _SHARED = ("shared_worker", "service_worker")
 _FRAMES = ("iframe",)
 _NESTED = ("worker",)
@@ -34,12 +38,14 @@ class Attachment:
         self._script = script
         self._asks = asks
         self._feed = feed
-        self._pages = (*_PAGES, *_SHARED) if asks.workers else _PAGES
+        self._tabs = (*_TABS, *_SHARED) if asks.workers else _TABS
         self._frames = (*_FRAMES, *_NESTED) if asks.workers else _FRAMES
         self._initial = True
         self._coming: dict[Reply, str] = {}  # replies that carry facts -> their session
         self._left_out: set[str] = set()
         self._knocked: dict[str, Reply] = {}
+        self._histories: dict[str, HistoryQuestion] = {}
+        self._young: dict[str, str] = {}  # sessions that came later -> their main frame, until its list was read
         self._sources = {initial: script.source(initial=initial) for initial in (True, False)}
 
     async def begin(self, patience_s: float) -> None:
@@ -49,7 +55,7 @@ class Attachment:
         """
         send = self._connection.send
         await send("Target.setDiscoverTargets", {"discover": True, "filter": [{"type": "page"}]})
-        await send("Target.setAutoAttach", _auto_attach(self._pages))
+        await send("Target.setAutoAttach", _auto_attach(self._tabs))
         deadline = asyncio.get_running_loop().time() + patience_s
         while self._coming and (left := deadline - asyncio.get_running_loop().time()) > 0:
             await asyncio.wait(tuple(self._coming), timeout=left, return_when=asyncio.FIRST_COMPLETED)
@@ -64,11 +70,15 @@ class Attachment:
         if method == "Target.attachedToTarget":
             self._attached(params["sessionId"], params["targetInfo"])
         elif method == "Page.frameNavigated":
-            self._bind(session, params["frame"]["id"])
+            self._bind(session, params["frame"]["id"], params["frame"].get("loaderId", ""))
+            self._moved(session)
             if params.get("type") == "BackForwardCacheRestore":  # its frames come back without a word
                 self._ask_tree(session)
+        elif method == "Page.navigatedWithinDocument":
+            self._moved(session)
         elif method == "Target.detachedFromTarget":
-            self._knocked.pop(params["sessionId"], None)
+            for table in (self._knocked, self._histories, self._young):
+                table.pop(params["sessionId"], None)
 
     def fetch(self, missing: Iterable[tuple[str, str, str]]) -> None:
         """Ask for bodies that were not sent along: (session, command, request)."""
@@ -80,6 +90,8 @@ class Attachment:
 
     def flush(self, session: str, state: SessionState) -> list[Reply]:
         """Make every document of the session tell what waits in it; also a round trip through its renderer."""
+        if session in self._histories:
+            self._histories[session].hurry()
         send = self._connection.send
         flush = {"expression": self._script.flush(), "silent": True, "returnByValue": True}
         replies = [send("Runtime.evaluate", flush | {"contextId": one}, session) for one in state.contexts]
@@ -98,7 +110,10 @@ class Attachment:
         return [reply for reply, one in self._coming.items() if one == session]
 
     def _attached(self, session: str, info: Params) -> None:
-        if info["type"] == "page" and not tabs.is_tab(info):
+        if info["type"] == "tab":
+            self._watch(session, self._connection.send("Target.setAutoAttach", _auto_attach(_PAGES), session))
+            return
+        if info["type"] == "page" and not tabs.is_page(info):
             self._left_out.add(session)
             self._connection.send("Target.detachFromTarget", {"sessionId": session})
             return
@@ -107,12 +122,18 @@ class Attachment:
             return
         send = self._connection.send
         world = {"worldName": self._script.world, "source": self._sources[self._initial], "runImmediately": True}
+        send("Network.enable", self._asks.enabling(), session)  # first: what is asked before is missed
         send("Page.enable", {}, session)
-        send("Network.enable", self._asks.enabling(), session)
         send("Page.addScriptToEvaluateOnNewDocument", world, session)
         self._watch(session, send("Target.setAutoAttach", _auto_attach(self._frames), session))
         self._ask_tree(session)
         self._watch(session, send("Page.setLifecycleEventsEnabled", {"enabled": True}, session))
+        if not self._initial:
+            self._young[session] = info["targetId"]
+        if info["type"] == "page":
+            self._histories[session] = HistoryQuestion(
+                partial(send, ANSWER, {}, session), partial(self._feed, session), partial(self._watch, session)
+            )
 
     def _attached_worker(self, session: str, kind: str) -> None:
         # Its requests and nothing else: it is neither paused nor spoken to.
@@ -124,26 +145,47 @@ class Attachment:
         def on_reply(result: Params) -> None:
             self._feed(session, "Page.getFrameTree", result)
             for frame in _frames(result["frameTree"]):
-                self._bind(session, frame)
+                self._bind(session, frame["id"], frame.get("loaderId", ""))
 
         self._watch(session, self._connection.send("Page.getFrameTree", {}, session, on_reply))
 
-    def _bind(self, session: str, frame: str) -> None:
+    def _moved(self, session: str) -> None:
+        if session in self._histories:
+            self._histories[session].moved()
+
+    def _ask_listing(self, session: str, context: int, loader: str) -> None:
+        """What the first document of a tab has loaded, with the tab's history; in a frame there is none."""
+        past: dict[str, Any] = {}
+        if session in self._histories:
+            self._connection.send(ANSWER, {}, session, past.update)
+
+        def on_reply(result: Params) -> None:
+            listing = result.get("result", {}).get("value")
+            if listing and self._young.pop(session, None):
+                self._feed(session, "Page.listed", {**past, "loaderId": loader, "listing": listing})
+
+        self._watch(session, self._connection.send("Runtime.evaluate", _quiet(context, LISTING), session, on_reply))
+
+    def _bind(self, session: str, frame: str, loader: str) -> None:
         """Give the frame's world the binding, and learn which context it is; the reply comes before any call."""
         script, send = self._script, self._connection.send
 
         def on_reply(result: Params) -> None:
             context = result["executionContextId"]
             self._feed(session, "Page.createIsolatedWorld", {"frameId": frame, "executionContextId": context})
-            check, inject = _quiet(context, script.flush()), partial(self._inject, session, context)
+            about = {"frameId": frame, "loaderId": loader}
+            check, inject = _quiet(context, script.flush()), partial(self._inject, session, context, about)
             self._watch(session, send("Runtime.evaluate", check, session, inject))
+            if self._young.get(session) == frame:
+                self._ask_listing(session, context, loader)
 
         self._watch(
             session, send("Page.createIsolatedWorld", {"frameId": frame, "worldName": script.world}, session, on_reply)
         )
         send("Runtime.addBinding", {"name": script.binding, "executionContextName": script.world}, session)
 
-    def _inject(self, session: str, context: int, result: Params) -> None:
+    def _inject(self, session: str, context: int, about: Params, result: Params) -> None:
+        self._feed(session, "Page.observed", about)
         # A frame's first, empty document gets no script by itself.
         if result.get("result", {}).get("value") is False:
             source = self._sources[self._initial]
@@ -170,7 +212,7 @@ def _quiet(context: int, expression: str) -> dict[str, Any]:
     return {"contextId": context, "expression": expression, "silent": True, "returnByValue": True}
 
 
-def _frames(tree: Params) -> Iterable[str]:
-    yield tree["frame"]["id"]
+def _frames(tree: Params) -> Iterable[Params]:
+    yield tree["frame"]
     for child in tree.get("childFrames", ()):
         yield from _frames(child)

@@ -1,25 +1,31 @@
 """One raw message in, observations out: the folds together, without I/O, so recordings can be run through them.
 
 Replies that carry facts come in as messages named after their command (`Page.getFrameTree`,
-`Page.createIsolatedWorld`, `Network.getRequestPostData`, `Network.getResponseBody`).
+`Page.createIsolatedWorld`, `Page.getNavigationHistory`, `Network.getRequestPostData`, `Network.getResponseBody`);
+`Page.observed` is the first answer of a document's observer, `Page.listed` what a new tab's document has loaded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agentd.sources.cdp import dialogs, downloads, navigation, page_events, tabs
+from agentd.sources.cdp import dialogs, downloads, navigation, page_events, sessions, tabs
 from agentd.sources.cdp.asks import Asks
+from agentd.sources.cdp.gaps import REQUESTS, gap
+from agentd.sources.cdp.history import MOST_LATE, released
 from agentd.sources.cdp.masking import Secrets, cover
 from agentd.sources.cdp.network import Network
-from agentd.sources.cdp.state import WORKERS, Browser, Params, Seen, SessionState
+from agentd.sources.cdp.state import Browser, Params, Seen, SessionState, remember
+
+_AT_ONCE = ("request.", "message.", "auth.", "gap.")
+"""What is told of a page that is not shown (yet): it went out to the site all the same."""
 
 
 class Normaliser:
-    """The state of one attachment to one browser."""
+    """The state of one attachment to one browser. ``live``: somebody asks the browser what the folds need."""
 
-    def __init__(self, binding: str, salt: str, asks: Asks) -> None:
-        self.browser = Browser(Secrets(salt, more=asks.mask))
+    def __init__(self, binding: str, salt: str, asks: Asks, *, live: bool = False) -> None:
+        self.browser = Browser(Secrets(salt, more=asks.mask), live=live, wanted=asks.kinds)
         self.network = Network(asks)
         self._binding = binding
 
@@ -29,17 +35,39 @@ class Normaliser:
             cover(seen.kind, seen.data, self.browser.secrets)
             yield seen
 
+    def settle(self) -> Iterator[Seen]:
+        """From here on what comes is news, not baseline."""
+        yield from tabs.settled(self.browser)
+        self.browser.settled = True
+
+    def fenced(self) -> Iterator[Seen]:
+        """Every page has said what it had to say."""
+        yield from self.network.overdue()
+        yield from tabs.counted(self.browser)
+
     def _fold(self, session: str, method: str, params: Params) -> Iterator[Seen]:
         domain = method.partition(".")[0]
         if domain == "Target":
             yield from self._target(session, method, params)
             return
         state = self.browser.known(session)
+        for seen in self._of_page(state, domain, method, params):
+            waits = state.hidden and not seen.kind.startswith(_AT_ONCE)
+            if (waits or state.history.pending) and len(state.late) < MOST_LATE:
+                state.late.append(seen)
+            elif not waits:
+                yield from released(state)
+                yield seen
+
+    def _of_page(self, state: SessionState, domain: str, method: str, params: Params) -> Iterator[Seen]:
         if domain == "Network":
-            yield from self.network.told(self.browser, state, method, params)
+            yield from self._network(state, method, params)
         elif method in ("Runtime.bindingCalled", "Page.createIsolatedWorld"):
             yield from page_events.told(self.browser, state, self._binding, method, params)
+        elif method == "Inspector.targetCrashed":
+            yield from navigation.crashed(self.browser, state)
         elif domain == "Page":
+            yield from self._arrives(state, method, params)
             for seen in navigation.told(self.browser, state, method, params):
                 yield seen
                 yield from self._left(seen)
@@ -47,28 +75,67 @@ class Normaliser:
             yield from dialogs.told(self.browser, state, method, params)
             yield from downloads.told(self.browser, state, method, params)
 
+    def _network(self, state: SessionState, method: str, params: Params) -> Iterator[Seen]:
+        if method == "Network.loadingFailed":
+            navigation.failed(self.browser, params)
+        arrival = state.arrival
+        if arrival is None:
+            yield from self._exchange(state, method, params)
+            return
+        for message in arrival.message(self.browser, method, params):
+            yield from self._exchange(state, *message)
+        yield from self._missed(state)
+
+    def _exchange(self, state: SessionState, method: str, params: Params) -> Iterator[Seen]:
+        if method == "Network.requestWillBeSent" and params.get("loaderId") == params["requestId"]:
+            remember(self.browser.loaders, params["requestId"], None)
+        for seen in self.network.told(self.browser, state, method, params):
+            put_in = state.arrival.completed if state.arrival else ()
+            if seen.kind == "request.finished" and seen.data.get("request") in put_in:
+                seen.data["reconciled"] = True
+            yield seen
+
+    def _arrives(self, state: SessionState, method: str, params: Params) -> Iterator[Seen]:
+        """What concerns a tab's first moments."""
+        if method == "Page.windowOpen":
+            self.browser.opening[state.tab] = params["url"]
+        if state.arrival is None:
+            return
+        for message in sessions.arrives(self.browser, state, method, params):
+            yield from self._exchange(state, *message)
+        yield from self._missed(state)
+        if state.arrival.over:
+            state.arrival = None
+
+    def _missed(self, state: SessionState) -> Iterator[Seen]:
+        arrival = state.arrival
+        if arrival is not None and arrival.missed and not arrival.said:
+            arrival.said = True
+            yield from gap(REQUESTS, arrival.missed)
+
     def _target(self, session: str, method: str, params: Params) -> Iterator[Seen]:
         if method == "Target.attachedToTarget":
-            self._attached(session, params["sessionId"], params["targetInfo"])
+            sessions.attached(self.browser, session, params["sessionId"], params["targetInfo"])
         elif method == "Target.detachedFromTarget":
             state = self.browser.sessions.pop(params["sessionId"], None)
+            self.browser.pages.above.pop(params["sessionId"], None)
             if state is not None:
-                yield from self.network.gone(state)
-            if state is not None and not state.is_page and not state.via:
-                yield from navigation.gone(self.browser, state.root)
+                yield from self._detached(state)
         else:
             yield from tabs.told(self.browser, method, params)
+            if method == "Target.targetInfoChanged":
+                yield from sessions.shown(self.browser, params["targetInfo"])
+
+    def _detached(self, state: SessionState) -> Iterator[Seen]:
+        yield from released(state)
+        if state.arrival is not None:
+            state.arrival.left(self.browser)
+            yield from self._missed(state)
+        yield from downloads.left(self.browser, state)
+        yield from self.network.gone(state)
+        if not state.is_page and not state.via:
+            yield from navigation.gone(self.browser, state.root)
 
     def _left(self, seen: Seen) -> Iterator[Seen]:
         if seen.kind == "frame.detached" or (seen.kind == "page.navigated" and not seen.data["same_document"]):
             yield from self.network.left(seen.data["frame"], seen.data.get("loader", ""))
-
-    def _attached(self, parent: str, session: str, info: Params) -> None:
-        kind, target = info["type"], info["targetId"]
-        if kind in WORKERS:
-            above = self.browser.known(parent) if parent else SessionState("", "", False)
-            frame = info.get("parentFrameId") or above.root
-            self.browser.sessions[session] = SessionState(above.tab, frame, False, target, kind)
-            return
-        tab = target if kind == "page" else self.browser.known(parent).tab
-        self.browser.sessions[session] = SessionState(tab, target, kind == "page", target)

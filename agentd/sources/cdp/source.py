@@ -96,7 +96,7 @@ class _Live:
     """One attachment: raw messages go to the normaliser, then to the attachment, and what they say to the sink."""
 
     def __init__(self, connection: Connection, script: PageScript, asks: Asks, sink: Sink) -> None:
-        self.normaliser = Normaliser(script.binding, script.salt, asks)
+        self.normaliser = Normaliser(script.binding, script.salt, asks, live=True)
         self.attachment = Attachment(connection, script, asks=asks, feed=self._feed)
         self._connection = connection
         self._sink = sink
@@ -115,7 +115,8 @@ class _Live:
 
     def settle(self) -> None:
         """From here on what comes is news, not baseline."""
-        self.normaliser.browser.settled = True
+        for seen in self.normaliser.settle():
+            self._tell(seen)
 
     async def fence(self, timeout_s: float) -> None:
         """See `CdpSource.fence`."""
@@ -132,7 +133,7 @@ class _Live:
         done, _ = await asyncio.wait(waiting, timeout=timeout_s)
         await asyncio.gather(*done, return_exceptions=True)  # a target that went away is no fault
         self._waits.clear()
-        for seen in self.normaliser.network.overdue():
+        for seen in self.normaliser.fenced():
             self._tell(seen)
 
     def _feed(self, session: str, method: str, params: Params) -> None:

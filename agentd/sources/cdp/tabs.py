@@ -1,4 +1,4 @@
-"""Tabs: opened, titled, crashed, closed, from the browser's own list of targets."""
+"""Tabs: opened, in front, titled, crashed, closed, from the browser's own list of targets and what pages say."""
 
 from __future__ import annotations
 
@@ -6,16 +6,22 @@ from collections.abc import Iterator
 from typing import Any
 
 from agentd.sources.cdp.masking import mask_url
-from agentd.sources.cdp.state import Browser, Params, Seen
+from agentd.sources.cdp.state import Browser, Params, Seen, SessionState
 
 _OURS_NOT = ("devtools://", "chrome-extension://", "chrome-untrusted://")
 LONGEST_TITLE = 1000
+ACTIVATED = "tab.activated"
 
 
 def is_tab(info: Params) -> bool:
     """Whether a target is a tab or popup that a person uses, not the browser's own interface or a tool."""
-    if info.get("type") != "page" or info.get("subtype"):
-        return False  # a subtype marks a page that is prepared, not shown
+    return is_page(info) and not info.get("subtype")  # a subtype marks a page that is prepared, not shown
+
+
+def is_page(info: Params) -> bool:
+    """Whether a target is a page that stands in a tab, or will when somebody goes there."""
+    if info.get("type") != "page" or info.get("subtype") not in (None, "", "prerender"):
+        return False
     return not str(info.get("url", "")).startswith(_OURS_NOT)
 
 
@@ -25,10 +31,24 @@ def told(browser: Browser, method: str, params: Params) -> Iterator[Seen]:
         case "Target.targetCreated" | "Target.targetInfoChanged":
             yield from _info(browser, params["targetInfo"])
         case "Target.targetDestroyed":
-            yield from closed(browser, params["targetId"])
+            page = params["targetId"]
+            if browser.pages.is_shown(page):
+                yield from closed(browser, browser.pages.tab(page))
+            browser.pages.tabs.pop(page, None)
         case "Target.targetCrashed":
-            if params["targetId"] in browser.tabs:
-                yield Seen("tab.crashed", {"tab": params["targetId"]})
+            tab = browser.pages.tab(params["targetId"])
+            if tab in browser.tabs:
+                yield Seen("tab.crashed", {"tab": tab})
+
+
+def attached(browser: Browser, parent: str, info: Params) -> str:
+    """A page target was attached to, from the session ``parent``; gives its tab."""
+    pages, page = browser.pages, info["targetId"]
+    tab = pages.above.get(parent) or page
+    if parent in pages.above:
+        pages.above[parent] = tab
+    pages.tabs[page] = tab
+    return tab
 
 
 def closed(browser: Browser, tab: str) -> Iterator[Seen]:
@@ -37,19 +57,53 @@ def closed(browser: Browser, tab: str) -> Iterator[Seen]:
         return
     for frame in [name for name, about in browser.frames.items() if about.tab == tab]:
         del browser.frames[frame]
+    browser.pages.shown.pop(tab, None)
+    browser.pages.focused.pop(tab, None)
+    browser.opening.pop(tab, None)
     yield Seen("tab.closed", {"tab": tab})
+
+
+def focused(browser: Browser, session: SessionState, front: bool) -> Iterator[Seen]:
+    """A page says that it is in front now, or no more."""
+    pages = browser.pages
+    pages.focused.pop(session.tab, None)
+    if not front:
+        return
+    pages.focused[session.tab] = None
+    if browser.settled and pages.front != session.tab:
+        pages.front = session.tab
+        yield Seen(ACTIVATED, {"tab": session.tab})
+
+
+def settled(browser: Browser) -> Iterator[Seen]:
+    """The baseline is in: the tab in front, if exactly one says that it is."""
+    pages = browser.pages
+    if len(pages.focused) == 1:
+        [pages.front] = pages.focused
+        yield Seen(ACTIVATED, {"tab": pages.front, "baseline": True})
+
+
+def counted(browser: Browser) -> Iterator[Seen]:
+    """To be asked when every page has said where it stands: a harness that gives all of them the focus hides which
+    one is in front."""
+    several = len(browser.pages.focused) > 1
+    if several != browser.pages.several:
+        browser.pages.several = several
+        part: dict[str, Any] = {"source": "cdp", "of": ACTIVATED}
+        reason = "more than one tab says that it is in front, as harnesses make them believe"
+        yield Seen("gap.began", part | {"reason": reason}) if several else Seen("gap.ended", part)
 
 
 def _info(browser: Browser, info: Params) -> Iterator[Seen]:
     if not is_tab(info):
         return
-    tab, url = info["targetId"], mask_url(info["url"] or "about:blank", browser.secrets)
+    tab, url = browser.pages.tab(info["targetId"]), mask_url(info["url"] or "about:blank", browser.secrets)
     known = browser.tabs.get(tab)
     if known is None:
         known = browser.tabs[tab] = {"title": ""}
         data: dict[str, Any] = {"tab": tab, "url": url}
         if info.get("openerId"):
-            data["opener"] = info["openerId"]
+            data["opener"] = browser.pages.tab(info["openerId"])
         yield _standing(browser, Seen("tab.opened", data))
     # Until a page names itself the browser shows its address as the title.
     title = info.get("title", "")

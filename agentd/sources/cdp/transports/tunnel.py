@@ -83,7 +83,7 @@ class Tunnel:
 
     def _attach_all(self, number: int, params: Message) -> None:
         """Attach to what is there, answer when that is done, and go on with what appears."""
-        self._attached = params.get("filter") if params["autoAttach"] else ()
+        self._attached = _pages(params.get("filter")) if params["autoAttach"] else ()
         for target in list(self._targets):
             self._consider(target, number)
         if number not in self._attaching.values():
@@ -157,3 +157,8 @@ class Tunnel:
             self._targets.pop(params["targetId"], None)
             self._taken.discard(params["targetId"])
         return kind is not None and passes(self._told, kind)
+
+
+def _pages(wanted: Filter | None) -> Filter | None:
+    """Pages instead of the tabs that they stand in: whoever holds the connection has attached to the pages already."""
+    return wanted and [{**entry, "type": "page"} if entry.get("type") == "tab" else entry for entry in wanted]

@@ -1,0 +1,62 @@
+"""Which session belongs to which tab, which page a tab shows, and when a new one has arrived."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agentd.sources.cdp import navigation, tabs
+from agentd.sources.cdp.arrival import Arrival, Message
+from agentd.sources.cdp.state import WORKERS, Browser, Params, Seen, SessionState
+
+
+def attached(browser: Browser, parent: str, session: str, info: Params) -> None:
+    """A target was attached to from the session ``parent`` ("": the browser's own)."""
+    kind, target = info["type"], info["targetId"]
+    if kind == "tab":
+        browser.pages.above[session] = ""
+        return
+    if kind in WORKERS:
+        above = browser.known(parent) if parent else SessionState("", "", False)
+        frame = info.get("parentFrameId") or above.root
+        browser.sessions[session] = SessionState(above.tab, frame, False, target, kind)
+        return
+    tab = tabs.attached(browser, parent, info) if kind == "page" else browser.known(parent).tab
+    state = browser.sessions[session] = SessionState(tab, target, kind == "page", target)
+    state.hidden = info.get("subtype") == "prerender"
+    if browser.live and browser.settled:
+        opener = browser.pages.tab(info.get("openerId", ""))
+        state.arrival = Arrival(browser.opening.pop(opener, ""))
+
+
+def shown(browser: Browser, info: Params) -> Iterator[Seen]:
+    """A target's entry in the browser's list has changed: a page that was prepared may be the one that is shown now."""
+    page = info["targetId"]
+    if info.get("subtype") or browser.pages.is_shown(page):
+        return
+    tab = browser.pages.tab(page)
+    before = browser.pages.shown.get(tab, tab)
+    browser.pages.shown[tab] = page
+    yield from navigation.gone(browser, before)
+    for state in browser.sessions.values():
+        if state.target == page and state.hidden:
+            state.hidden = False
+            late, state.late = state.late, []
+            yield from late
+
+
+def arrives(browser: Browser, state: SessionState, method: str, params: Params) -> Iterator[Message]:
+    """Fold one message into a session's `Arrival`; gives what the network's fold is to be told for it."""
+    arrival = state.arrival
+    if arrival is None:
+        return
+    frame = browser.frames.get(state.root)
+    match method:
+        case "Page.frameStartedNavigating" if params["frameId"] == state.root:
+            arrival.began(params)
+        case "Page.getFrameTree":
+            tree = params["frameTree"]["frame"]
+            arrival.heard(browser, tree.get("loaderId", ""), tree.get("url", ""))
+        case "Page.frameNavigated" if params["frame"]["id"] == state.root and frame is not None:
+            arrival.replaced(browser, frame.loader, frame.url)
+        case "Page.listed" if frame is not None and frame.loader == params["loaderId"]:
+            yield from arrival.listed(browser, state, params)
