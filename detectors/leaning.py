@@ -11,14 +11,16 @@ from detectors.matchers import TextMatch
 def leans(hears: tuple[str, ...], args: Any, source: str, of: str | None) -> bool:
     """Whether a rule that hears ``hears`` under ``args`` needs ``source``, or with ``of`` that part of it.
 
-    A part is a noun such as `request` or a kind such as `page.titled` (cdp), an application's name (ax), a probe's
-    id (probe).
+    A part is a kind such as `page.titled`, a noun such as `request` (cdp), an application's name (ax), a probe's id
+    (probe).
     """
     heard = [kind for kind in hears if kind in KINDS and KINDS[kind].source == source]
     if not heard or of is None:
         return bool(heard)
     if source == "cdp":
         return any(of in (kind, kind.partition(".")[0]) for kind in heard)
+    if of in KINDS:
+        return of in heard
     if source == "ax":
         return _may_be(getattr(args, "app", None), of)
     if source == "probe":

@@ -52,7 +52,7 @@ FORMATS: dict[str, Format] = {
         Format("har", "HAR", "a HAR"),
         Format("cdp", "log of CDP messages", "a log of CDP messages"),
         # Format("rrweb", "rrweb stream", "an rrweb stream"),
-        # Format("atspi", "AT-SPI capture", "an AT-SPI capture"),
+        Format("atspi", "AT-SPI capture", "an AT-SPI capture"),
         # Format("flow", "Recorder flow", "a Recorder flow"),
     )
 }

@@ -46,19 +46,10 @@ class Tape:
         """A gap for every source, noun and kind that ``where`` can't show: rules that need it give null, not 0."""
         for source in sorted(set(SOURCES) - set(_OWN)):
             kinds = [name for name, kind in KINDS.items() if kind.source == source]
-            hidden = [name for name in kinds if name not in shown]
-            if len(hidden) == len(kinds) and (source != "cdp" or not vouched):
-                self.tell(0, "gap.began", {"source": source, "reason": f"not in {where}"})
-            elif source == "cdp":
-                self._blind_parts(kinds, hidden, vouched, where)
-
-    def _blind_parts(self, kinds: list[str], hidden: list[str], vouched: Collection[str], where: str) -> None:
-        for noun in dict.fromkeys(kind.partition(".")[0] for kind in kinds):
-            of_noun = [kind for kind in kinds if kind.partition(".")[0] == noun]
-            unseen = [kind for kind in of_noun if kind in hidden and noun not in vouched and kind not in vouched]
-            parts = [noun] if unseen == of_noun else unseen
-            for part in parts:
-                self.tell(0, "gap.began", {"source": "cdp", "of": part, "reason": f"not in {where}"})
+            hidden = [name for name in kinds if name not in shown and not _is_vouched(name, vouched)]
+            for part in [None] if hidden == kinds else _parts(source, kinds, hidden):
+                about = {"source": source, "reason": f"not in {where}"}
+                self.tell(0, "gap.began", about | ({} if part is None else {"of": part}))
 
     def begin(self, at: float, action: Any = None) -> None:
         """Begin the next step; the one before is sealed if it ended."""
@@ -81,3 +72,19 @@ class Tape:
     def _seal(self, at: float) -> None:
         if self.step >= 0 and self._ended:
             self.tell(at, "step.sealed", {"step": self.step, "why": "next"})
+
+
+def _is_vouched(kind: str, vouched: Collection[str]) -> bool:
+    return kind in vouched or kind.partition(".")[0] in vouched
+
+
+def _parts(source: str, kinds: list[str], hidden: list[str]) -> list[str]:
+    """``hidden`` in as few names as can be: of the browser's, a noun stands for all of its kinds."""
+    if source != "cdp":
+        return hidden
+    parts: dict[str, None] = {}
+    for kind in hidden:
+        noun = kind.partition(".")[0]
+        whole = all(one in hidden for one in kinds if one.partition(".")[0] == noun)
+        parts[noun if whole else kind] = None
+    return list(parts)

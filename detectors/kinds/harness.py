@@ -15,8 +15,8 @@ JOURNAL: dict[str, Kind] = {
     "gap.began": kind(
         "journal",
         "source of? reason",
-        "From here on the named source sees nothing; with `of` only of this part: an application (ax), a noun such as "
-        "`request` or a kind such as `page.titled` (cdp), a probe.",
+        "From here on the named source sees nothing; with `of` only of this part: a kind such as `page.titled`, a "
+        "noun such as `request` (cdp), an application (ax), a probe.",
     ),
     "gap.ended": kind("journal", "source of?", "The named source sees again, its baseline reported."),
     "alarm.raised": kind(

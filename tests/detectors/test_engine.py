@@ -186,6 +186,8 @@ PROBED = {"id": "probed", "when": {"window_opened": {"title": "Saved"}}, "compon
         (A, "cdp", "page.titled", False),
         (SAVED, "ax", "gedit", True),
         (SAVED, "ax", "xterm", False),
+        (SAVED, "ax", "window.opened", True),
+        (SAVED, "ax", "widget.activated", False),
         (PROBED, "ax", "xterm", True),  # any application would do, so none may be unseen
         (SAVED, "cdp", "request", False),
     ],
