@@ -25,6 +25,8 @@ from detectors.kinds import KINDS
 
 REST_NS = 200_000_000
 """How long a text has to rest before it is told, as live."""
+SETTLED_S = 0.5
+"""Changes of one file that follow each other faster are one: editors close, rename and close again."""
 ROOT = "capture"
 _SOURCES = ("atspi", "fs", "mark", "input", "truth")
 _OPS = {"CREATE": "appeared", "MODIFY": "written", "CLOSE_WRITE": "closed", "DELETE": "gone", "MOVED_TO": "arrived"}
@@ -147,12 +149,15 @@ class _Files:
         self.ready = False
         ends = [row["files"] for row in rows if row["src"] == "truth" and isinstance(row.get("files"), dict)]
         self._contents: dict[str, Any] = ends[-1] if ends else {}
-        self._last = {str(row.get("name")): number for number, row in enumerate(_changes(rows))}
-        self._number = -1
+        self._changes: dict[str, list[float]] = {}
+        for row in rows:
+            if row["src"] == "fs" and {"CLOSE_WRITE", "MOVED_TO"} & set(map(str, row["ev"])):
+                self._changes.setdefault(str(row.get("name")), []).append(row["t"])
+        self._now = 0.0
         self._moving: dict[Any, str] = {}
 
     def heard(self, at: int, row: dict[str, Any]) -> None:
-        self._number += _is_change(row)
+        self._now = row["t"]
         for raw in self._raw(row):
             for do in self._fold.notice(raw):
                 self._do(at, do)
@@ -163,19 +168,21 @@ class _Files:
             return
         name = do.path.rpartition("/")[2]
         content = self._contents.get(name)
-        known = self._last.get(name) == self._number and isinstance(content, str)
+        later = [at for at in self._changes.get(name, ()) if at > self._now]
+        known = not later and isinstance(content, str)
         if do.when != "now" and not known:
             return  # its writer closes it later, and then it is asked for again
-        if not known and self.ready:
+        if not known and self.ready and not (later and later[0] - self._now < SETTLED_S):
             about = {"source": "files", "reason": f"what {name} held then is not in an AT-SPI capture"}
             self._tape.tell(at, "gap.began", about)
             self._tape.tell(at, "gap.ended", {"source": "files"})
-        for one in self._fold.looked(do.path, do.ticket, _facts(name, content) if known else _NOT_KNOWN):
+        for one in self._fold.looked(do.path, do.ticket, _facts(name, str(content)) if known else _NOT_KNOWN):
             if known:
                 self._do(at, one)
 
     def _say(self, at: int, say: Say) -> None:
         kind, data = say.kind, {"root": ROOT} | say.data
+        data.pop("mode", None)  # which nobody asked for
         if self.ready:
             self._tape.tell(at, kind, data)
         elif kind in ("file.created", "file.modified"):
@@ -197,14 +204,6 @@ _NOT_KNOWN = Facts(-1, None, 0)
 """A file is there, and nobody knows what is in it."""
 
 
-def _changes(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    return (row for row in rows if row["src"] == "fs" and _is_change(row))
-
-
-def _is_change(row: dict[str, Any]) -> bool:
-    return bool({"CLOSE_WRITE", "MOVED_TO"} & set(map(str, row["ev"])))
-
-
 def _facts(name: str, content: str) -> Facts:
     raw = content.encode()
-    return Facts(len(raw), sha256(raw), 0, mode=0o644, mime=mime_of(raw, name))
+    return Facts(len(raw), sha256(raw), 0, mime=mime_of(raw, name))

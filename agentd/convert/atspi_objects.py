@@ -16,6 +16,8 @@ BUS = ":capture"
 _WINDOWS = DIALOGS | NAMED
 _HERE = ("enabled", "sensitive", "showing", "visible")
 """States that an object is taken to have until the capture says otherwise."""
+_NOWHERE = -1
+"""What AT-SPI says of an object whose place among its siblings is not known."""
 _LABELS = ("label", "static", "status bar")
 
 
@@ -28,6 +30,7 @@ class Objects:
         self._names: dict[str, tuple[str, str, str]] = {}
         """id → window, role, name"""
         self._active = ""
+        self._activated: list[str] = []
 
     def begin(self) -> Iterator[Message]:
         """The program itself, and the window that its objects are in until another one is heard of."""
@@ -68,6 +71,7 @@ class Objects:
                 yield self._node(role, name, one, _HERE)
         if kind == "window:activate" or (kind == "object:state-changed:active" and not self._active):
             self._active = one
+            self._activated.append(one)
         return one
 
     def _object(self, row: dict[str, Any], role: str, name: str) -> Generator[Message, None, str]:
@@ -101,9 +105,10 @@ class Objects:
     def _forget(self, window: str) -> None:
         for one in [one for one, (inside, _, _) in self._names.items() if inside == window or one == window]:
             del self._names[one]
-        left = [one for one, (_, role, _) in self._names.items() if role in _WINDOWS]
         if self._active == window:
-            self._active = left[-1] if left else ""
+            again = [one for one in self._activated if one in self._names]
+            windows = [one for one, (_, role, _) in self._names.items() if role in _WINDOWS]
+            self._active = again[-1] if again else next(iter(windows), "")
 
     def _next(self) -> str:
         self._count += 1
@@ -114,4 +119,4 @@ class Objects:
         window = self._names.get(own, ("", role, name))[0]
         parent = "" if role == "application" else window or f"{BUS}/root"
         about = {"id": own, "bus": BUS, "role": role, "name": name, "parent": parent}
-        return {"t": "node", "index": self._count, "states": list(states)} | about
+        return {"t": "node", "index": _NOWHERE, "states": list(states)} | about
