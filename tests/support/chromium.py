@@ -14,6 +14,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
@@ -46,11 +47,13 @@ class Chromium:
         headless: bool = True,
         profile: Path | None = None,
         display: str | None = None,
+        environ: Mapping[str, str] | None = None,
         url: str = "about:blank",
     ) -> None:
         self._args = args
         self._headless = headless
         self._display = display
+        self._environ = environ
         self._url = url
         self._own_profile = profile is None
         self.profile = profile or Path(tempfile.mkdtemp(prefix="milestoned-chromium-"))
@@ -73,7 +76,7 @@ class Chromium:
         port_file.unlink(missing_ok=True)
         for lock in self.profile.glob("Singleton*"):
             lock.unlink()  # a killed browser leaves its lock, and the next one would refuse the profile
-        env = dict(os.environ)
+        env = dict(os.environ if self._environ is None else self._environ)
         if self._display is not None:
             env["DISPLAY"] = self._display
         mode = ("--headless=new",) if self._headless else ()

@@ -171,9 +171,14 @@ class Desktop:
                     found.append(int(folder.name))
         return found
 
-    def stop(self) -> None:
-        """End every program, the newest first, then what the bus had started, then the display."""
-        for process in reversed(self._processes):
+    def running(self) -> set[int]:
+        """The process ids of what was started here."""
+        return {process.pid for process in self._processes}
+
+    def end(self, pids: set[int]) -> None:
+        """End some of the programs, the newest first."""
+        for process in [one for one in reversed(self._processes) if one.pid in pids]:
+            self._processes.remove(process)
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGTERM)
             try:
@@ -182,7 +187,10 @@ class Desktop:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-        self._processes.clear()
+
+    def stop(self) -> None:
+        """End every program, then what the bus had started, then the display."""
+        self.end(self.running())
         if self.environ.get("DBUS_SESSION_BUS_ADDRESS"):
             self._end_started()
         self._display.__exit__(None, None, None)

@@ -166,10 +166,10 @@ class Fold:
     def _named(self, node: Node, name: Any) -> Iterator[Say]:
         if not isinstance(name, str):
             return
-        self.model.rename(node, name)
         if node.id in self.model.windows:
-            yield from self._windows.titled(node)
+            yield from self._windows.titled(node, name)
         else:
+            self.model.rename(node, name)
             self._holding.named(node)
 
     def _state(self, node: Node, state: str, on: bool) -> Iterator[Say]:

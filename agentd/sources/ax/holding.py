@@ -122,7 +122,7 @@ class Holding:
     def read(self, message: Message, unasked: dict[str, bool]) -> Iterator[Say]:
         """What an object holds now; ``unasked``: what is added where nobody asked, for its window just opened."""
         node = self._model.nodes.get(message["id"])
-        asked = message["id"] in self._asked
+        asked = message["id"] in self._asked or message["id"] in self._due
         self._asked.pop(message["id"], None)
         if node is None:
             return
@@ -151,10 +151,14 @@ class Holding:
         said = []
         for one in [*self._asked, *self._due]:
             node = self._model.nodes.get(one)
-            if node is None or bus is None or node.bus == bus:
-                self._due.pop(one, None)
-                self._asked.pop(one, None)
-                said += list(self._settle(node)) if node is not None else []
+            if node is not None and bus not in (None, node.bus):
+                continue
+            self._due.pop(one, None)
+            self._asked.pop(one, None)
+            if node is not None:
+                if bus is not None:
+                    node.sensitive = None  # a program that ends greys out its buttons; nobody sees that
+                said += list(self._settle(node))
         return said
 
     def _settle(self, node: Node) -> Iterator[Say]:

@@ -47,6 +47,8 @@ class Window:
     open: bool = False
     nodes: int | None = None
     tries: int = 0
+    ahead: str = ""
+    """A title that a list brought before the event that tells of it; "": none."""
 
 
 @dataclass

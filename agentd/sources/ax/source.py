@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import structlog
@@ -13,7 +13,8 @@ from agentd.masking import Masker
 from agentd.sources.ax.child import Child
 from agentd.sources.ax.fold import Fold, Say
 from agentd.sources.ax.messages import Message
-from agentd.sources.ax.missing import Missing
+from agentd.sources.ax.model import handle
+from agentd.sources.ax.remembered import Remembered
 from agentd.sources.base import Sink
 from detectors.kinds import wanted
 
@@ -41,25 +42,27 @@ class AxSource:
         self._kinds = wanted(plan)
         self._masker = Masker(plan.get("mask") or ())
         self._quiet_s = (plan.get("quiet_ms") or 50) / 1000
-        self._before: dict[str, int] = {}
+        self._remembered = Remembered()
         self._live: _Live | None = None
+
+    def recall(self, events: Iterable[tuple[int, str, Mapping[str, Any]]]) -> None:
+        """What a daemon before this one told of programs and windows."""
+        self._remembered.recall(events)
 
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
         """Report what is there, then what happens; raises `SourceLostError` when child or bus is gone."""
         child = await Child.start(self._environ)
-        live = _Live(child, Fold(self._masker), self._kinds, sink)
+        live = _Live(child, Fold(self._masker), self._kinds, self._remembered, sink)
         review = asyncio.create_task(live.review(), name="ax review")
         try:
             async for message in child.messages():
                 live.take(message)
                 if message["t"] == "ready":
-                    live.missing.expect(self._before, live.names)
+                    live.compare()
                     self._live = live
-                    log.info("The desktop is watched.", programs=sorted(live.names))
                     ready()
         finally:
             self._live = None
-            self._before = live.missing.names | live.pids or self._before
             live.end()
             review.cancel()
             await asyncio.gather(review, return_exceptions=True)
@@ -82,28 +85,29 @@ class AxSource:
 class _Live:
     """One child's life."""
 
-    def __init__(self, child: Child, fold: Fold, kinds: frozenset[str], sink: Sink) -> None:
+    def __init__(self, child: Child, fold: Fold, kinds: frozenset[str], remembered: Remembered, sink: Sink) -> None:
         self._loop = asyncio.get_running_loop()
         self._child = child
         self._fold = fold
         self._kinds = kinds
+        self._remembered = remembered
         self._sink = sink
         self._timer: asyncio.TimerHandle | None = None
         self._due_since = 0.0
         self._heard_at = 0.0
         self._fences: dict[int, asyncio.Event] = {}
         self._number = 0
-        self.missing = Missing(sink)
         if kinds & {"widget.added", "widget.removed"}:
             child.say({"c": "children"})
 
-    @property
-    def pids(self) -> dict[str, int]:
-        """The programs on the bus, by name."""
-        return {app.name: app.pid for app in self._fold.model.apps.values() if app.name and app.pid}
+    def compare(self) -> None:
+        """The baseline is told: what was there before this attachment and is not now is gone."""
+        model = self._fold.model
+        windows = {handle(one) for one, window in model.windows.items() if window.open}
+        self._remembered.compare(self._programs(), windows, self._sink)
+        log.info("The desktop is watched.", programs=sorted(self._programs()))
 
-    @property
-    def names(self) -> set[str]:
+    def _programs(self) -> set[str]:
         return {app.name for app in self._fold.model.apps.values()}
 
     def take(self, message: Message) -> None:
@@ -121,8 +125,7 @@ class _Live:
             self._timer = self._loop.call_later(REST_S, self._rested)
 
     def _tell(self, say: Say) -> None:
-        if say.kind == "app.appeared":
-            self.missing.appeared(say.data["app"])
+        self._remembered.follow(say.kind, say.data)
         if say.kind in self._kinds or say.kind.startswith(("gap.", "alarm.")):
             self._sink(say.kind, say.data)
 
@@ -168,10 +171,10 @@ class _Live:
             await asyncio.sleep(wait)
 
     async def review(self) -> None:
-        """Look now and then whether programs that are missed ended."""
+        """Look now and then whether programs that run unseen ended, or were started again."""
         while True:
             await asyncio.sleep(REVIEW_S)
-            self.missing.review()
+            self._remembered.review(self._programs(), self._sink)
 
     def end(self) -> None:
         """No timer fires any more; who waits at a fence is let go."""

@@ -37,10 +37,13 @@ class Windows:
             yield from self._close(one)
         for one, said in now.items():
             if node := self._model.nodes.get(one):
+                before = node.name
                 self._model.rename(node, said["name"])
                 node.states = set(said["states"])
                 yield from self._meet(node, flags)
-                yield from self.titled(node)
+                if node.name != before:
+                    self._model.windows[one].ahead = node.name
+                yield from self._title(node)
         if self._active not in self._model.windows:
             for one, said in now.items():
                 if "active" in said["states"]:
@@ -58,8 +61,17 @@ class Windows:
             yield from self._meet(node, flags, there=True)
             yield from self._activate(node.id, flags)
 
-    def titled(self, node: Node) -> Iterator[Say]:
-        """A window may have another title."""
+    def titled(self, node: Node, title: str) -> Iterator[Say]:
+        """A window's own event: it has another title, unless a list said so before, or a later one."""
+        window = self._model.windows[node.id]
+        if window.ahead:
+            if window.ahead == title.strip():
+                window.ahead = ""
+            return
+        self._model.rename(node, title)
+        yield from self._title(node)
+
+    def _title(self, node: Node) -> Iterator[Say]:
         window = self._model.windows[node.id]
         if window.title == node.name:
             return

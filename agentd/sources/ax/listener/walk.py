@@ -26,7 +26,7 @@ PRIORITY = GLib.PRIORITY_LOW
 CLOSED = frozenset(("menu", "popup menu", "menu item", "combo box", "scroll bar"))
 """Roles that are not looked into."""
 TEXTS = frozenset(
-    ("text", "entry", "password text", "spin button", "paragraph", "terminal", "document text", "editbar", "slider")
+    ("text", "entry", "password text", "spin button", "paragraph", "terminal", "document text", "slider", "status bar")
 )
 """Roles whose text or value is told when their window opens."""
 LABELS = frozenset(("label", "static"))

@@ -1,0 +1,106 @@
+"""Runs an AxSource beside a test and lets it wait for what the source says, never for time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from agentd.sources.ax import AxSource
+from agentd.sources.base import SourceLostError
+from tests.support.desktop import Desktop
+
+PATIENCE_S = 60.0
+Data = Mapping[str, Any]
+
+
+class Watch:
+    """What a source said, in order: ``seen`` holds (kind, data). ``lost``: why each of its lives ended."""
+
+    def __init__(self, desktop: Desktop, plan: Data) -> None:
+        self.desktop = desktop
+        self.source = AxSource(plan, desktop.environ)
+        self.seen: list[tuple[str, dict[str, Any]]] = []
+        self.lost: list[str] = []
+        self.lives = 0
+        self._news = asyncio.Event()
+
+    def sink(self, kind: str, data: Data) -> None:
+        self.seen.append((kind, dict(data)))
+        self._news.set()
+
+    def _ready(self) -> None:
+        self.lives += 1
+        self._news.set()
+
+    async def run(self) -> None:
+        """As the supervisor does: a source that is lost is tried again."""
+        while True:
+            try:
+                await self.source.run(self.sink, self._ready)
+            except SourceLostError as lost:
+                self.lost.append(str(lost))
+                self._news.set()
+                await asyncio.sleep(0.1)
+
+    def all(self, kind: str, **wanted: Any) -> list[dict[str, Any]]:
+        """Every observation of ``kind`` whose data, or whose widget, has the ``wanted`` fields."""
+        return [data for name, data in self.seen if name == kind and _has(data, wanted)]
+
+    def texts(self, **wanted: Any) -> list[str]:
+        """The texts told of a widget, one after the other."""
+        return [data["text"] for data in self.all("widget.text_changed", **wanted)]
+
+    async def until(self, question: Callable[[], Any]) -> Any:
+        """Wait until ``question()`` has an answer that is true, and return it."""
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                while not (answer := question()):
+                    self._news.clear()
+                    await self._news.wait()
+        except TimeoutError:
+            said = "\n".join(f"{kind} {data}" for kind, data in self.seen[-60:])
+            raise AssertionError(f"not seen within {PATIENCE_S} s; lost {self.lost}; the last were:\n{said}") from None
+        return answer
+
+    async def one(self, kind: str, **wanted: Any) -> dict[str, Any]:
+        """Wait for the first observation of ``kind`` with the ``wanted`` fields."""
+        found: list[dict[str, Any]] = await self.until(lambda: self.all(kind, **wanted))
+        return found[0]
+
+    async def keys(self, *keys: str) -> None:
+        """Press keys; what they did is told when this returns, unless the program takes its time."""
+        await asyncio.to_thread(self.desktop.keys, *keys)
+        await self.seal()
+
+    async def type(self, text: str) -> None:
+        """Type a text."""
+        await asyncio.to_thread(self.desktop.type, text)
+        await self.seal()
+
+    async def window(self, title: str) -> None:
+        """Wait for an X window and give it the keyboard."""
+        await asyncio.to_thread(self.desktop.window, title)
+
+    async def seal(self) -> None:
+        """What the daemon does at a step's end."""
+        await self.source.fence(0.1)
+        await self.source.before_seal(1, closing=False)
+
+
+def _has(data: Data, wanted: Data) -> bool:
+    return all(data.get(name, data.get("widget", {}).get(name)) == value for name, value in wanted.items())
+
+
+@asynccontextmanager
+async def watching(desktop: Desktop, plan: Data | None = None) -> AsyncIterator[Watch]:
+    """A source that watches ``desktop`` and is ready."""
+    watch = Watch(desktop, plan or {"hears": None})
+    task = asyncio.create_task(watch.run())
+    try:
+        await watch.until(lambda: watch.lives)
+        yield watch
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
