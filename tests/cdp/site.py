@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ class Asked(NamedTuple):
     method: str
     path: str
     body: bytes
+    headers: Mapping[str, str] = {}
 
 
 Handler = Callable[[Asked], Answer]
@@ -78,9 +79,15 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             self.reply()
 
+        def do_PUT(self) -> None:
+            self.reply()
+
+        def do_OPTIONS(self) -> None:
+            self.reply()
+
         def reply(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
-            answer = site.answer(Asked(self.command, self.path, body))
+            answer = site.answer(Asked(self.command, self.path, body, {k.lower(): v for k, v in self.headers.items()}))
             content = answer.body.encode() if isinstance(answer.body, str) else answer.body
             self.send_response(answer.status)
             for name, value in answer.headers:

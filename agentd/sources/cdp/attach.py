@@ -45,7 +45,7 @@ class Attachment:
         self._left_out: set[str] = set()
         self._knocked: dict[str, Reply] = {}
         self._histories: dict[str, HistoryQuestion] = {}
-        self._young: dict[str, str] = {}  # sessions that came later -> their main frame, until its list was read
+        self._young: dict[str, list[str]] = {}  # new sessions -> main frame and its document, until its list is read
         self._sources = {initial: script.source(initial=initial) for initial in (True, False)}
 
     async def begin(self, patience_s: float) -> None:
@@ -129,7 +129,7 @@ class Attachment:
         self._ask_tree(session)
         self._watch(session, send("Page.setLifecycleEventsEnabled", {"enabled": True}, session))
         if not self._initial:
-            self._young[session] = info["targetId"]
+            self._young[session] = [info["targetId"], ""]
         if info["type"] == "page":
             self._histories[session] = HistoryQuestion(
                 partial(send, ANSWER, {}, session), partial(self._feed, session), partial(self._watch, session)
@@ -137,7 +137,8 @@ class Attachment:
 
     def _attached_worker(self, session: str, kind: str) -> None:
         # Its requests and nothing else: it is neither paused nor spoken to.
-        self._watch(session, self._connection.send("Network.enable", self._asks.enabling(), session))
+        listening = partial(self._feed, session, "Network.enable")
+        self._watch(session, self._connection.send("Network.enable", self._asks.enabling(), session, listening))
         if kind != "service_worker":
             self._connection.send("Target.setAutoAttach", _auto_attach(_NESTED), session)
 
@@ -161,7 +162,8 @@ class Attachment:
 
         def on_reply(result: Params) -> None:
             listing = result.get("result", {}).get("value")
-            if listing and self._young.pop(session, None):
+            if listing and self._young.get(session, ["", ""])[1] == loader:
+                del self._young[session]
                 self._feed(session, "Page.listed", {**past, "loaderId": loader, "listing": listing})
 
         self._watch(session, self._connection.send("Runtime.evaluate", _quiet(context, LISTING), session, on_reply))
@@ -169,6 +171,8 @@ class Attachment:
     def _bind(self, session: str, frame: str, loader: str) -> None:
         """Give the frame's world the binding, and learn which context it is; the reply comes before any call."""
         script, send = self._script, self._connection.send
+        if session in self._young and self._young[session][0] == frame:
+            self._young[session][1] = loader
 
         def on_reply(result: Params) -> None:
             context = result["executionContextId"]
@@ -176,7 +180,7 @@ class Attachment:
             about = {"frameId": frame, "loaderId": loader}
             check, inject = _quiet(context, script.flush()), partial(self._inject, session, context, about)
             self._watch(session, send("Runtime.evaluate", check, session, inject))
-            if self._young.get(session) == frame:
+            if session in self._young and self._young[session][0] == frame:
                 self._ask_listing(session, context, loader)
 
         self._watch(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from agentd.sources.cdp import answers, bodies, challenges, passed_on
+from agentd.sources.cdp import answers, bodies, challenges, late_workers, passed_on
 from agentd.sources.cdp.asks import LONGEST_BODY, Asks, WantsBody
 from agentd.sources.cdp.headers import Heads, header, kept
 from agentd.sources.cdp.masking import mask_url
@@ -56,11 +56,16 @@ class Network:
             case "Network.requestWillBeSentExtraInfo" | "Network.responseReceivedExtraInfo":
                 yield from self._real(browser, params, answer="statusCode" in params)
             case "Network.responseReceived":
+                if params["requestId"] not in self._requests:
+                    yield from late_workers.told(session)
                 yield from self._answered(browser, params)
             case "Network.requestServedFromCache":
                 if request := self._requests.get(params["requestId"]):
                     request.answered_by = "memory"
+            case "Network.enable":
+                session.enabled = True
             case "Network.loadingFinished":
+                session.heard = session.heard or params["requestId"] == session.target
                 yield from self._finished(params["requestId"])
             case "Network.loadingFailed":
                 yield from self._failed(params)

@@ -1,7 +1,8 @@
 """One raw message in, observations out: the folds together, without I/O, so recordings can be run through them.
 
 Replies that carry facts come in as messages named after their command (`Page.getFrameTree`,
-`Page.createIsolatedWorld`, `Page.getNavigationHistory`, `Network.getRequestPostData`, `Network.getResponseBody`);
+`Page.createIsolatedWorld`, `Page.getNavigationHistory`, `Network.enable`, `Network.getRequestPostData`,
+`Network.getResponseBody`);
 `Page.observed` is the first answer of a document's observer, `Page.listed` what a new tab's document has loaded.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agentd.sources.cdp import dialogs, downloads, navigation, page_events, sessions, tabs
+from agentd.sources.cdp import dialogs, downloads, late_workers, navigation, page_events, sessions, tabs
 from agentd.sources.cdp.asks import Asks
 from agentd.sources.cdp.gaps import REQUESTS, gap
 from agentd.sources.cdp.history import MOST_LATE, released
@@ -43,6 +44,9 @@ class Normaliser:
     def fenced(self) -> Iterator[Seen]:
         """Every page has said what it had to say."""
         yield from self.network.overdue()
+        for state in self.browser.sessions.values():
+            if state.via and state.enabled:
+                yield from late_workers.told(state)
         yield from tabs.counted(self.browser)
 
     def _fold(self, session: str, method: str, params: Params) -> Iterator[Seen]:
@@ -88,7 +92,7 @@ class Normaliser:
 
     def _exchange(self, state: SessionState, method: str, params: Params) -> Iterator[Seen]:
         if method == "Network.requestWillBeSent" and params.get("loaderId") == params["requestId"]:
-            remember(self.browser.loaders, params["requestId"], None)
+            remember(self.browser.loaders, params["requestId"], params.get("hasUserGesture", True))
         for seen in self.network.told(self.browser, state, method, params):
             put_in = state.arrival.completed if state.arrival else ()
             if seen.kind == "request.finished" and seen.data.get("request") in put_in:
@@ -129,7 +133,8 @@ class Normaliser:
     def _detached(self, state: SessionState) -> Iterator[Seen]:
         yield from released(state)
         if state.arrival is not None:
-            state.arrival.left(self.browser)
+            for message in state.arrival.left(self.browser):
+                yield from self._exchange(state, *message)
             yield from self._missed(state)
         yield from downloads.left(self.browser, state)
         yield from self.network.gone(state)

@@ -18,7 +18,9 @@ def attached(browser: Browser, parent: str, session: str, info: Params) -> None:
     if kind in WORKERS:
         above = browser.known(parent) if parent else SessionState("", "", False)
         frame = info.get("parentFrameId") or above.root
-        browser.sessions[session] = SessionState(above.tab, frame, False, target, kind)
+        state = browser.sessions[session] = SessionState(above.tab, frame, False, target, kind)
+        # A service worker starts again and again, from the browser's own copy, and is told of in time all the same.
+        state.heard = kind == "service_worker" or not (browser.live and browser.settled)
         return
     tab = tabs.attached(browser, parent, info) if kind == "page" else browser.known(parent).tab
     state = browser.sessions[session] = SessionState(tab, target, kind == "page", target)
@@ -57,6 +59,6 @@ def arrives(browser: Browser, state: SessionState, method: str, params: Params) 
             tree = params["frameTree"]["frame"]
             arrival.heard(browser, tree.get("loaderId", ""), tree.get("url", ""))
         case "Page.frameNavigated" if params["frame"]["id"] == state.root and frame is not None:
-            arrival.replaced(browser, frame.loader, frame.url)
+            yield from arrival.replaced(browser, frame.loader, frame.url)
         case "Page.listed" if frame is not None and frame.loader == params["loaderId"]:
             yield from arrival.listed(browser, state, params)

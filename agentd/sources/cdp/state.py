@@ -29,7 +29,7 @@ class Frame:
     """A frame as last committed; ``loader`` names its document.
 
     ``marks`` are what is known of that document: `parsed`, `loaded`, `idled` once told; `painted`: somebody could see
-    and use it; `heard`: what its observer held back until it could speak is in.
+    and use it; `asked`: it asked to be left itself; `heard`: what its observer held back until it could speak is in.
     """
 
     tab: str
@@ -100,7 +100,8 @@ class SessionState:
     """One attached target. ``contexts``: script context → frame; ``held``: payloads of a context not known yet.
 
     ``via``: worker, shared_worker or service_worker, else ""; a worker's ``root`` is the frame that made it, and one
-    that several tabs share has neither tab nor frame. ``hidden``: a page that is prerendered, not shown; ``late``:
+    that several tabs share has neither tab nor frame. ``heard``: it was from its beginning, or that needs no telling;
+    ``enabled``: it is listened to. ``hidden``: a page that is prerendered, not shown; ``late``:
     what was seen of it, or in a page since it went through its history, until that can be told. ``arrival``: what it
     may have done before it could be listened to.
     """
@@ -110,6 +111,8 @@ class SessionState:
     is_page: bool
     target: str = ""
     via: str = ""
+    heard: bool = True
+    enabled: bool = False
     contexts: dict[int, str] = field(default_factory=dict)
     held: dict[int, list[str]] = field(default_factory=dict)
     dialog: dict[str, Any] | None = None
@@ -124,7 +127,8 @@ class Browser:
     """The state of the folds. ``settled`` turns true when all that stood at attachment has been told.
 
     ``live``: somebody asks the browser what the folds need; not so for a log. ``wanted``: the kinds to be told.
-    ``underway``: frame → the navigation that it last began; ``loaders``: documents whose request is known;
+    ``underway``: frame → the navigation that it last began; ``loaders``: documents whose request is known,
+    and whether somebody's gesture caused it;
     ``errors``: document → why it could not be loaded; ``opening``: tab → the address for which it last opened another.
     """
 
@@ -137,7 +141,7 @@ class Browser:
     wanted: frozenset[str] = frozenset()
     pages: Pages = field(default_factory=Pages)
     underway: dict[str, Params] = field(default_factory=dict)
-    loaders: dict[str, None] = field(default_factory=dict)
+    loaders: dict[str, bool] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     opening: dict[str, str] = field(default_factory=dict)
     downloads: dict[str, Download] = field(default_factory=dict)

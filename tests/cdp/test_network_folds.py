@@ -1,0 +1,263 @@
+"""Single network messages through the fold, in the orders in which they may come, and what it keeps of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentd.sources.cdp.asks import Asks
+from agentd.sources.cdp.headers import MOST_HEADERS
+from agentd.sources.cdp.network import MOST_EARLY, MOST_REQUESTS
+from agentd.sources.cdp.normaliser import Normaliser
+
+HEADERS = Asks(request_headers=frozenset(("cookie", "x-a")), response_headers=frozenset(("set-cookie", "x-b")))
+
+
+def told(fold: Normaliser, method: str, **params: Any) -> list[tuple[str, dict[str, Any]]]:
+    return [(seen.kind, seen.data) for seen in fold.feed("", f"Network.{method}", params)]
+
+
+def sent(fold: Normaliser, number: str = "1", **more: Any) -> list[tuple[str, dict[str, Any]]]:
+    request = {"url": "https://a.example/x", "method": "GET", "headers": {"X-A": "1"}} | more.pop("request", {})
+    return told(
+        fold, "requestWillBeSent", requestId=number, frameId="", loaderId="L", type="Fetch", request=request, **more
+    )
+
+
+def head(status: int = 200, **more: Any) -> dict[str, Any]:
+    return {"url": "https://a.example/x", "status": status, "headers": {"X-B": "2"}, "mimeType": "text/plain"} | more
+
+
+def real(fold: Normaliser, number: str = "1", *, status: int | None = None, **headers: str) -> list[Any]:
+    if status is None:
+        return told(fold, "requestWillBeSentExtraInfo", requestId=number, headers=headers)
+    return told(fold, "responseReceivedExtraInfo", requestId=number, headers=headers, statusCode=status)
+
+
+def ended(fold: Normaliser, number: str = "1") -> list[tuple[str, dict[str, Any]]]:
+    return told(fold, "loadingFinished", requestId=number)
+
+
+@pytest.mark.parametrize("early", [True, False], ids=["before the request", "after it"])
+def test_the_real_headers_may_come_first(early: bool) -> None:
+    fold = Normaliser("", "", HEADERS)
+    if early:
+        assert real(fold, Cookie="a=1", **{"x-a": "1", "x-c": "3"}) == []
+        assert [kind for kind, _ in sent(fold)] == ["request.sent"]
+    else:
+        sent(fold)
+        real(fold, Cookie="a=1", **{"x-a": "1", "x-c": "3"})
+    real(fold, status=200, **{"Set-Cookie": "s=1; Secure", "X-B": "2"})
+    told(fold, "responseReceived", requestId="1", response=head(), hasExtraInfo=True)
+    [(_, data)] = ended(fold)
+    assert data["headers"] == {"cookie": "a=***", "x-a": "1"}
+    assert data["answer"] == {"headers": {"set-cookie": "s=***; Secure", "x-b": "2"}}
+
+
+def test_what_is_told_waits_for_the_real_headers() -> None:
+    fold = Normaliser("", "", HEADERS)
+    sent(fold)
+    told(fold, "responseReceived", requestId="1", response=head(), hasExtraInfo=True)
+    assert ended(fold) == []
+    assert real(fold, Cookie="a=1") == []
+    [(kind, data)] = real(fold, status=200, **{"Set-Cookie": "s=1"})
+    assert kind == "request.finished"
+    assert (data["headers"], data["answer"]["headers"]) == ({"cookie": "a=***"}, {"set-cookie": "s=***"})
+    assert not fold.network._requests
+
+
+def test_each_hop_has_its_own_headers_though_they_come_late() -> None:
+    fold = Normaliser("", "", HEADERS)
+    sent(fold)
+    redirect = {"redirectResponse": head(302, headers={"Location": "/y", "X-B": "hop"}), "redirectHasExtraInfo": True}
+    assert sent(fold, request={"headers": {"X-A": "2"}}, **redirect) == []
+    for value in ("1", "2"):
+        real(fold, **{"X-A": value, "Cookie": f"c{value}=x"})
+    seen = real(fold, status=302, **{"X-B": "hop"})
+    assert [kind for kind, _ in seen] == ["request.redirected", "request.sent"]
+    assert seen[0][1]["headers"] == {"x-a": "1", "cookie": "c1=***"}
+    real(fold, status=200, **{"X-B": "end"})
+    told(fold, "responseReceived", requestId="1", response=head(), hasExtraInfo=True)
+    [(_, data)] = ended(fold)
+    assert data["headers"] == {"x-a": "2", "cookie": "c2=***"}
+    assert [hop["answer"]["headers"]["x-b"] for hop in (*data["hops"], data)] == ["hop", "end"]
+
+
+def test_real_headers_that_never_come_are_waited_for_until_the_fence() -> None:
+    fold = Normaliser("", "", HEADERS)
+    sent(fold)
+    told(fold, "responseReceived", requestId="1", response=head(), hasExtraInfo=True)
+    assert ended(fold) == []
+    [seen] = fold.fenced()
+    assert (seen.kind, seen.data["headers"], seen.data["answer"]) == (
+        "request.finished",
+        {"x-a": "1"},
+        {"headers": {"x-b": "2"}},
+    )
+
+
+def test_without_a_wish_for_headers_none_is_kept_and_none_waited_for() -> None:
+    fold = Normaliser("", "", Asks())
+    for number in range(3 * MOST_EARLY):
+        real(fold, f"early{number}", Cookie="a=1")
+    assert not fold.network._early
+    sent(fold)
+    assert fold.network._requests["1"].heads is None
+    told(fold, "responseReceived", requestId="1", response=head(), hasExtraInfo=True)
+    [(_, data)] = ended(fold)
+    assert not {"headers", "answer"} & set(data)
+
+
+def test_headers_are_bounded() -> None:
+    fold = Normaliser("", "", HEADERS)
+    for number in range(3 * MOST_EARLY):
+        real(fold, f"early{number}", Cookie="a=1")
+    assert len(fold.network._early) <= MOST_EARLY
+    everything = Normaliser("", "", Asks.everything())
+    sent(everything, request={"headers": {f"x-{n}": "v" * 10_000 for n in range(1000)}})
+    told(everything, "responseReceived", requestId="1", response=head())
+    assert everything.network.take_missing() == []
+    ended(everything)
+    [missing] = everything.network.take_missing()
+    [(_, data)] = told(everything, "getResponseBody", requestId=missing.number)
+    assert len(data["headers"]) == MOST_HEADERS
+    assert max(map(len, data["headers"].values())) <= 4096
+
+
+def test_nothing_that_waits_is_lost_when_the_table_is_full() -> None:
+    fold = Normaliser("", "", HEADERS)
+    sent(fold, "first")
+    told(fold, "responseReceived", requestId="first", response=head(), hasExtraInfo=True)
+    assert ended(fold, "first") == []
+    kinds = [kind for n in range(MOST_REQUESTS) for kind, _ in sent(fold, f"n{n}")]
+    assert kinds.count("request.finished") == 1
+    assert len(fold.network._requests) <= MOST_REQUESTS
+
+
+def test_an_answers_body_waits_only_its_own_request() -> None:
+    fold = Normaliser("", "", Asks(response_body=lambda url: True))
+    sent(fold, "1")
+    sent(fold, "2")
+    for number in ("1", "2"):
+        told(fold, "responseReceived", requestId=number, response=head())
+        assert ended(fold, number) == []
+    assert [(one.command, one.number) for one in fold.network.take_missing()] == [
+        ("Network.getResponseBody", "1"),
+        ("Network.getResponseBody", "2"),
+    ]
+    [(_, second)] = told(fold, "getResponseBody", requestId="2", body="YQ==", base64Encoded=True)
+    [(_, first)] = told(fold, "getResponseBody", requestId="1")
+    assert second["answer"]["body"] == {"text": "a", "mime": "text/plain"}
+    assert first["answer"]["body"] == {"lost": True}
+    assert not fold.network._requests
+
+
+@pytest.mark.parametrize(
+    ("text", "scheme", "realm"),
+    [
+        ('Basic realm="shop"', "basic", "shop"),
+        ("Basic realm=shop, charset=UTF-8", "basic", "shop"),
+        ('Digest qop="auth", realm="a \\"b\\"", nonce="1"', "digest", 'a "b"'),
+        ("Negotiate", "negotiate", None),
+        ('  Bearer error="invalid_token"', "bearer", None),
+    ],
+)
+def test_a_challenge_by_its_header(text: str, scheme: str, realm: str | None) -> None:
+    for status, name in ((401, "WWW-Authenticate"), (407, "Proxy-Authenticate")):
+        fold = Normaliser("", "", Asks())
+        sent(fold)
+        [(kind, data)] = told(fold, "responseReceived", requestId="1", response=head(status, headers={name: text}))
+        assert (kind, data["scheme"], data.get("realm")) == ("auth.challenged", scheme, realm)
+
+
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [
+        (401, {}),
+        (401, {"WWW-Authenticate": ""}),
+        (401, {"Proxy-Authenticate": "Basic"}),
+        (403, {"WWW-Authenticate": "Basic"}),
+    ],
+)
+def test_no_challenge(status: int, headers: dict[str, str]) -> None:
+    fold = Normaliser("", "", Asks())
+    sent(fold)
+    assert told(fold, "responseReceived", requestId="1", response=head(status, headers=headers)) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "cached", "by"),
+    [
+        ({}, None, None),
+        ({"fromDiskCache": True}, True, "disk"),
+        ({"fromPrefetchCache": True}, True, "prefetch"),
+        ({"fromServiceWorker": True, "serviceWorkerResponseSource": "network"}, None, None),
+        ({"fromServiceWorker": True, "serviceWorkerResponseSource": "cache-storage"}, True, "cache_storage"),
+        ({"fromServiceWorker": True, "serviceWorkerResponseSource": "http-cache"}, True, "disk"),
+        ({"fromServiceWorker": True, "serviceWorkerResponseSource": "fallback-code"}, None, "worker"),
+    ],
+)
+def test_who_answered(answer: dict[str, Any], cached: bool | None, by: str | None) -> None:
+    fold = Normaliser("", "", Asks())
+    sent(fold)
+    told(fold, "responseReceived", requestId="1", response=head(**answer))
+    [(_, data)] = ended(fold)
+    assert (data.get("cached"), data.get("answered_by")) == (cached, by)
+    assert data.get("via") == ("service_worker" if "fromServiceWorker" in answer else None)
+
+
+def test_mixed_content_is_a_block() -> None:
+    fold = Normaliser("", "", Asks())
+    sent(fold)
+    [(_, data)] = told(fold, "loadingFailed", requestId="1", errorText="", blockedReason="mixed-content")
+    assert data["blocked"] == "mixed-content"
+
+
+def test_a_memory_cache_is_said_before_the_answer() -> None:
+    fold = Normaliser("", "", Asks())
+    sent(fold)
+    told(fold, "requestServedFromCache", requestId="1")
+    told(fold, "responseReceived", requestId="1", response=head())
+    [(_, data)] = ended(fold)
+    assert (data["cached"], data["answered_by"]) == (True, "memory")
+
+
+def worker(*, settled: bool = True, kind: str = "worker") -> Normaliser:
+    fold = Normaliser("", "", Asks(), live=True)
+    fold.browser.settled = settled
+    info = {"targetId": "W", "type": kind, "url": "https://a.example/w.js", "title": ""}
+    assert not list(fold.feed("", "Target.attachedToTarget", {"sessionId": "S", "targetInfo": info}))
+    return fold
+
+
+def at_worker(fold: Normaliser, method: str, **params: Any) -> list[str]:
+    return [seen.kind for seen in fold.feed("S", f"Network.{method}", params)]
+
+
+def test_a_worker_that_was_listened_to_too_late_is_a_gap_once() -> None:
+    fold = worker()
+    assert not list(fold.fenced()), "nobody knows yet"
+    at_worker(fold, "enable")
+    assert [(seen.kind, seen.data["of"]) for seen in fold.fenced()] == [
+        ("gap.began", "request"),
+        ("gap.ended", "request"),
+    ]
+    assert not list(fold.fenced())
+
+
+def test_an_answer_to_what_a_worker_was_not_heard_to_ask_is_a_gap_at_once() -> None:
+    assert at_worker(worker(), "responseReceived", requestId="7", response=head()) == ["gap.began", "gap.ended"]
+
+
+@pytest.mark.parametrize("fold", [worker(settled=False), worker(kind="service_worker")], ids=["baseline", "service"])
+def test_what_a_worker_did_before_is_no_gap(fold: Normaliser) -> None:
+    at_worker(fold, "enable")
+    assert not list(fold.fenced())
+
+
+def test_a_worker_whose_script_was_heard_to_load_is_no_gap() -> None:
+    fold = worker()
+    at_worker(fold, "enable")
+    at_worker(fold, "loadingFinished", requestId="W")
+    assert not list(fold.fenced())

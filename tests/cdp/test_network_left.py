@@ -1,0 +1,85 @@
+"""Requests that outlive their document, and those whose page is gone: none is left open for ever."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.async_api import Page
+
+from tests.cdp.site import Answer, Asked, Site
+from tests.cdp.watching import watching
+from tests.support.chromium import Chromium, needs_chromium
+
+pytestmark = [pytest.mark.browser, needs_chromium]
+
+SEND = """fetch('/slow?keep', {method: 'POST', body: 'k', keepalive: true}).catch(() => 0);
+    navigator.sendBeacon('/slow?beacon', 'b'); 0"""
+
+
+@pytest.fixture
+def slow(site: Site) -> Iterator[Any]:
+    """Answers at /slow wait until this is set."""
+    go = threading.Event()
+
+    def answer(asked: Asked) -> Answer:
+        go.wait(20)
+        return Answer("late", status=201)
+
+    site.page("/slow", answer)
+    yield go
+    go.set()
+
+
+@pytest.mark.parametrize("other", [False, True], ids=["same site", "another site"])
+async def test_a_beacon_is_answered_after_its_page_was_left(
+    browser: Chromium, page: Page, site: Site, slow: threading.Event, other: bool
+) -> None:
+    site.page("/next", "<title>next</title>")
+    async with watching(browser, {"request_bodies": ["/slow"], "origin": site.url}) as watch:
+        await page.goto(site.url)
+        await page.evaluate(SEND)
+        await watch.one("request.sent", url=site.url + "/slow?beacon")
+        await watch.one("request.sent", url=site.url + "/slow?keep")
+        await page.goto((site.other if other else site.url) + "/next")
+        await watch.one("page.navigated", url=(site.other if other else site.url) + "/next")
+        slow.set()
+        beacon = await watch.one("request.finished", url=site.url + "/slow?beacon")
+        keep = await watch.one("request.finished", url=site.url + "/slow?keep")
+    assert (beacon["status"], beacon["left"], beacon["type"], beacon["body"]["text"]) == (201, True, "Ping", "b")
+    assert (keep["status"], keep["left"], keep["method"], keep["body"]["text"]) == (201, True, "POST", "k")
+
+
+async def test_a_closed_tab_leaves_no_request_open(
+    browser: Chromium, page: Page, site: Site, slow: threading.Event
+) -> None:
+    async with watching(browser) as watch:
+        popup = await page.context.new_page()
+        await popup.goto(site.url)
+        await popup.evaluate("fetch('/slow?plain').catch(() => 0); 0")
+        await watch.one("request.sent", url=site.url + "/slow?plain")
+        await popup.close()
+        failed = await watch.one("request.failed", url=site.url + "/slow?plain")
+        assert failed["error"]
+        assert watch.source is not None
+        assert watch.source._live is not None
+        assert failed["request"] not in watch.source._live.normaliser.network._requests
+
+
+async def test_a_removed_frames_requests_are_told_to_the_end(
+    browser: Chromium, page: Page, site: Site, slow: threading.Event
+) -> None:
+    site.page("/inner", "<title>inner</title>")
+    url = site.page("/", f"<iframe src='{site.other}/inner'></iframe>")
+    async with watching(browser) as watch:
+        await page.goto(url)
+        frame = await watch.one("page.navigated", url=site.other + "/inner")
+        inner = next(one for one in page.frames if one.url.endswith("/inner"))
+        await inner.evaluate("fetch('/slow?inner').catch(() => 0); 0")
+        sent = await watch.one("request.sent", url=site.other + "/slow?inner")
+        await page.evaluate("document.querySelector('iframe').remove()")
+        failed = await watch.one("request.failed", url=site.other + "/slow?inner")
+    assert sent["frame"] == failed["frame"] == frame["frame"]
+    assert sent["tab"] == frame["tab"]
