@@ -7,11 +7,13 @@ Look at the difference before committing it.
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import Any
 
 import orjson
 from playwright.async_api import Dialog, Page, async_playwright
+from websockets.asyncio.server import ServerConnection, serve
 
 from agentd.sources.cdp import CdpSource, normaliser
 from agentd.sources.cdp.asks import Asks
@@ -20,22 +22,37 @@ from tests.cdp.site import Answer, Site
 from tests.cdp.watching import Watch, watching
 from tests.support.chromium import Chromium
 
+BODIES = {"request_bodies": ["/order", "/up"]}
 GOLDEN = Path(__file__).with_name("golden")
 HEARD = (
     "Target.attachedToTarget Target.detachedFromTarget Target.targetCreated Target.targetInfoChanged "
     "Target.targetDestroyed Target.targetCrashed Page.frameNavigated Page.navigatedWithinDocument Page.frameAttached "
     "Page.frameDetached Page.lifecycleEvent Page.getFrameTree Page.createIsolatedWorld Page.javascriptDialogOpening "
     "Page.javascriptDialogClosed Page.downloadWillBegin Runtime.bindingCalled Network.requestWillBeSent "
-    "Network.responseReceived Network.loadingFinished Network.loadingFailed Network.getRequestPostData"
+    "Network.responseReceived Network.loadingFinished Network.loadingFailed Network.getRequestPostData "
+    "Network.getResponseBody Network.enable Network.requestServedFromCache Network.requestWillBeSentExtraInfo "
+    "Network.responseReceivedExtraInfo Network.webSocketCreated Network.webSocketHandshakeResponseReceived "
+    "Network.webSocketFrameSent Network.webSocketFrameReceived Network.webSocketClosed "
+    "Network.eventSourceMessageReceived"
 ).split()
-LEFT_OUT = ("timing", "securityDetails", "initiator", "connectTiming", "extraInfo", "callFrames")
-HEADERS = ("content-type", "location")
+LEFT_OUT = (
+    "timing",
+    "securityDetails",
+    "initiator",
+    "connectTiming",
+    "extraInfo",
+    "callFrames",
+    "associatedCookies",
+    "headersText",
+)
+HEADERS = ("content-type", "location", "cookie", "set-cookie", "www-authenticate", "authorization", "content-length")
 
 
 def replay(raw: list[dict[str, Any]]) -> list[list[Any]]:
     """What the normaliser makes of a recording."""
     head, *messages = raw
-    fold = normaliser.Normaliser(head["binding"], head["salt"], Asks(lambda url: url.endswith(("/order", "/up"))))
+    asks = Asks.of(head["plan"]) if "plan" in head else Asks(lambda url: url.endswith(("/order", "/up")))
+    fold = normaliser.Normaliser(head["binding"], head["salt"], asks)
     seen: list[list[Any]] = []
     for message in messages:
         if message["method"] == "settled":
@@ -104,7 +121,68 @@ async def asking(page: Page, site: Site, watch: Watch) -> None:
     await watch.fence()
 
 
-async def record(name: str, scene: Any) -> None:
+async def exchange(page: Page, site: Site, watch: Watch) -> None:
+    """Messages, workers, a challenge, a cookie, an upload, a beacon that outlives its page, answers with bodies."""
+    script = (("content-type", "text/javascript"),)
+    site.page(
+        "/w.js", Answer("fetch('/order', {method: 'POST', body: 'n=1'}).then(() => postMessage(1))", headers=script)
+    )
+    site.page("/sw.js", Answer(SERVICE, headers=script))
+    site.page(
+        "/login", Answer("{}", headers=(("set-cookie", "sid=1234geheim; HttpOnly"), ("content-type", "text/json")))
+    )
+    site.page("/guarded", Answer("no", status=401, headers=(("www-authenticate", 'Basic realm="shop"'),)))
+    site.page("/ev", Answer("id: 7\ndata: ready\n\n", headers=(("content-type", "text/event-stream"),)))
+    site.page("/order", Answer('{"order": 7, "token": "1234geheim"}', headers=(("content-type", "application/json"),)))
+    site.page("/up", "ok")
+    site.page("/next", "<title>next</title>")
+    await page.goto(site.url)
+    async with serve(_echo, "127.0.0.1", 0) as server:
+        port = next(iter(server.sockets)).getsockname()[1]
+        await page.evaluate(f"({TALK})('ws://127.0.0.1:{port}/chat?token=1234geheim')")
+    await page.evaluate(
+        "new Promise((done) => { const e = new EventSource('/ev'); e.onmessage = () => { e.close(); done() } })"
+    )
+    await page.evaluate("new Promise((done) => { new Worker('/w.js').onmessage = done }).then(() => 0)")
+    await watch.one("request.finished", via="worker")
+    for path in ("/login", "/guarded", "/login"):
+        await page.evaluate(
+            "(to) => fetch(to, {credentials: to === '/guarded' ? 'omit' : 'include'}).then((r) => r.text())", path
+        )
+    await page.evaluate(
+        """async () => { const form = new FormData(); form.append("card", "4111 1111 1111 1111");
+        form.append("scan", new File([new Uint8Array(300).fill(200)], "scan.png", {type: "image/png"}));
+        await (await fetch("/up", {method: "POST", body: form})).text() }"""
+    )
+    await page.evaluate(
+        """new Promise((done) => { navigator.serviceWorker.oncontrollerchange = done;
+        navigator.serviceWorker.register('/sw.js') }).then(() => 0)"""
+    )
+    await page.evaluate("fetch('/made').then((r) => r.text())")
+    await page.evaluate("fetch('/order', {method: 'POST', body: 'n=2'}).then((r) => r.text())")
+    await watch.one("request.finished", via="service_worker", method="POST")
+    await page.evaluate("navigator.sendBeacon('/up', 'bye'); location = '/next'; 0")
+    await watch.one("page.titled", title="next")
+    await watch.until(lambda: len(watch.all("request.finished", url=site.url + "/up")) == 2)
+    await watch.fence()
+
+
+SERVICE = """addEventListener('install', () => skipWaiting());
+addEventListener('activate', (event) => event.waitUntil(clients.claim()));
+addEventListener('fetch', (event) => { const to = new URL(event.request.url).pathname;
+    if (to === '/made') event.respondWith(new Response('made'));
+    if (to === '/order') event.respondWith(fetch(event.request)) });"""
+TALK = """(to) => new Promise((done) => { const line = new WebSocket(to);
+    line.onopen = () => { line.send('{"password": "1234geheim"}'); line.send(new Uint8Array([1, 255])) };
+    line.onmessage = (event) => { if (typeof event.data !== 'string') { line.close(); done() } } })"""
+
+
+async def _echo(connection: ServerConnection) -> None:
+    async for message in connection:
+        await connection.send(message)
+
+
+async def record(name: str, scene: Any, plan: dict[str, Any]) -> None:
     """Run one scene and write its two files."""
     raw: list[dict[str, Any]] = []
     told = normaliser.Normaliser.feed
@@ -122,7 +200,8 @@ async def record(name: str, scene: Any) -> None:
             async with Chromium("--site-per-process") as browser, async_playwright() as playwright:
                 agent = await playwright.chromium.connect_over_cdp(browser.endpoint)
                 page = await agent.contexts[0].new_page()
-                source = CdpSource(browser.endpoint, None, {"request_bodies": ["/order", "/up"], "origin": site.url})
+                plan = BODIES | plan | {"origin": site.url}
+                source = CdpSource(browser.endpoint, None, plan)
                 async with watching(browser, source=source) as watch:
                     assert source._live is not None
                     script = source._live.attachment._script
@@ -130,7 +209,7 @@ async def record(name: str, scene: Any) -> None:
                 await agent.close()
     finally:
         normaliser.Normaliser.feed = told  # type: ignore[method-assign]
-    raw.insert(0, {"binding": script.binding, "salt": script.salt})
+    raw.insert(0, {"binding": script.binding, "salt": script.salt, "plan": plan})
     write(GOLDEN / f"{name}.raw.jsonl", raw)
     write(GOLDEN / f"{name}.seen.jsonl", replay(raw))
 
@@ -141,9 +220,26 @@ def write(path: Path, rows: list[Any]) -> None:
     print(path, len(rows))
 
 
+SCENES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "shop": (shop, {}),
+    "asking": (asking, {}),
+    "exchange": (
+        exchange,
+        {
+            "also": ["message.sent", "message.received", "request.answered"],
+            "response_bodies": ["/order"],
+            "request_headers": ["cookie", "content-type"],
+            "response_headers": ["set-cookie"],
+        },
+    ),
+}
+"""Scene by name, with what its plan asks beside bodies."""
+
+
 async def main() -> None:
-    for name, scene in (("shop", shop), ("asking", asking)):
-        await record(name, scene)
+    """All scenes, or those named on the command line."""
+    for name in sys.argv[1:] or SCENES:
+        await record(name, *SCENES[name])
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import pytest
 from agentd.sources.cdp.asks import Asks
 from agentd.sources.cdp.normaliser import Normaliser
 from detectors.kinds import KINDS
-from tests.cdp.record_golden import GOLDEN, replay
+from tests.cdp.record_golden import GOLDEN, SCENES, replay
 
 CASES = Path(__file__).resolve().parents[3] / "shared" / "cases"
 LIGHTHOUSE = sorted((CASES / "cdp-lighthouse").glob("*.json.gz"))
@@ -23,12 +23,12 @@ def lines(path: Path) -> list[Any]:
     return [orjson.loads(line) for line in path.read_bytes().splitlines()]
 
 
-@pytest.mark.parametrize("name", ["shop", "asking"])
+@pytest.mark.parametrize("name", SCENES)
 def test_a_recording_gives_its_golden_observations(name: str) -> None:
     assert replay(lines(GOLDEN / f"{name}.raw.jsonl")) == lines(GOLDEN / f"{name}.seen.jsonl")
 
 
-@pytest.mark.parametrize("name", ["shop", "asking"])
+@pytest.mark.parametrize("name", SCENES)
 def test_only_named_fields_are_kept(name: str) -> None:
     for kind, data in lines(GOLDEN / f"{name}.seen.jsonl"):
         named = {field.rstrip("?") for field in KINDS[kind].fields}
