@@ -30,6 +30,8 @@ def scene_site() -> Iterator[Site]:
             <button onclick="parent.postMessage('rated', '*')">Rate us</button>
             <script>onload = () => parent.postMessage('framed', '*')</script>""")  # fmt: skip
         site.page("/popup", f"{HEAD}<title>Popup</title><script>onload = () => opener.postMessage('popped')</script>")
+        site.page("/dialogs", DIALOGS)
+        site.page("/left", f"{HEAD}<title>left</title>")
         site.page("/file", Answer("a,b\n", headers=FILE))
         try:
             yield site
@@ -59,3 +61,18 @@ DONE = f"""{HEAD}<title>Thanks</title>
 <button id=talk onclick="talk()">Talk</button>
 <a id=save href=/file>Save</a>
 <p><iframe src='OTHER/inner'></iframe>"""
+
+DIALOGS = f"""{HEAD}<title>dialogs</title>
+<script>
+  window.said = [];
+  onbeforeunload = (event) => {{ if (window.leaving) {{ window.asked = true; event.preventDefault() }} }};
+  function leave() {{
+    window.leaving = true;
+    location = '/left';
+    setTimeout(() => window.leaving = false, 200);
+  }}
+</script>
+<button id=alert onclick="said.push(String(alert('hello')))">Alert</button>
+<button id=confirm onclick="said.push(String(confirm('Sure?')))">Confirm</button>
+<button id=prompt onclick="said.push(String(prompt('Name?', 'x')))">Prompt</button>
+<a id=save href=/file>Save</a> <input id=name> <button id=leave onclick="leave()">Leave</button>"""

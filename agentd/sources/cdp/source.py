@@ -130,7 +130,9 @@ class _Live:
                 waits = [asyncio.shield(reply) for reply in replies]
                 self._waits.setdefault(session, []).extend(waits)
                 waiting.extend(waits)
-        done, _ = await asyncio.wait(waiting, timeout=timeout_s)
+        done, late = await asyncio.wait(waiting, timeout=timeout_s)
+        for wait in late:
+            wait.cancel()  # or it would hold a failure that nobody asks for
         await asyncio.gather(*done, return_exceptions=True)  # a target that went away is no fault
         self._waits.clear()
         for seen in self.normaliser.fenced():

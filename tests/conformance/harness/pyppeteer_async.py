@@ -11,28 +11,21 @@ from typing import Any
 
 import pyppeteer
 
-import agentd
-from tests.conformance.harness import ARGS, EXECUTABLE
-from tests.conformance.harness.listening import listen
-from tests.conformance.harness.on_asyncio import AsyncHands
-from tests.conformance.scene import scene
-
-
-def downloads_into(profile: Path, folder: Path) -> None:
-    """Set the profile up as a user would."""
-    (profile / "Default").mkdir(parents=True)
-    folder.mkdir()
-    wanted = {"download": {"default_directory": os.fspath(folder), "prompt_for_download": False}}
-    (profile / "Default" / "Preferences").write_text(json.dumps(wanted))
+from tests.conformance.harness import ARGS, EXECUTABLE, saved
+from tests.conformance.harness.on_asyncio import AsyncHands, go
 
 
 async def launch(folder: Path) -> Any:
-    """Debian's Chromium in the hands of pyppeteer, with a profile of its own."""
-    downloads_into(folder / "profile", folder / "downloads")
+    """Debian's Chromium in the hands of pyppeteer, set up as a user would: downloads go to a folder, unasked."""
+    profile, downloads = folder / "profile", folder / "downloads"
+    (profile / "Default").mkdir(parents=True)
+    downloads.mkdir()
+    wanted = {"download": {"default_directory": os.fspath(downloads), "prompt_for_download": False}}
+    (profile / "Default" / "Preferences").write_text(json.dumps(wanted))
     return await pyppeteer.launch(
         executablePath=EXECUTABLE,
         args=["--headless=new", *ARGS],
-        userDataDir=os.fspath(folder / "profile"),
+        userDataDir=os.fspath(profile),
         autoClose=False,
         handleSIGINT=False,
         handleSIGTERM=False,
@@ -40,23 +33,32 @@ async def launch(folder: Path) -> Any:
     )
 
 
-async def main(site: str, folder: Path) -> None:
+async def accept(dialog: Any) -> None:
+    await dialog.accept("Ada" if dialog.type == "prompt" else "")
+
+
+async def hands_on(page: Any, folder: Path) -> AsyncHands:
+    """The scene's hands on a page of pyppeteer's."""
+    page.on("error", lambda error: None)  # without it pyppeteer reads nothing more after a crash
+    crashing = []
+
+    async def crash() -> None:  # there is no answer to it
+        crashing.append(asyncio.ensure_future(page._client.send("Page.navigate", {"url": "chrome://crash"})))
+
+    async def done() -> list[list[str]]:
+        whole = [one for one in (folder / "downloads").iterdir() if one.suffix == ".csv"]
+        return [saved(one.name, one) for one in whole]
+
+    return AsyncHands(await page.target.createCDPSession(), crash, done)
+
+
+async def main(mode: str, site: str, folder: Path) -> None:
     browser = await launch(folder)
     page = (await browser.pages())[0]
-    page.on("dialog", lambda dialog: asyncio.ensure_future(dialog.accept()))
-
-    page.on("error", lambda error: None)  # without it pyppeteer reads nothing more after a crash
-
-    async def crash() -> None:
-        asyncio.ensure_future(page._client.send("Page.navigate", {"url": "chrome://crash"}))  # noqa: RUF006
-
-    async with agentd.attach(page, out=folder / "session.mrec") as watch:
-        session = await page.target.createCDPSession()
-        hands = AsyncHands(watch, session, crash)
-        listen(watch, hands)
-        await scene(hands, site)
+    page.on("dialog", lambda dialog: asyncio.ensure_future(accept(dialog)))
+    await go(await hands_on(page, folder), page, mode, site, folder)
     await browser.close()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], Path(sys.argv[2])))
+    asyncio.run(main(sys.argv[1], sys.argv[2], Path(sys.argv[3])))

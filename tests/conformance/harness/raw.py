@@ -8,32 +8,14 @@ from pathlib import Path
 
 from playwright.async_api import async_playwright
 
-from agentd.record import record
-from agentd.session import Session
 from agentd.settings import Settings
 from tests.conformance.harness import ARGS, EXECUTABLE
-from tests.conformance.harness.listening import count
-from tests.conformance.harness.on_asyncio import AsyncHands
-from tests.conformance.harness.playwright_async import accept, crash
-from tests.conformance.scene import scene
+from tests.conformance.harness.over_port import record_scene
+from tests.conformance.harness.playwright_async import accept, hands_on
 
 
-class Port:
-    """Says steps as the control port would."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    async def begin_step(self, action: str) -> None:
-        await self._session.conductor.begin(action=action)
-
-    async def end_step(self) -> None:
-        said = await self._session.conductor.end()
-        assert said.step is not None
-        await self._session.conductor.wait_sealed(said.step)
-
-
-async def main(site: str, folder: Path) -> None:
+async def main(mode: str, site: str, folder: Path) -> None:
+    assert mode == "scene", "a watch over a port has its own tests of passivity"
     profile = folder / "profile"
     async with async_playwright() as playwright:
         context = await playwright.chromium.launch_persistent_context(
@@ -42,17 +24,9 @@ async def main(site: str, folder: Path) -> None:
         page = context.pages[0]
         page.on("dialog", accept)
         settings = Settings(profile=profile, out=folder / "session.mrec", steps="port")
-        opened: asyncio.Future[Session] = asyncio.get_running_loop().create_future()
-        recording = asyncio.create_task(record(settings, asyncio.Event(), opened.set_result))
-        session = await opened
-        await session.supervisor.all_ready()
-        hands = AsyncHands(Port(session), await context.new_cdp_session(page), lambda: crash(page))
-        count(session, hands)
-        await scene(hands, site)
-        await session.conductor.close("closed by the harness")
-        await recording
+        await record_scene(settings, await hands_on(page), site)
         await context.close()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], Path(sys.argv[2])))
+    asyncio.run(main(sys.argv[1], sys.argv[2], Path(sys.argv[3])))

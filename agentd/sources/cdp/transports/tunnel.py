@@ -55,7 +55,8 @@ class Tunnel:
         else:
             if message["method"] == "Target.setDiscoverTargets":
                 self._told = params.get("filter")
-                params = {"discover": True}  # of every type: what is to be attached to must be known too
+                # Of every type: what is to be attached to must be known too.
+                params = {"discover": True, "filter": [{"type": "browser", "exclude": True}, {}]}
             self._ask(number, message["method"], params)
 
     def _number(self) -> int:
