@@ -51,9 +51,9 @@ FORMATS: dict[str, Format] = {
         Format("trace", "Playwright trace", "a Playwright trace"),
         Format("har", "HAR", "a HAR"),
         Format("cdp", "log of CDP messages", "a log of CDP messages"),
-        # Format("rrweb", "rrweb stream", "an rrweb stream"),
+        Format("rrweb", "rrweb stream", "an rrweb stream"),
         Format("atspi", "AT-SPI capture", "an AT-SPI capture"),
-        # Format("flow", "Recorder flow", "a Recorder flow"),
+        Format("flow", "Recorder flow", "a Recorder flow"),
     )
 }
 """In the order in which they are tried."""

@@ -15,15 +15,13 @@ import orjson
 
 from agentd.convert.errors import shown
 from agentd.convert.exchange import MS, Exchange, exchange, join, tellings
-from agentd.convert.page_state import Pages, Telling
+from agentd.convert.page_state import MAIN, Pages, Telling
 from agentd.convert.source import Source
 from agentd.convert.tape import Tape
 from agentd.masking import Masker
 from detectors.kinds import KINDS
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_ALONE = "tab"
-"""The one tab of a HAR whose pages are navigations; Playwright's are tabs."""
 
 
 def fits(source: Source) -> bool:
@@ -88,7 +86,8 @@ class HarReading:
                     tape.tell(one.at, one.kind, one.data)
 
     def _tab(self, page: Any) -> str:
-        return str(page) if self._tabs and page else _ALONE
+        """Playwright's pages are tabs, other programs' are navigations in one tab."""
+        return str(page) if self._tabs and page else MAIN
 
     def _page_tellings(self, masker: Masker) -> Iterator[Telling]:
         begun = 0

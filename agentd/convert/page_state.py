@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+MAIN = "tab"
+"""The one tab, and its main frame, of what knows no tabs."""
+
 
 class Telling(NamedTuple):
     """An event to be, with its time in nanoseconds since the beginning."""
