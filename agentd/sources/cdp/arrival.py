@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from agentd.sources.cdp.state import Browser, Params, SessionState
+from agentd.sources.cdp.state import Browser, Params, SessionState, remember
 
 MOST = 2000
 """Requests that are looked at; a page that has more was listened to long ago."""
@@ -42,6 +42,8 @@ LISTING = """(() => {
     url: location.href,
     status: own?.responseStatus ?? 0,
     redirects: own?.redirectCount ?? 0,
+    ended: own?.responseEnd > 0,
+    complete: document.readyState === "complete",
     loaded: rest.map((one) => [one.name, one.initiatorType, one.responseStatus ?? 0, one.redirectStart > 0]),
   };
 })()"""
@@ -82,7 +84,10 @@ class Arrival:
     _urls: Counter[str] = field(default_factory=Counter)
     _origins: dict[str, str] = field(default_factory=dict)
     _unsent: dict[str, Unsent] = field(default_factory=dict)
-    _ended: Counter[str] = field(default_factory=Counter)
+    _ended: dict[str, None] = field(default_factory=dict)
+    _answered: dict[str, None] = field(default_factory=dict)
+    _strays: dict[str, None] = field(default_factory=dict)
+    _is_heard: bool = False
     _begun: dict[str, str] = field(default_factory=dict)
 
     def message(self, browser: Browser, method: str, params: Params) -> Iterator[Message]:
@@ -95,15 +100,17 @@ class Arrival:
             if len(self._origins) < MOST:
                 self._origins[number] = _method(params.get("headers", {}))
         elif method == "Network.responseReceived":
-            yield from self._answered(browser, one)
+            yield from self._answer(browser, one)
             return
         elif number in self._unsent:
             yield from self._goes_on(one)
             return
         elif method == "Network.loadingFailed" and not self.known and not self._is_told(browser, number):
             self._miss("a request failed of which nothing was heard before")
-        elif method == "Network.loadingFinished" and number in self.completed:
-            self._ended[_plain(self.completed[number])] += 1
+        elif method == "Network.loadingFinished":
+            self._end(number)
+            if not self._is_told(browser, number):
+                self._strays[number] = None  # the document's list will have it
         yield one
 
     def began(self, params: Params) -> None:
@@ -112,7 +119,7 @@ class Arrival:
 
     def heard(self, browser: Browser, loader: str, url: str) -> None:
         """The renderer can be heard from here on; ``loader`` and ``url`` are of the document that stands there."""
-        self.document = loader
+        self.document, self._is_heard = loader, True
         order = list(self._begun)
         before = order[: order.index(loader)] if loader in order else []
         if any(_outer(self._begun[one]) and one not in browser.errors for one in before):
@@ -128,31 +135,40 @@ class Arrival:
         self._expects(entries)
         if loader not in browser.loaders:
             yield from self._document(loader, frame, listing, entry)
+        if listing["ended"] and loader in browser.loaders and loader not in self._ended:
+            yield from self._ends(loader, frame, listing)
         if loader == self.document:
             yield from self._resources(loader, frame, listing["loaded"])
         for number in list(self._unsent):
             if self._unsent[number].kind == "Document":
                 self._drop(number)
         self.known = True
+        if listing["complete"]:
+            self._strays.clear()
 
-    def replaced(self, browser: Browser, loader: str, url: str) -> None:
+    def replaced(self, browser: Browser, loader: str, url: str) -> Iterator[Message]:
         """Another document comes after the one of ``loader`` and ``url``."""
         if not _outer(url):
             return  # the empty one that every tab begins with
-        if not self.known and loader != self.document and loader in browser.loaders:
+        if loader != self.document and loader in browser.loaders:
             self.known = True  # it came when its renderer could be heard already
-        self.left(browser)
+        yield from self.left(browser)
         self.over = True
 
-    def left(self, browser: Browser) -> None:
+    def left(self, browser: Browser) -> Iterator[Message]:
         """The tab is gone, or its first document is, before that was accounted for."""
-        if self._unsent:
-            self._miss("a request was left of which nothing was heard before")
-        if self.known:
-            return
+        for number, unsent in list(self._unsent.items()):
+            asked = _plain(self.expected) == _plain(unsent.held[0].params["response"]["url"])
+            if asked and self._origins.get(number) == "GET":  # as of a tab opened for a download
+                yield from self._release(number)
+            else:
+                self._drop(number)
+        if self._strays:
+            self._miss("a request was over of which nothing was heard before")
         begun = [one for one, url in self._begun.items() if _outer(url) and one not in browser.errors]
+        lost = begun if not self._is_heard else [one for one in begun if one not in browser.loaders]
         unheard = _outer(self.expected) and not self._urls[_plain(self.expected)]
-        if self.document or begun or unheard:
+        if not self.known and (self.document or lost or unheard):
             self._miss("a tab's first document was gone before its requests were known")
         self.known = True
 
@@ -170,8 +186,9 @@ class Arrival:
         if len(self._sent) < MOST:
             self._sent[number] = None
 
-    def _answered(self, browser: Browser, one: Message) -> Iterator[Message]:
+    def _answer(self, browser: Browser, one: Message) -> Iterator[Message]:
         number, url = one.params["requestId"], one.params["response"]["url"]
+        remember(self._answered, number, None, MOST)
         if url.startswith(_INNER) or self._is_told(browser, number):
             yield one
             return
@@ -203,8 +220,10 @@ class Arrival:
         first = unsent.held[0].params
         yield self._completing(number, first, first["response"]["url"])
         yield from unsent.held
-        if unsent.held[-1].method == "Network.loadingFinished":
-            self._ended[_plain(first["response"]["url"])] += 1
+        self._end(number)
+
+    def _end(self, number: str) -> None:
+        self._ended[number] = None
 
     def _drop(self, number: str) -> None:
         del self._unsent[number]
@@ -235,19 +254,31 @@ class Arrival:
             self._miss("how a tab's first document was answered is not known")
         self._unsent.pop(loader, None)
 
+    def _ends(self, loader: str, frame: str, listing: Params) -> Iterator[Message]:
+        """Its request was told, its end fell into the time when nobody listened."""
+        if loader not in self._answered:
+            answer = {"url": listing["url"], "status": listing["status"], "headers": {}, "mimeType": ""}
+            base = {"requestId": loader, "loaderId": loader, "frameId": frame, "type": "Document"}
+            yield Message("Network.responseReceived", {**base, "response": answer})
+        yield Message("Network.loadingFinished", {"requestId": loader})
+
     def _resources(self, loader: str, frame: str, loaded: list[Any]) -> Iterator[Message]:
         """What the list has beyond what was heard."""
         heard = Counter(self._urls)
         names = {_plain(name) for name, *_ in loaded}
-        elsewhere = any(url not in names for url in self._ended)  # a redirect's end, listed under its beginning
-        for number, (name, initiator, status, redirected) in enumerate(loaded):
+        ends = [_plain(url) for number, url in self.completed.items() if number in self._ended and number != loader]
+        elsewhere = any(url not in names for url in ends)  # a redirect's end, listed under its beginning
+        for name, initiator, status, redirected in loaded:
             url = _plain(name)
             if heard[url]:
                 heard[url] -= 1
             elif initiator not in ("iframe", "frame"):  # theirs are told as documents
                 kind = _INITIATORS.get(initiator, "")
                 if kind and status and not redirected and not elsewhere:
-                    yield from self._made_up(f"{loader}.listed.{number}", loader, frame, name, kind, status)
+                    self._urls[url] += 1
+                    yield from self._made_up(
+                        f"{loader}.listed.{len(self.completed)}", loader, frame, name, kind, status
+                    )
                 elif _outer(name):
                     self._miss("a request was over before the tab could be listened to")
 

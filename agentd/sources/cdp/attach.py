@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -30,6 +31,15 @@ _NESTED = ("worker",)
 Feed = Callable[[str, str, Params], None]
 
 
+@dataclass(slots=True)
+class _Young:
+    """The main frame of a session that is new, the document in it, and that one's script context."""
+
+    frame: str
+    loader: str = ""
+    context: int = 0
+
+
 class Attachment:
     """Keeps every session of one connection set up. ``feed`` gets the replies that carry facts."""
 
@@ -45,7 +55,7 @@ class Attachment:
         self._left_out: set[str] = set()
         self._knocked: dict[str, Reply] = {}
         self._histories: dict[str, HistoryQuestion] = {}
-        self._young: dict[str, list[str]] = {}  # new sessions -> main frame and its document, until its list is read
+        self._young: dict[str, _Young] = {}  # sessions that came later, until their first document is complete
         self._sources = {initial: script.source(initial=initial) for initial in (True, False)}
 
     async def begin(self, patience_s: float) -> None:
@@ -76,6 +86,9 @@ class Attachment:
                 self._ask_tree(session)
         elif method == "Page.navigatedWithinDocument":
             self._moved(session)
+        elif method == "Page.lifecycleEvent" and session in self._young and params.get("name") == "load":
+            if self._young[session].context and self._young[session].loader == params.get("loaderId"):
+                self._ask_listing(session)
         elif method == "Target.detachedFromTarget":
             for table in (self._knocked, self._histories, self._young):
                 table.pop(params["sessionId"], None)
@@ -129,7 +142,7 @@ class Attachment:
         self._ask_tree(session)
         self._watch(session, send("Page.setLifecycleEventsEnabled", {"enabled": True}, session))
         if not self._initial:
-            self._young[session] = [info["targetId"], ""]
+            self._young[session] = _Young(info["targetId"])
         if info["type"] == "page":
             self._histories[session] = HistoryQuestion(
                 partial(send, ANSWER, {}, session), partial(self._feed, session), partial(self._watch, session)
@@ -154,25 +167,29 @@ class Attachment:
         if session in self._histories:
             self._histories[session].moved()
 
-    def _ask_listing(self, session: str, context: int, loader: str) -> None:
+    def _ask_listing(self, session: str) -> None:
         """What the first document of a tab has loaded, with the tab's history; in a frame there is none."""
-        past: dict[str, Any] = {}
+        young, past = self._young[session], dict[str, Any]()
+        loader = young.loader
         if session in self._histories:
             self._connection.send(ANSWER, {}, session, past.update)
 
         def on_reply(result: Params) -> None:
             listing = result.get("result", {}).get("value")
-            if listing and self._young.get(session, ["", ""])[1] == loader:
-                del self._young[session]
+            if listing and young.loader == loader:
                 self._feed(session, "Page.listed", {**past, "loaderId": loader, "listing": listing})
+                if listing["complete"]:
+                    self._young.pop(session, None)
 
-        self._watch(session, self._connection.send("Runtime.evaluate", _quiet(context, LISTING), session, on_reply))
+        listing = _quiet(young.context, LISTING)
+        self._watch(session, self._connection.send("Runtime.evaluate", listing, session, on_reply))
 
     def _bind(self, session: str, frame: str, loader: str) -> None:
         """Give the frame's world the binding, and learn which context it is; the reply comes before any call."""
         script, send = self._script, self._connection.send
-        if session in self._young and self._young[session][0] == frame:
-            self._young[session][1] = loader
+        young = self._young.get(session)
+        if young is not None and young.frame == frame:
+            young.loader, young.context = loader, 0
 
         def on_reply(result: Params) -> None:
             context = result["executionContextId"]
@@ -180,8 +197,9 @@ class Attachment:
             about = {"frameId": frame, "loaderId": loader}
             check, inject = _quiet(context, script.flush()), partial(self._inject, session, context, about)
             self._watch(session, send("Runtime.evaluate", check, session, inject))
-            if session in self._young and self._young[session][0] == frame:
-                self._ask_listing(session, context, loader)
+            if young is not None and young.frame == frame and young.loader == loader:
+                young.context = context
+                self._ask_listing(session)
 
         self._watch(
             session, send("Page.createIsolatedWorld", {"frameId": frame, "worldName": script.world}, session, on_reply)

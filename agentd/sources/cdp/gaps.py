@@ -10,6 +10,9 @@ REQUESTS = ("request",)
 PAGE_PARTS = ("element", "field", "form", "text")
 """What a document's observer tells of."""
 
+TEXTS = ("text.appeared", "text.disappeared")
+"""What a page tells without anybody's doing."""
+
 
 def gap(parts: Iterable[str], reason: str) -> Iterator[Seen]:
     """These parts missed something of which no more than this can be known; from here on they see."""

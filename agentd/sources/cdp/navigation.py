@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from agentd.sources.cdp import history
-from agentd.sources.cdp.gaps import PAGE_PARTS, gap
+from agentd.sources.cdp.gaps import PAGE_PARTS, TEXTS, gap
 from agentd.sources.cdp.masking import mask_url
 from agentd.sources.cdp.state import Browser, Frame, Params, Seen, SessionState, remember
 
@@ -29,6 +29,10 @@ def told(browser: Browser, session: SessionState, method: str, params: Params) -
     match method:
         case "Page.frameStartedNavigating":
             remember(browser.underway, params["frameId"], params)
+        case "Page.frameRequestedNavigation":
+            frame = browser.frames.get(params["frameId"])
+            if frame is not None and params.get("disposition") == "currentTab":
+                frame.marks.add("asked")
         case "Page.frameNavigated":
             session.history.moves += 1
             restored = params.get("type") == "BackForwardCacheRestore"
@@ -85,7 +89,7 @@ def _commit(
         known.parent = frame.get("parentId", known.parent)
         return
     if known is not None:
-        yield from _unheard(browser, known)
+        yield from _unheard(browser, known, loader)
     # A frame in another process may be told of before the one that it stands in, so only a known document
     # takes the frames below with it.
     for child in browser.below(name) if known is not None and known.url else ():
@@ -125,12 +129,19 @@ def _moved(session: SessionState, data: dict[str, Any], how: str) -> Seen:
     return Seen("page.navigated", data)
 
 
-def _unheard(browser: Browser, known: Frame) -> Iterator[Seen]:
-    # What is done on a page waits in its observer until that can speak, some milliseconds after the commit. Before
-    # its first paint nobody sees anything there, and the browser gives it no input.
+def _unheard(browser: Browser, known: Frame, loader: str = "") -> Iterator[Seen]:
+    """Say what a document may have held back that gives way to ``loader``.
+
+    What is done on a page waits in its observer until that can speak, some milliseconds after the commit. Before its
+    first paint nobody sees anything there, and the browser gives it no input. A document that itself asked for the
+    next one, without anybody's gesture, had none in the five seconds before.
+    """
     shown = "painted" in known.marks and known.url.startswith(("http:", "https:"))
-    if browser.live and browser.settled and shown and "heard" not in known.marks:
-        yield from gap(PAGE_PARTS, "a document was shown and left before its observer could speak")
+    if not (browser.live and browser.settled and shown) or "heard" in known.marks:
+        return
+    untouched = "asked" in known.marks and browser.loaders.get(loader) is False
+    parts = [kind for kind in TEXTS if kind in browser.wanted] if untouched else PAGE_PARTS
+    yield from gap(parts, "a document was shown and left before its observer could speak")
 
 
 def _address(frame: Params) -> str:
