@@ -52,6 +52,7 @@ def _files(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
 def _ax(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
     if not settings.desktop:
         return None
+    need("--desktop", "desktop", "xcffib")
     from agentd.sources.ax import AxSource
 
     return AxSource(plan)
@@ -84,6 +85,15 @@ def _screen(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
     return screen_source(settings)
 
 
+def _probes(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
+    if not plan.get("probes"):
+        return None
+    from agentd.sources.probes import ProbesSource
+
+    files, allowed = dict(settings.files), settings.allow_commands
+    return ProbesSource(plan, cdp=settings.cdp, profile=settings.profile, files=files, allow_commands=allowed)
+
+
 TABLE: Mapping[str, Callable[[Settings, Mapping[str, Any]], Source | None]] = {
     "cdp": _cdp,
     "files": _files,
@@ -91,6 +101,7 @@ TABLE: Mapping[str, Callable[[Settings, Mapping[str, Any]], Source | None]] = {
     "processes": _processes,
     "clipboard": _clipboard,
     "screen": _screen,
+    "probe": _probes,
 }
 """Every source, by hand: a line here and a file or folder in sources/ make one."""
 
@@ -108,6 +119,7 @@ _HOW = {
     "processes": "--processes",
     "clipboard": "--clipboard",
     "screen": "--screen",
+    "probe": "task with probes",
 }
 
 
@@ -116,6 +128,7 @@ def unwatched(settings: Settings, plan: Mapping[str, Any]) -> dict[str, str]:
     by_browser = (settings.cdp, settings.profile, settings.connect)
     given = {"cdp": any(way is not None for way in by_browser), "files": bool(settings.files), "ax": settings.desktop}
     given |= {name: getattr(settings, name) is not None for name in ("processes", "clipboard", "screen")}
+    given["probe"] = bool(plan.get("probes"))
     heard = plan.get("hears")
     # A recording made for no task in particular may be scored by any.
     needed = set(TABLE) if heard is None else {KINDS[kind].source for kind in heard if kind in KINDS}

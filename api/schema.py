@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from detectors.arguments import FieldsMatch, declared
-from detectors.matchers import BodyMatch, FactsMatch, IntRange, StatusMatch, TextMatch, UrlMatch
+from detectors.matchers import BodyMatch, FactsMatch, IntRange, StatusMatch, TextMatch, UrlMatch, ValueMatch
 from detectors.matchers.text import MODES
+from detectors.probes import LONGEST, MOST, MOST_MS, WHEN
 from detectors.registry import Composite, Rule, rules
 from detectors.task_json import COMPONENTS, DEFAULT_WEIGHTS
 
@@ -58,6 +59,12 @@ def _task_properties() -> Schema:
         "penalty_floor": {"type": "number", "maximum": 0, "default": -1.0},
         "settings": _object({"quiet_ms": {**millis, "default": 50}, "settle_ms": {**millis, "default": 1000}}),
         "milestones": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/milestone"}},
+        "probes": {
+            "type": "array",
+            "maxItems": MOST,
+            "items": _probe_schema(),
+            "description": "Facts that no event shows, read by the daemon. See docs/probes.md.",
+        },
     }
 
 
@@ -139,10 +146,29 @@ def _range_schema() -> Schema:
     return {"anyOf": [whole, {**_object({"min": whole, "max": whole}), "minProperties": 1}]}
 
 
-def _facts_schema() -> Schema:
+def _value_schema() -> Schema:
     number = {"type": "number"}
     limits = {**_object({"min": number, "max": number}), "minProperties": 1}
-    return _fields({"anyOf": [{"type": ["boolean", "null"]}, limits, {"$ref": "#/$defs/text"}]})
+    return {"anyOf": [{"type": ["boolean", "null"]}, limits, {"$ref": "#/$defs/text"}]}
+
+
+def _probe_schema() -> Schema:
+    as_: Schema = {"enum": ["text", "json"], "default": "text"}
+    text = {**_TEXT, "minLength": 1, "maxLength": LONGEST}
+    moments = {"type": "array", "minItems": 1, "items": {"enum": list(WHEN)}, "default": list(WHEN)}
+    common = {
+        "id": {"type": "string", "pattern": r"^[A-Za-z0-9][A-Za-z0-9_.\-]*$"},
+        "when": {**moments, "description": "At the start always; at the end of every step; at the close."},
+        "budget_ms": {"type": "integer", "minimum": 1, "maximum": MOST_MS, "default": 500},
+    }
+    argv = {"type": "array", "minItems": 1, "items": _TEXT}
+    kinds: dict[str, Schema] = {
+        "script": _object({"url": {"$ref": "#/$defs/url"}, "expression": text}, ("url", "expression")),
+        "get": {"anyOf": [_TEXT, _object({"url": text}, ("url",))]},
+        "file": _object({"root": text, "path": text, "as": as_}, ("root", "path")),
+        "command": _object({"argv": argv, "as": as_}, ("argv",)),
+    }
+    return {"anyOf": [_object({**common, kind: body}, ("id", kind)) for kind, body in kinds.items()]}
 
 
 _TYPES: dict[Any, Callable[[], Schema]] = {
@@ -152,7 +178,8 @@ _TYPES: dict[Any, Callable[[], Schema]] = {
     StatusMatch: _status_schema,
     BodyMatch: lambda: _fields({"$ref": "#/$defs/text"}),
     FieldsMatch: lambda: _fields({"anyOf": [{"type": "boolean"}, {"$ref": "#/$defs/text"}]}),
-    FactsMatch: _facts_schema,
+    FactsMatch: lambda: _fields(_value_schema()),
+    ValueMatch: _value_schema,
     bool: lambda: {"type": "boolean"},
     str: lambda: _TEXT,
 }

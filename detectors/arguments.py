@@ -14,9 +14,9 @@ from functools import cache
 from typing import Any
 
 from detectors.errors import SpecError
-from detectors.matchers import BodyMatch, FactsMatch, IntRange, StatusMatch, TextMatch, UrlMatch
+from detectors.matchers import BodyMatch, FactsMatch, IntRange, StatusMatch, TextMatch, UrlMatch, ValueMatch
 
-MATCHERS: tuple[Any, ...] = (TextMatch, UrlMatch, IntRange, StatusMatch, BodyMatch, FactsMatch)
+MATCHERS: tuple[Any, ...] = (TextMatch, UrlMatch, IntRange, StatusMatch, BodyMatch, FactsMatch, ValueMatch)
 Path = tuple[str | int, ...]
 
 

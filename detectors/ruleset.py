@@ -14,6 +14,7 @@ from detectors.arguments import parse_args
 from detectors.codec import canonical, sha256
 from detectors.kinds import KINDS
 from detectors.leaning import leans
+from detectors.probes import probe_plan
 from detectors.registry import Composite, Keys, Rule, rules
 from detectors.task_json import task_to_json
 from detectors.types import Condition, Event, MilestoneSpec, Task
@@ -125,6 +126,7 @@ class Ruleset:
             "settle_ms": self.task.settle_ms,
             "text": "text.appeared" in self.slots or "text.disappeared" in self.slots,
             "origin": self.task.origin,
+            "probes": [probe_plan(probe) for probe in self.task.probes],
             **self._asked(),
         }
 

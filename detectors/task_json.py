@@ -12,6 +12,7 @@ from typing import Any
 
 from detectors.arguments import Path, parse_args
 from detectors.errors import DetectorError, SpecError
+from detectors.probes import check_references, probe_to_json, probes_from_json
 from detectors.registry import Composite, Rule, rules
 from detectors.types import Condition, MilestoneSpec, Task
 
@@ -31,6 +32,7 @@ _TASK_KEYS = frozenset(
         "penalty_floor",
         "settings",
         "milestones",
+        "probes",
     )
 )
 _MILESTONE_KEYS = frozenset(
@@ -81,6 +83,8 @@ def task_from_json(spec: Any) -> Task:
     milestones = _milestones(read, spec.get("milestones", []), weights, origin)
     for n, milestone in enumerate(milestones):
         _sense(read, milestone, ("milestones", n), credit)
+    probes = probes_from_json(spec.get("probes", []), origin, read.note)
+    check_references(milestones, probes, read.note)
     settings = read.get(spec, "settings", (), _mapping, "an object with quiet_ms, settle_ms", {})
     _unknown(read, settings, frozenset(("quiet_ms", "settle_ms")), ("settings",))
     task = Task(
@@ -94,6 +98,7 @@ def task_from_json(spec: Any) -> Task:
         penalty_floor=read.get(spec, "penalty_floor", (), lambda v: _number(v) and v <= 0, "a number up to 0", -1.0),
         quiet_ms=read.get(settings, "quiet_ms", ("settings",), _millis, _MILLIS, 50),
         settle_ms=read.get(settings, "settle_ms", ("settings",), _millis, _MILLIS, 1000),
+        probes=probes,
     )
     if read.problems:
         raise TaskError(read.problems)
@@ -112,6 +117,8 @@ def task_to_json(task: Task) -> dict[str, Any]:
         "settings": {"quiet_ms": task.quiet_ms, "settle_ms": task.settle_ms},
         "milestones": [_milestone_json(m) for m in task.milestones],
     }
+    if task.probes:
+        out["probes"] = [probe_to_json(probe) for probe in task.probes]
     return out if task.origin is None else {**out, "origin": task.origin}
 
 

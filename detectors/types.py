@@ -93,6 +93,17 @@ class MilestoneSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class ProbeSpec:
+    """One fact that the daemon reads for the task: ``kind`` says how, ``args`` what (detectors/probes.py)."""
+
+    id: str
+    kind: Literal["script", "get", "file", "command"]
+    args: Mapping[str, Json]
+    when: tuple[str, ...]
+    budget_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """What is asked of the agent and what counts, as the service registered it."""
 
@@ -107,6 +118,7 @@ class Task:
     blend: Mapping[str, float] = field(default_factory=lambda: {"rule": 1.0})
     quiet_ms: int = 50
     settle_ms: int = 1000
+    probes: tuple[ProbeSpec, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

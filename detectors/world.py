@@ -74,6 +74,8 @@ def invalidated(event: Event, world: World) -> tuple[str, ...]:
         case "page.navigated":
             frame = str(data.get("frame"))
             return (f"url:{frame}",) if data.get("same_document") else _of_frame(world, frame)
+        case "probe.answered":
+            return (f"probe:{data.get('probe')}",)
         case "page.titled":
             return (f"title:{data.get('tab')}",)
         case "field.filled":

@@ -54,6 +54,7 @@ def _type_name(hint: object) -> str:
         "BodyMatch": "fields of a body",
         "FieldsMatch": "fields",
         "FactsMatch": "facts",
+        "ValueMatch": "value",
         "str": "name",
         "bool": "true/false",
     }

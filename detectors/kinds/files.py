@@ -1,7 +1,7 @@
 """Kinds of the filesystem. Settled content only; ``path`` is relative to ``root``, a watched directory's label.
 
-A name that is not UTF-8 is told with its odd bytes as ``\\xe9``. ``mime`` is by content, ``mode`` as in ``0644``, ``link``
-where a symbolic link points, as written there: nothing is followed, so a link has no ``sha256``.
+A name that is not UTF-8 is told with its odd bytes as ``\\xe9``. ``mime`` is by content, ``mode`` as in ``0644``,
+``link`` where a symbolic link points, as written there: nothing is followed, so a link has no ``sha256``.
 """
 
 from __future__ import annotations

@@ -38,9 +38,9 @@ STEPS: dict[str, Kind] = {
 PROBES: dict[str, Kind] = {
     "probe.answered": kind(
         "probe",
-        "probe when step? value ms cut? at_start?",
-        "A fact that the task asked for, read by the daemon: `when` is start, step or close; `value` any JSON. "
-        "The one of the start is the baseline.",
+        "probe when step? value ms cut? baseline?",
+        "A fact that the task asked for, read by the daemon: `when` is start, step or close; `value` any JSON, with "
+        "`cut` not all of it. The one of the start is the baseline.",
     ),
     "probe.failed": kind(
         "probe", "probe when step? reason ms", "The fact could not be read; what leans on it is not known."

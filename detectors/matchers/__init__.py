@@ -1,5 +1,6 @@
 """Typed matchers. What they compare *with* comes from the task's author; nothing from agent or page is a pattern."""
 
+from detectors.matchers.answer import ValueMatch
 from detectors.matchers.facts import FactsMatch
 from detectors.matchers.text import TextMatch, normal, text_key
 from detectors.matchers.url import UrlMatch, url_matches
@@ -12,6 +13,7 @@ __all__ = [
     "StatusMatch",
     "TextMatch",
     "UrlMatch",
+    "ValueMatch",
     "normal",
     "text_key",
     "url_matches",

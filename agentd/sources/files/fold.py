@@ -124,7 +124,8 @@ class Fold:
         pending = self._pending.get(path)
         if pending is None or pending.ticket != ticket:
             return []
-        before, said = self.known.get(path), list[Do]()
+        before = self.known.get(path)
+        said: list[Do] = []
         if facts is None:
             return self._gone(path)
         if before is not None and (before.link is None) != (facts.link is None):

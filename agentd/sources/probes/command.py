@@ -1,0 +1,58 @@
+"""What a program says, where the daemon's operator allowed tasks to run programs (``--allow-commands``).
+
+No shell, no input, an environment without the daemon's own secrets, and an end with the budget. That the program
+changes nothing is the task's word: nobody can hold it to that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Mapping
+from typing import Any
+
+from agentd.sources.probes.answer import MOST, Answer, ProbeFailedError, text_of
+
+_KEPT = "PATH HOME USER LANG LC_ALL TZ TMPDIR DISPLAY XAUTHORITY XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS".split()
+
+
+class CommandProbe:
+    """``{"exit": …, "out": …}``: its exit code and what it wrote to standard output."""
+
+    def __init__(self, plan: Mapping[str, Any], allowed: bool) -> None:
+        self._argv = [str(part) for part in plan["argv"]]
+        self._as = str(plan.get("as", "text"))
+        self._allowed = allowed
+
+    async def ask(self, budget_s: float) -> Answer:
+        """Raises `ProbeFailedError`. Whatever the program started ends with it, or with the budget."""
+        if not self._allowed:
+            raise ProbeFailedError("the daemon was not started with --allow-commands")
+        env = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self._argv, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL, env=env, cwd="/", start_new_session=True,
+            )  # fmt: skip
+        except (OSError, ValueError) as error:
+            raise ProbeFailedError(f"{self._argv[0]}: {getattr(error, 'strerror', None) or error}") from None
+        try:
+            assert process.stdout is not None
+            out = await _bounded(process.stdout)
+            if len(out) > MOST:
+                return Answer({"exit": None, "out": text_of(out[:MOST], self._as, "its output", cut=True)}, cut=True)
+            code = await process.wait()
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+        return Answer({"exit": code, "out": text_of(out, self._as, "its output")})
+
+
+async def _bounded(stream: asyncio.StreamReader) -> bytes:
+    out = b""
+    while len(out) <= MOST and (chunk := await stream.read(MOST + 1 - len(out))):
+        out += chunk
+    return out

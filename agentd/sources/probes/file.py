@@ -1,0 +1,55 @@
+"""The content of a file in a watched directory, read as the files source reads: no link followed, no time changed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from agentd.sources.files.facts import Found
+from agentd.sources.files.troubles import Troubles
+from agentd.sources.files.walk import Root, read_only, spot
+from agentd.sources.probes.answer import MOST, Answer, ProbeFailedError, text_of
+
+
+class FileProbe:
+    """The file's text, or what its JSON says; null where there is no file."""
+
+    def __init__(self, plan: Mapping[str, Any], roots: Mapping[str, Path]) -> None:
+        self._root = str(plan["root"])
+        self._path = str(plan["path"])
+        self._as = str(plan.get("as", "text"))
+        self._roots = roots
+
+    async def ask(self, budget_s: float) -> Answer:
+        """Raises `ProbeFailedError`."""
+        if self._root not in self._roots:
+            raise ProbeFailedError(f"the daemon was given no --files {self._root}=DIR")
+        return await asyncio.to_thread(self._read)
+
+    def _read(self) -> Answer:
+        try:
+            root = Root(self._root, self._roots[self._root], Troubles())
+            with spot(root, self._path) as fd:
+                if Found.of(self._path, os.fstat(fd)).what != "file":
+                    raise ProbeFailedError(f"{self._path} is no plain file")
+                opened = read_only(root, fd)
+        except (FileNotFoundError, NotADirectoryError):
+            return Answer(None)
+        except OSError as error:
+            raise ProbeFailedError(f"{self._path}: {error.strerror}") from None
+        try:
+            data = _read(opened)
+        finally:
+            os.close(opened)
+        cut = len(data) > MOST
+        return Answer(text_of(data[:MOST], self._as, self._path, cut=cut), cut)
+
+
+def _read(opened: int) -> bytes:
+    data = b""
+    while len(data) <= MOST and (chunk := os.read(opened, MOST + 1 - len(data))):
+        data += chunk
+    return data

@@ -1,0 +1,65 @@
+"""A GET of the application's own API. The site sees it, under a name of its own in the access log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import httpx
+
+from agentd.sources.probes.answer import MOST, Answer, ProbeFailedError, text_of
+
+NAME = "milestoned-probe/1"
+"""The User-Agent, by which a site's access log tells the daemon's requests from the agent's."""
+REDIRECTS = 5
+
+
+class GetProbe:
+    """``{"status": …, "body": …}``: JSON where the site says that it is, else text. An error of the server (5xx) is no
+    answer."""
+
+    def __init__(self, plan: Mapping[str, Any], origin: str | None) -> None:
+        url = str(plan["url"])
+        self._url = urljoin((origin or "").rstrip("/") + "/", url) if url.startswith("/") else url
+
+    async def ask(self, budget_s: float) -> Answer:
+        """Raises `ProbeFailedError`."""
+        headers = {"user-agent": NAME, "accept": "application/json, text/*;q=0.9", "accept-encoding": "identity"}
+        try:
+            async with httpx.AsyncClient(trust_env=False, timeout=budget_s, headers=headers) as client:
+                return await self._follow(client)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise ProbeFailedError(f"{type(error).__name__}: {error}") from None
+
+    async def _follow(self, client: httpx.AsyncClient) -> Answer:
+        url = self._url
+        for _ in range(REDIRECTS + 1):
+            async with client.stream("GET", url) as response:
+                if not response.has_redirect_location:
+                    return await _read(response)
+                onward = urljoin(url, response.headers["location"])
+            if _site(onward) != _site(url):
+                raise ProbeFailedError(f"redirected to another site, {_site(onward)}")
+            url = onward
+        raise ProbeFailedError(f"redirected more than {REDIRECTS} times")
+
+
+async def _read(response: httpx.Response) -> Answer:
+    if response.status_code >= 500:
+        raise ProbeFailedError(f"the server answered {response.status_code}")
+    body = b""
+    async for chunk in response.aiter_raw():
+        body += chunk
+        if len(body) > MOST:
+            break
+    cut = len(body) > MOST
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    is_json = kind == "application/json" or kind.endswith("+json")
+    text = text_of(body[:MOST], "json" if is_json else "text", "the body", cut=cut)
+    return Answer({"status": response.status_code, "body": text}, cut)
+
+
+def _site(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"

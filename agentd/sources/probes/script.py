@@ -1,0 +1,139 @@
+"""A JavaScript expression, evaluated beside the page where the page can't see it, and refused if it would change
+anything: ``throwOnSideEffect`` is V8's own watch over that.
+
+The conversation with the browser is one of its own, so that a slow answer holds up no event.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from agentd.sources.base import SourceLostError
+from agentd.sources.cdp.address import websocket_address
+from agentd.sources.cdp.connection import CdpError, Connection, Params
+from agentd.sources.probes.answer import Answer, ProbeFailedError
+from detectors.matchers import url_matches
+
+MOST_TABS = 8
+
+
+class Browser:
+    """A conversation with the browser for all script probes, begun when it is needed and again when it is lost."""
+
+    def __init__(self, endpoint: str | None, profile: Path | None) -> None:
+        self._endpoint = endpoint
+        self._profile = profile
+        self._world = f"w{secrets.token_hex(8)}"
+        self._turn = asyncio.Lock()
+        self._live: tuple[Connection, asyncio.Task[None]] | None = None
+        self._sessions: dict[str, str] = {}
+        self._worlds: dict[str, int] = {}
+
+    async def pages(self) -> list[dict[str, Any]]:
+        """Every tab, as the browser describes it; raises `SourceLostError`."""
+        connection = await self._connect()
+        found = await connection.send("Target.getTargets", {"filter": [{"type": "page"}]})
+        return list(found["targetInfos"])
+
+    async def evaluate(self, target: str, expression: str, budget_s: float) -> Params:
+        """The reply to ``Runtime.evaluate`` in this tab's main frame; raises `SourceLostError` or `CdpError`."""
+        connection = await self._connect()
+        session = await self._attach(connection, target)
+        try:
+            return await self._evaluate(connection, session, target, expression, budget_s)
+        except CdpError:
+            # Its document is another one since: a new world, once.
+            self._worlds.pop(session, None)
+            return await self._evaluate(connection, session, target, expression, budget_s)
+
+    async def _evaluate(
+        self, connection: Connection, session: str, target: str, expression: str, budget_s: float
+    ) -> Params:
+        if session not in self._worlds:
+            made = await connection.send(
+                "Page.createIsolatedWorld", {"frameId": target, "worldName": self._world}, session
+            )
+            self._worlds[session] = made["executionContextId"]
+        asked = {
+            "expression": expression, "contextId": self._worlds[session], "throwOnSideEffect": True,
+            "returnByValue": True, "timeout": budget_s * 1000, "silent": True, "includeCommandLineAPI": False,
+        }  # fmt: skip
+        return await connection.send("Runtime.evaluate", asked, session)
+
+    async def _attach(self, connection: Connection, target: str) -> str:
+        async with self._turn:
+            if target not in self._sessions:
+                reply = await connection.send("Target.attachToTarget", {"targetId": target, "flatten": True})
+                self._sessions[target] = reply["sessionId"]
+            return self._sessions[target]
+
+    async def _connect(self) -> Connection:
+        async with self._turn:
+            if self._live is not None and not self._live[1].done():
+                return self._live[0]
+            await self.close()
+            if self._endpoint is None and self._profile is None:
+                raise SourceLostError("the daemon was given no --cdp or --profile")
+            connection = await Connection.open(await websocket_address(self._endpoint, self._profile))
+            self._live = connection, asyncio.create_task(connection.run(self._on_event), name="probes' browser")
+            return connection
+
+    def _on_event(self, session: str, method: str, params: Params) -> None:
+        if method == "Target.detachedFromTarget":
+            self._worlds.pop(params["sessionId"], None)
+            self._sessions = {target: one for target, one in self._sessions.items() if one != params["sessionId"]}
+
+    async def close(self) -> None:
+        """End the conversation; the next question begins another."""
+        live, self._live = self._live, None
+        self._sessions.clear()
+        self._worlds.clear()
+        if live is not None:
+            live[1].cancel()
+            with contextlib.suppress(asyncio.CancelledError, SourceLostError):
+                await live[1]
+            await live[0].close()
+
+
+class ScriptProbe:
+    """What the expression is worth in the tab that shows the address; of several such tabs, all must agree."""
+
+    def __init__(self, plan: Mapping[str, Any], origin: str | None, browser: Browser) -> None:
+        self._where = plan["url"]
+        self._expression = str(plan["expression"])
+        self._origin = origin
+        self._browser = browser
+
+    async def ask(self, budget_s: float) -> Answer:
+        """Raises `ProbeFailedError`."""
+        try:
+            pages = await self._browser.pages()
+            tabs = [page["targetId"] for page in pages if url_matches(self._where, page["url"], self._origin)]
+            if not tabs:
+                raise ProbeFailedError("no tab shows the address")
+            if len(tabs) > MOST_TABS:
+                raise ProbeFailedError(f"{len(tabs)} tabs show the address; at most {MOST_TABS} are asked")
+            asked = [self._browser.evaluate(tab, self._expression, budget_s) for tab in tabs]
+            values = [_value(reply) for reply in await asyncio.gather(*asked)]
+        except (SourceLostError, CdpError) as error:
+            raise ProbeFailedError(str(error)) from None
+        if any(value != values[0] for value in values):
+            raise ProbeFailedError(f"the {len(tabs)} tabs that show the address answer differently")
+        return Answer(values[0])
+
+
+def _value(reply: Params) -> Any:
+    thrown = reply.get("exceptionDetails")
+    if thrown is not None:
+        described = thrown.get("exception", {}).get("description") or thrown.get("text", "an error")
+        raise ProbeFailedError(f"the expression threw {described.splitlines()[0][:200]}")
+    result = reply["result"]
+    if result["type"] in ("function", "symbol", "bigint"):
+        raise ProbeFailedError(f"the expression is worth a {result['type']}, which is no JSON")
+    # NaN and the infinities have no JSON: they are told as null, like undefined.
+    return result.get("value")

@@ -1,0 +1,26 @@
+"""One JSON value, whatever its kind: what a probe's answer must be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from detectors.matchers.facts import FactsMatch
+
+
+@dataclass(frozen=True, slots=True)
+class ValueMatch:
+    """A text, a number, a range, true, false or null, as the facts of an event are matched."""
+
+    facts: FactsMatch
+
+    WANTED: ClassVar[str] = "a text or its matcher, a number, {min, max}, true, false or null"
+
+    @classmethod
+    def parse(cls, spec: Any, path: tuple[str | int, ...], origin: str | None = None) -> ValueMatch:
+        """Make it of its JSON form. Raises `SpecError`."""
+        return cls(FactsMatch.parse({"value": spec}, path[:-1]))
+
+    def matches(self, value: Any) -> bool:
+        """Whether ``value`` is the one that is wanted; a number is no text, and 1 is not true."""
+        return self.facts.matches({"value": value})

@@ -1,0 +1,52 @@
+"""A probe of the task answers what is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from detectors.arguments import arg
+from detectors.matchers.answer import ValueMatch
+from detectors.matchers.facts import LONGEST_PATH, at, dotted
+from detectors.registry import Keys, rule
+from detectors.types import Event, Reading
+from detectors.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    probe: str = arg("The id of a probe that the task declares.")
+    value: ValueMatch = arg("What it answers: a text or its matcher, a number, {min, max}, true, false or null.")
+    path: str | None = arg("A dotted path into the answer, such as body.items.0.id; without one, the whole.", None)
+
+    def __post_init__(self) -> None:
+        steps = dotted(self.path or "x")
+        if not all(steps) or len(steps) > LONGEST_PATH:
+            raise ValueError(f"path: a dotted path of at most {LONGEST_PATH} names, such as body.items.0.id")
+
+
+def answered(event: Event) -> Keys:
+    """Index keys of an answer: whose it is."""
+    return (str(event.data.get("probe")),)
+
+
+@rule(
+    component="goal",
+    hears=("probe.answered",),
+    args=Args,
+    index_args=lambda args: (args.probe,),
+    index_event=answered,
+)
+def probe_answers(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """The daemon read a fact that the task declares under `probes`, and it is as wanted. True until the probe answers
+    otherwise; what it answered at the start earns nothing.
+
+    An answer that was too long to keep whole matches nothing. While a probe fails, the steps that lean on it are
+    unobserved, not worth 0.
+    """
+    data = event.data
+    if data.get("cut") is True or data.get("probe") != args.probe:
+        return
+    value = data.get("value")
+    if args.value.matches(value if args.path is None else at(value, dotted(args.path))):
+        yield Reading(1.0, f"probe:{args.probe}")
