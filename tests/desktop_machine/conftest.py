@@ -44,20 +44,25 @@ def own(display: str) -> Iterator[Own]:
     yield start
     for process in started:
         process.kill()
-        process.communicate()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
 
 
 def copy(display: str, text: str, selection: str = "clipboard") -> None:
-    """Copy as a script does, with xclip, which stays behind as the owner."""
+    """Copy as a script does, with xclip, which stays behind as the owner; returns once it can be pasted."""
     command = ["xclip", "-i", "-selection", selection]
     subprocess.run(command, input=text, text=True, check=True, env=os.environ | {"DISPLAY": display})
+    while paste(display, selection) != text:
+        pass
 
 
 def paste(display: str, selection: str = "clipboard") -> str:
-    """Paste as a script does."""
-    command = ["xclip", "-o", "-selection", selection]
+    """Paste as a script does; "" where there is nothing, or the owner does not answer."""
+    # xclip itself would wait for ever.
+    command = ["timeout", "2", "xclip", "-o", "-selection", selection]
     env = os.environ | {"DISPLAY": display}
-    return subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=env).stdout
 
 
 class Shell:
@@ -69,7 +74,7 @@ class Shell:
         (folder / "shell").write_text(
             'echo $$ >pid.new\nmv pid.new pid\nwhile read -r line; do eval "$line"; done <said\n'
         )
-        subprocess.run("setsid sh shell &", shell=True, check=True, cwd=folder)
+        subprocess.run(["sh", "-c", "setsid sh shell &"], check=True, cwd=folder)
         self._said = (folder / "said").open("w")
         self.pid = int(self.wait_for("pid"))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +112,7 @@ async def test_the_daemon_itself_is_left_out(shell: Shell, how: dict[str, Any]) 
     async with watching(ProcessesSource("all", {}, **how)) as watch:
         assert watch.all("process.started", pid=shell.pid, baseline=True)
         assert not watch.all("process.started", pid=os.getpid())
-        ours = subprocess.Popen(["sleep", "1000"])
+        ours = await asyncio.create_subprocess_exec("sleep", "1000")
         try:
             shell.run("sleep 1001 &")
             await watch.one("process.started", name="sleep", parent=shell.pid)
@@ -120,7 +120,7 @@ async def test_the_daemon_itself_is_left_out(shell: Shell, how: dict[str, Any]) 
             assert not watch.all("process.started", pid=ours.pid)
         finally:
             ours.kill()
-            ours.wait()
+            await ours.wait()
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can be another user")
@@ -136,8 +136,8 @@ async def test_one_users_processes(shell: Shell, how: dict[str, Any]) -> None:
 
 async def test_a_process_that_does_not_run_can_t_be_watched() -> None:
     """The source is lost, and says of what."""
-    done = subprocess.Popen(["true"])
-    done.wait()
+    done = await asyncio.create_subprocess_exec("true")
+    await done.wait()
     with pytest.raises(SourceLostError, match=f"--processes {done.pid}: no such process"):
         async with watching(ProcessesSource(str(done.pid), {})):
             pass
@@ -152,8 +152,7 @@ async def test_a_browsers_helpers_are_folded(shell: Shell, how: dict[str, Any]) 
             f"{EXECUTABLE} --no-sandbox --headless=new --user-data-dir=$PWD/profile --remote-debugging-port=0 "
             "about:blank >/dev/null 2>&1 &"
         )
-        while not Path(shell.folder / "profile" / "DevToolsActivePort").exists():
-            await watch.fence()
+        await asyncio.to_thread(shell.wait_for, "profile/DevToolsActivePort")
         main = await watch.one("process.started", name="chromium")
         while not any("--type=renderer" in child.cmdline() for child in psutil.Process(main["pid"]).children(True)):
             await watch.fence()

@@ -108,7 +108,7 @@ class Display:
             while True:
                 try:
                     event = self._connection.poll_for_event()
-                except xcffib.ProtocolException:
+                except xcffib.Error:
                     continue  # a window of somebody's was gone by the time
                 if event is None:
                     return
@@ -146,7 +146,7 @@ class Display:
                 try:
                     reply = self._core.GetAtomName(atom).reply()
                     self._names[atom] = bytes(reply.name.buf()).decode("latin-1")
-                except xcffib.ProtocolException:
+                except xcffib.Error:
                     self._names[atom] = ""
         return self._names[atom]
 
@@ -182,7 +182,7 @@ class Display:
 
     def pid(self, window: int) -> int:
         """The id of the process that made ``window``, by the server's word; 0: not known."""
-        with self._losing(), contextlib.suppress(xcffib.ProtocolException, KeyError, IndexError):
+        with self._losing(), contextlib.suppress(xcffib.Error, KeyError, IndexError):
             pid = xcffib.res.ClientIdMask.LocalClientPID
             wanted = xcffib.res.ClientIdSpec.synthetic(window, pid)  # type: ignore[no-untyped-call]
             reply = self._connection(xcffib.res.key).QueryClientIds(1, [wanted]).reply()
@@ -206,7 +206,7 @@ class Display:
         with self._losing():
             try:
                 reply = self._core.GetProperty(False, window, self.atom(name), Atom.Any, 0, 1 << 12).reply()
-            except xcffib.ProtocolException:
+            except xcffib.Error:
                 return b""  # the window is gone
             return bytes(reply.value.buf())
 

@@ -126,19 +126,18 @@ class Reader:
         """Wait for a happening of the kind and property of ``wanted``; the property that it has, 0 for a refusal."""
         until = min(until, time.monotonic() + ANSWER_S)
         while True:
-            for one in self.take_in():
-                # What is not waited for is late, and of no use any more.
-                if type(one) is type(wanted) and one.property in (0, wanted.property):
-                    if self._superseded(selection):
-                        raise _NotReadError("superseded")
-                    return one.property
+            came = [one.property for one in self.take_in() if type(one) is type(wanted)]
+            if any(other.selection == selection for other in self.others):
+                # From here on it would be the next owner's text.
+                raise _NotReadError("superseded")
+            # Another property is that of an earlier question, whose answer is of no use any more.
+            for name in came:
+                if name in (0, wanted.property):
+                    return name
             left = until - time.monotonic()
             if left <= 0 or self._stopping():
-                raise _NotReadError("superseded" if self._superseded(selection) else "timeout")
+                raise _NotReadError("timeout")
             self._pause(left)
-
-    def _superseded(self, selection: int) -> bool:
-        return any(other.selection == selection for other in self.others)
 
 
 def digest(pieces: Iterable[bytes], charset: str) -> Reading:

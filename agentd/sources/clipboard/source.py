@@ -115,12 +115,16 @@ class _Watch:
             owned = changes.popleft()
             if self._selections[owned.selection] == "primary":
                 self._resting[owned.selection] = owned, time.monotonic() + REST_S
-            elif not any(other[:2] == owned[:2] for other in changes):
+            elif not self._claimed_again(owned):
                 self._tell(owned)
         for owned, rested in list(self._resting.values()):
             if rested <= time.monotonic():
                 del self._resting[owned.selection]
                 self._tell(owned)
+
+    def _claimed_again(self, owned: Owned) -> bool:
+        """Whether the same owner took the same selection again since: programs do so in bursts, for one copy."""
+        return any(other[:2] == owned[:2] for other in self._reader.others)
 
     def _until_rested(self) -> float:
         return min((rested - time.monotonic() for _, rested in self._resting.values()), default=_IDLE_S)
@@ -129,7 +133,10 @@ class _Watch:
         data: dict[str, Any] = {"selection": self._selections[owned.selection]}
         if owned.owner:
             data |= self._of_owner(owned.owner)
-            data |= self._of_text(self._read(owned))
+            reading = self._read(owned)
+            if reading.unread == "superseded" and self._claimed_again(owned):
+                return
+            data |= self._of_text(reading)
         else:
             data["length"] = 0
         self._worker.tell("clipboard.changed", data | ({"baseline": True} if baseline else {}))

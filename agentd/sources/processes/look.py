@@ -44,8 +44,8 @@ def look(pid: int) -> Facts | None:
 
 
 def look_at_all() -> Iterator[Facts]:
-    """Every process that can be seen, parents before their children."""
-    seen = [facts for pid in psutil.pids() if (facts := look(pid)) is not None]
+    """Every process that runs and can be seen, parents before their children."""
+    seen = [facts for pid in psutil.pids() if (facts := look(pid)) is not None and not facts.over]
     yield from sorted(seen, key=lambda facts: (facts.born, facts.pid))
 
 
