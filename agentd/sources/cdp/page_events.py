@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from agentd.sources.cdp import tabs
+from agentd.sources.cdp.gaps import PAGE_PARTS, gap
 from agentd.sources.cdp.masking import mask_url
 from agentd.sources.cdp.state import Browser, Params, Seen, SessionState
 
@@ -31,6 +32,7 @@ _FIELDS: dict[str, dict[str, type | tuple[type, ...]]] = {
     },
     "form.submitted": {"form": dict, "fields": list, "trusted": bool},
     "text.appeared": {"text": str, "baseline": bool},
+    "permission.changed": {"name": str, "state": str},
 }
 _ELEMENT = ("role", "name", "tag", "id", "attr_name", "type", "text")
 _FORM = ("id", "attr_name", "name", "action", "method")
@@ -75,8 +77,16 @@ def _said(browser: Browser, session: SessionState, frame: str, payload: str) -> 
         browser.secrets.told(data)
         return
     if kind == "title":
-        if isinstance(data.get("title"), str) and frame == session.tab:
+        if isinstance(data.get("title"), str) and _is_main(session, frame):
             yield from tabs.titled(browser, session.tab, data["title"], browser.frames[frame].url)
+        return
+    if kind == "front":
+        if _is_main(session, frame):
+            yield from tabs.focused(browser, session, data.get("front") is True)
+        return
+    if kind == "late":
+        if session.arrival is not None:
+            yield from gap(PAGE_PARTS, "somebody acted in a tab before its observer was there")
         return
     if kind == "dropped":
         lost = {"source": "cdp", "count": int(data["count"]), "reason": "the page said more than it could keep"}
@@ -94,6 +104,10 @@ def _said(browser: Browser, session: SessionState, frame: str, payload: str) -> 
     if not browser.settled and "baseline" in wanted:
         kept["baseline"] = True
     yield Seen(kind, {"tab": session.tab, "frame": frame} | kept)
+
+
+def _is_main(session: SessionState, frame: str) -> bool:
+    return session.is_page and not session.hidden and frame == session.root
 
 
 def _only(data: dict[str, Any], names: tuple[str, ...]) -> dict[str, str]:

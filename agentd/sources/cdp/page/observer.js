@@ -5,6 +5,7 @@ import { openChannel } from "./channel.js";
 import { clickedElement, describe } from "./element.js";
 import { formState, isField, openFields } from "./fields.js";
 import { openSecrets } from "./secrets.js";
+import { openTab } from "./tab.js";
 import { openText } from "./text.js";
 import { openTitle } from "./title.js";
 import { openTrust } from "./trust.js";
@@ -18,6 +19,7 @@ function observe(config) {
   const fields = openFields(say, secrets);
   const text = config.kinds.includes("text.appeared") ? openText(say) : null;
   const title = window === window.top ? openTitle(say) : null;
+  const tab = window === window.top ? openTab(say, config.initial) : null;
   const trust = openTrust();
   const typed = new Map(); // element -> trusted; input events wait here to be told as one
   const roots = new Set(); // shadow roots seen so far
@@ -111,6 +113,7 @@ function observe(config) {
   function listen() {
     for (const [type, listener] of Object.entries(listeners)) addEventListener(type, listener, true);
     document.addEventListener("DOMContentLoaded", onDocument, true);
+    tab?.listen();
   }
 
   function reportStanding(event) {
@@ -142,6 +145,7 @@ function observe(config) {
     flushTyped();
     if (text) text.flush();
     title?.flush();
+    tab?.flush();
     channel.drain();
   }
 
@@ -149,6 +153,7 @@ function observe(config) {
     for (const [type, listener] of Object.entries(listeners)) removeEventListener(type, listener, true);
     for (const watcher of watchers) watcher.disconnect();
     title?.disconnect();
+    tab?.close();
     trust.close();
   }
 
