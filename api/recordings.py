@@ -14,6 +14,9 @@ from detectors.types import Reward, Segment
 
 MAX_TEXT = 1 << 30
 """Bytes of text that a recording may unpack to."""
+_LONGEST_HEADER = 18
+_REPEATED = 1
+"""The block type that holds one byte, to be repeated."""
 
 
 class RecordingError(ValueError):
@@ -41,17 +44,49 @@ def read_recording(path: Path) -> Iterator[Segment]:
 
 
 def _unpack(path: Path) -> bytes:
-    out = bytearray()
+    packed, out = path.read_bytes(), bytearray()
     try:
-        with path.open("rb") as file:
-            reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
-            while chunk := reader.read(1 << 20):
-                out += chunk
-                if len(out) > MAX_TEXT:
-                    raise RecordingError(f"{path}: unpacks to more than {MAX_TEXT} bytes")
+        reader = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
+        while chunk := reader.read(1 << 20):
+            out += chunk
+            if len(out) > MAX_TEXT:
+                raise RecordingError(f"{path}: unpacks to more than {MAX_TEXT} bytes")
+        _must_be_whole(path, packed)
     except zstandard.ZstdError as error:
         raise RecordingError(f"{path}: not zstd: {error}") from None
     return bytes(out)
+
+
+def _must_be_whole(path: Path, packed: bytes) -> None:
+    """A reader says nothing of a last frame that is cut: what is missing would look as if it never happened."""
+    at = 0
+    while at < len(packed):
+        end = _frame_end(packed, at)
+        if end is None or end > len(packed):
+            raise RecordingError(
+                f"{path}: byte {len(packed)}: the file ends within the frame that begins at byte {at}: it was cut short"
+            )
+        at = end
+
+
+def _frame_end(packed: bytes, at: int) -> int | None:
+    """Where a zstd frame ends, by its blocks' headers (RFC 8878); None where those are cut."""
+    head = packed[at : at + _LONGEST_HEADER]
+    try:
+        parameters = zstandard.get_frame_parameters(head)
+        at += zstandard.frame_header_size(head)
+    except zstandard.ZstdError:
+        if len(head) < _LONGEST_HEADER:
+            return None
+        raise
+    last = False
+    while not last:
+        block = int.from_bytes(packed[at : at + 3], "little")
+        if len(packed) - at < 3:
+            return None
+        last, kind, size = bool(block & 1), block >> 1 & 3, block >> 3
+        at += 3 + (1 if kind == _REPEATED else size)
+    return at + (4 if parameters.has_checksum else 0)
 
 
 def replay(path: Path, ruleset: Ruleset) -> tuple[Engine, list[Reward]]:

@@ -1,0 +1,153 @@
+"""`milestoned recording show|verify`: what is in a recording, and whether it is as it was written."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from api.recording_check import findings
+from api.recording_text import clip, line, telling
+from api.recordings import RecordingError, read_recording
+from detectors.codec import canonical
+from detectors.types import Event
+
+SOUND, BROKEN, USAGE, OPEN = 0, 1, 2, 3
+"""Exit codes: sound and closed; changed, cut or none at all; no such file or kind; sound, but its episode is open."""
+MOST_FINDINGS = 20
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    commands = parser.add_subparsers(dest="recording_command", required=True, metavar="COMMAND")
+    show = commands.add_parser("show", help="the events as lines, and what they come to")
+    show.add_argument("--kinds", metavar="KIND,...", help="only these kinds, or nouns: page.navigated, request, ...")
+    show.add_argument("--steps", action="store_true", help="a line a step instead of a line an event")
+    show.add_argument("--json", action="store_true", help="one event a line: [seq, at, source, kind, data]")
+    show.set_defaults(run=_showing)
+    verify = commands.add_parser(
+        "verify",
+        help="check chain, numbers, clock, kinds and fields",
+        epilog="exit codes: 0 sound and closed; 1 changed, cut or no recording; 2 cannot be read; 3 sound, but open",
+    )
+    verify.add_argument("--head", metavar="DIGEST", help="the last segment's digest, as it was when it was written")
+    verify.set_defaults(run=_verifying)
+    for command in (show, verify):
+        command.add_argument("recording", type=Path, metavar="FILE")
+
+
+def _showing(args: argparse.Namespace) -> int:
+    return _guarded(args, show)
+
+
+def _verifying(args: argparse.Namespace) -> int:
+    return _guarded(args, verify)
+
+
+def _guarded(args: argparse.Namespace, do: Callable[[argparse.Namespace], int]) -> int:
+    try:
+        return do(args)
+    except RecordingError as error:
+        print(clip(str(error), 1000), file=sys.stderr)
+        return BROKEN
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read it has enough
+        return SOUND
+    except OSError as error:
+        print(f"{error.filename}: {error.strerror}; wanted a recording", file=sys.stderr)
+        return USAGE
+
+
+def show(args: argparse.Namespace) -> int:
+    """Print events, steps or JSON; raises as `read_recording`."""
+    segments = list(read_recording(args.recording))
+    events = [event for segment in segments for event in segment.events]
+    wanted = set(args.kinds.split(",")) if args.kinds else None
+    here = {part for event in events for part in (event.kind, event.kind.partition(".")[0])}
+    if wanted is not None and not wanted <= here:
+        missing = sorted(wanted - here)[0]
+        print(f"--kinds {missing}: is not in {args.recording}; there are {', '.join(sorted(here))}", file=sys.stderr)
+        return USAGE
+    chosen = [one for one in events if wanted is None or wanted & {one.kind, one.kind.partition(".")[0]}]
+    if args.json:
+        for event in chosen:
+            row = [event.seq, event.at, event.source, event.kind, event.data]
+            sys.stdout.buffer.write(canonical(row) + b"\n")
+        return SOUND
+    for text in _steps(chosen) if args.steps else map(line, chosen):
+        print(text)
+    print()
+    for text in _summary(events):
+        print(text)
+    print(f"{'digest':<9} {segments[-1].digest} (of the last of {len(segments)} segments)")
+    return SOUND
+
+
+def _steps(events: list[Event]) -> list[str]:
+    """A line for each step: when, what, and how many events of which kinds came in it."""
+    lines: list[str] = []
+    group: list[Event] = []
+    for event in [*events, None]:
+        if (event is None or event.kind == "step.began") and group:
+            lines.append(_step(group))
+            group = []
+        if event is not None:
+            group.append(event)
+    return lines
+
+
+def _step(group: list[Event]) -> str:
+    first = group[0]
+    is_step = first.kind == "step.began"
+    name = f"step {first.data.get('step')}" if is_step else "before"
+    counts = Counter(event.kind for event in group if event.source not in ("steps", "journal"))
+    said = ", ".join(f"{kind} {count}" for kind, count in sorted(counts.items()))
+    doing = clip(telling(first), 50) if is_step else ""
+    return f"{name:<9} {first.at / 1e9:>10.3f} s  {doing:<50}  {said or 'nothing'}".rstrip()
+
+
+def _summary(events: list[Event]) -> list[str]:
+    kinds = Counter(event.kind for event in events)
+    sources = Counter(event.source for event in events)
+    steps = kinds["step.began"]
+    open_gaps = {(one.data.get("source"), one.data.get("of")): one for one in events if one.kind == "gap.began"}
+    for event in events:
+        began = open_gaps.get((event.data.get("source"), event.data.get("of")))
+        if event.kind == "gap.ended" and began is not None and began.seq < event.seq:
+            del open_gaps[event.data.get("source"), event.data.get("of")]
+    end = "closed" if events[-1].kind == "episode.closed" else "open: it ends before its episode does"
+    text = [
+        f"{'episode':<9} {events[0].episode}, {events[-1].at / 1e9:.3f} s, {end}",
+        f"{'events':<9} {len(events)}: " + ", ".join(f"{name} {count}" for name, count in sorted(sources.items())),
+        f"{'steps':<9} {steps}, {kinds['step.sealed']} sealed before the next",
+        f"{'gaps':<9} {kinds['gap.began']}" + (f", {len(open_gaps)} open at the end:" if open_gaps else ""),
+    ]
+    by_reason = itertools.groupby(
+        sorted(open_gaps.values(), key=lambda one: str(one.data.get("reason"))), lambda one: str(one.data.get("reason"))
+    )
+    for reason, gaps in by_reason:
+        parts = [f"{one.data.get('source')}" + (f" {one.data['of']}" if "of" in one.data else "") for one in gaps]
+        text.append(clip(f"{'':<9} {reason}: {', '.join(parts)}", 400))
+    return text
+
+
+def verify(args: argparse.Namespace) -> int:
+    """Say whether the recording is sound; raises as `read_recording`."""
+    segments = list(read_recording(args.recording))
+    found = list(itertools.islice(findings(event for one in segments for event in one.events), MOST_FINDINGS + 1))
+    head, last = segments[-1].digest, segments[-1].events[-1]
+    if args.head is not None and args.head != head:
+        found.insert(0, f"the last segment's digest is {head}; wanted {args.head}")
+    for text in found[:MOST_FINDINGS]:
+        print(f"{args.recording}: {clip(text, 300)}", file=sys.stderr)
+    if found:
+        more = f"more than {MOST_FINDINGS}" if len(found) > MOST_FINDINGS else str(len(found))
+        print(f"{args.recording}: not sound: {more} findings", file=sys.stderr)
+        return BROKEN
+    is_open = last.kind != "episode.closed"
+    state = "sound, but open: it ends before its episode does" if is_open else "sound and closed"
+    print(f"{args.recording}: {state}; {last.seq} events in {len(segments)} segments, digest {head}")
+    return OPEN if is_open else SOUND
