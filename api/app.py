@@ -19,7 +19,7 @@ from api.metrics import Metrics
 from api.notify import Notifier
 from api.parts import Parts
 from api.routes import episodes, operations, reading, rewards, score, segments, steps, tasks
-from api.routes.adapters import openrlhf, slime
+from api.routes.adapters import nemo, openenv, openrlhf, slime
 from api.routes.support import PROBLEM, invalid
 from api.settings import Settings
 
@@ -55,7 +55,7 @@ def create_app(settings: Settings) -> FastAPI:
     intents: WeakValueDictionary[str, Lock] = WeakValueDictionary()
     app.state.intents = intents
     # Routes are tried in order: those that are called most come first.
-    for noun in (rewards, segments, steps, score, openrlhf, slime, episodes, reading, tasks, operations):
+    for noun in (rewards, segments, steps, score, openrlhf, slime, nemo, openenv, episodes, reading, tasks, operations):
         app.include_router(noun.router)
     app.add_exception_handler(ProblemError, _problem)
     app.add_exception_handler(HTTPException, _http)

@@ -42,6 +42,14 @@ class Keys:
         bits = self._mac(f"episode:{intent}")[:16] if intent else secrets.token_bytes(16)
         return f"ep_{_text(bits)}"
 
+    def signature(self, text: str) -> str:
+        """Proof that this service, or a replica with its secret, gave out ``text``."""
+        return _text(self._mac(f"session:{text}"))
+
+    def signed(self, text: str, signature: str) -> bool:
+        """Whether ``signature`` is that of ``text``."""
+        return hmac.compare_digest(self.signature(text).encode(), signature.encode())
+
     def _mac(self, what: str) -> bytes:
         return hmac.new(self._secret, what.encode(), hashlib.sha256).digest()
 

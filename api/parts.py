@@ -14,6 +14,7 @@ from api.metrics import Metrics
 from api.notify import Notifier
 from api.rewards import RewardReader
 from api.scoring.scorer import Scorer
+from api.scoring.turns import Turns
 from api.settings import Settings
 from api.store.broadcast import Broadcast
 from api.store.commands import Commands
@@ -46,6 +47,7 @@ class Parts:
     rewards: RewardReader
     follower: Follower
     scorer: Scorer
+    turns: Turns
     broadcast: Broadcast | None
 
     @classmethod
@@ -56,7 +58,9 @@ class Parts:
         tasks, episodes = Tasks(database), Episodes(database)
         commands, ledger = Commands(database, notifier), Ledger(database, limits.rewards_cached)
         engines = Engines(database, episodes, tasks, limits.engines_cached)
+        channel = Channel(commands, episodes, notifier)
         rewards = RewardReader(ledger, episodes, notifier)
+        scorer = Scorer(rewards, ledger, episodes, tasks, notifier)
         log = Log(database, engines, ledger, notifier, metrics, limits)
         return cls(
             settings=settings,
@@ -69,12 +73,13 @@ class Parts:
             tasks=tasks,
             episodes=episodes,
             commands=commands,
-            channel=Channel(commands, episodes, notifier),
+            channel=channel,
             ledger=ledger,
             log=log,
             rewards=rewards,
             follower=Follower(log, ledger, episodes, notifier),
-            scorer=Scorer(rewards, ledger, episodes, tasks, notifier),
+            scorer=scorer,
+            turns=Turns(scorer, commands, channel, episodes, tasks),
             broadcast=None if database.embedded else Broadcast(database.url, notifier),
         )
 

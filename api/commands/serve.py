@@ -18,6 +18,7 @@ import orjson
 import uvicorn
 
 from api.app import create_app
+from api.at_root import AtRoot
 from api.commands.common import add_store, store_settings
 from api.keys import admin_token_file, write_private
 from api.notify import Notifier
@@ -32,6 +33,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
     parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: loopback)")
     parser.add_argument("--port", type=int, default=8420, help="0: any free one, told in DATA/service.json")
+    parser.add_argument(
+        "--nemo-port", type=int, metavar="PORT", help="also speak NeMo Gym's dialect at the root of this port"
+    )
     parser.add_argument("--port-file", type=Path, metavar="FILE", help="also write the port here, once it listens")
     parser.add_argument("--token-file", type=Path, metavar="FILE", help="where to keep the first admin token")
     parser.add_argument(
@@ -63,22 +67,25 @@ def run(args: argparse.Namespace) -> int:
     if lock is None:
         print(f"--data {settings.data}: another service works here; wanted a directory of its own", file=sys.stderr)
         return 2
-    listener = _listen(args.host, args.port)
-    host, port = listener.getsockname()[:2]
+    listeners = [_listen(args.host, args.port)]
+    host, port = listeners[0].getsockname()[:2]
+    if args.nemo_port is not None:
+        listeners.append(_listen(args.host, args.nemo_port))
     app = create_app(settings)
+    nemo = listeners[-1].getsockname()[1] if len(listeners) > 1 else None
     config = uvicorn.Config(
-        app,
+        app if nemo is None else AtRoot(app, nemo, "/nemo"),
         loop="uvloop" if sys.platform != "win32" else "auto",
         http="httptools",
-        ws="none",
+        ws="websockets-sansio",
         log_level="warning",
         access_log=False,
         backlog=BACKLOG,
         timeout_graceful_shutdown=5,
     )
-    server = _Server(config, app.state.notifier, lambda: _announce(args, settings, host, port))
+    server = _Server(config, app.state.notifier, lambda: _announce(args, settings, host, port, nemo))
     try:
-        server.run(sockets=[listener])
+        server.run(sockets=listeners)
     finally:
         (settings.data / "service.json").unlink(missing_ok=True)
         os.close(lock)
@@ -124,8 +131,8 @@ def _spare_the_collector() -> None:
     gc.set_threshold(GC_THRESHOLD, 20, 50)
 
 
-def _announce(args: argparse.Namespace, settings: Settings, host: str, port: int) -> None:
-    told = {"host": host, "port": port, "pid": os.getpid()}
+def _announce(args: argparse.Namespace, settings: Settings, host: str, port: int, nemo: int | None) -> None:
+    told = {"host": host, "port": port, "pid": os.getpid()} | ({} if nemo is None else {"nemo_port": nemo})
     write_private(settings.data / "service.json", orjson.dumps(told).decode())
     if args.port_file is not None:
         write_private(args.port_file, str(port))

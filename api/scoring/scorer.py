@@ -121,9 +121,13 @@ class Scorer:
         row = await self._episodes.get(episode)
         return _of([document], document["reward"], document, episode, step, row.task)
 
-    async def _episode(self, episode: str, folding: Folding, deadline: Deadline) -> Score:
+    async def last_turn(self, episode: str, step: int, deadline: Deadline) -> Score:
+        """What ``step`` and the episode's close after it were worth together, once closed."""
+        return await self._episode(episode, Folding(), deadline, step)
+
+    async def _episode(self, episode: str, folding: Folding, deadline: Deadline, since: int = 0) -> Score:
         row = await self._closed(episode, deadline)
-        steps = [orjson.loads(body) for body in await self._ledger.all(episode)]
+        steps = [one for one in map(orjson.loads, await self._ledger.all(episode)) if one["step"] >= since]
         if row.status != "closed":
             why = f"the episode is {row.status}, not closed; the log is at event {row.through}"
             last = {"status": "settling", "reason": why, "digest": row.digest, "done": False, "success": None}

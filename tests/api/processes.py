@@ -18,8 +18,8 @@ ROOT = Path(__file__).parents[2]
 class Process:
     """One service over ``data``; started again it has the same data and port."""
 
-    def __init__(self, data: Path) -> None:
-        self.data = data
+    def __init__(self, data: Path, *options: str) -> None:
+        self.data, self._options = data, options
         self.port = 0
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -38,6 +38,7 @@ class Process:
         told = self.data / "service.json"
         told.unlink(missing_ok=True)
         command = [sys.executable, "-m", "api.cli", "serve", "--data", str(self.data), "--port", str(self.port)]
+        command += self._options
         self._process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
         while not told.exists():
             assert self._process.poll() is None, f"the service ended with {self._process.returncode}"

@@ -7,40 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.api.service import TASK, Service, events, frames, until
-from tests.support.logs import Said
-
-OPENED: Said = ("episode.opened", {"task": "t", "digest": "d"})
-
-
-class Daemon:
-    """A daemon in a few lines: it takes commands and journals each as an event."""
-
-    def __init__(self, service: Service, episode: str, token: str) -> None:
-        self.service, self.episode, self.token = service, episode, token
-        self.said: list[Said] = [OPENED]
-        self.done = 0
-
-    async def commands(self, wait_ms: int = 0) -> list[dict[str, Any]]:
-        query = {"after": self.done, "wait_ms": wait_ms}
-        answer = await self.service.get(f"/v1/episodes/{self.episode}/commands", self.token, params=query)
-        assert answer.status_code == 200, answer.text
-        found: list[dict[str, Any]] = answer.json()["commands"]
-        return found
-
-    async def obey(self, wait_ms: int = 0) -> None:
-        for command in await self.commands(wait_ms):
-            self.done = command["command"]
-            if command["kind"] == "episode.close":
-                self.said.append(("episode.closed", {**command["data"], "command": self.done}))
-            else:
-                self.said.append((command["kind"], {**command["data"], "command": self.done}))
-        for frame in frames(events(self.episode, *self.said), [1] * len(self.said)):
-            assert (await self.service.append(self.episode, frame, self.token)).status_code == 200
-
-    async def run(self) -> None:
-        while self.said[-1][0] != "episode.closed":
-            await self.obey(wait_ms=5_000)
+from tests.api.daemon import Daemon
+from tests.api.service import TASK, Service, until
 
 
 @pytest.fixture

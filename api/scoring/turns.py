@@ -1,0 +1,85 @@
+"""Rollouts that report turn by turn over a trainer's own dialect, and want each turn's reward.
+
+With an episode whose daemon watches the sandbox, a turn is a step: it ends when it is reported, and the next one
+begins. Without one there is nothing but words: the final answer is scored by its task.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from api.channel import Channel
+from api.errors import InvalidError, UnavailableError
+from api.notify import Deadline
+from api.scoring.reference import Reference
+from api.scoring.scorer import Folding, Sample, Score, Scorer
+from api.store.commands import Commands
+from api.store.episodes import Episodes
+from api.store.tasks import Tasks
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What came of a turn: its score, and the step that runs now (None: it was the last)."""
+
+    score: Score
+    next_step: int | None
+
+
+class Turns:
+    """The turns of one service's rollouts."""
+
+    def __init__(self, scorer: Scorer, commands: Commands, channel: Channel, episodes: Episodes, tasks: Tasks) -> None:
+        self._scorer, self._commands, self._channel = scorer, commands, channel
+        self._episodes, self._tasks = episodes, tasks
+
+    async def known(self, where: Reference) -> None:
+        """Raises `NotFoundError` unless the episode or the task is there."""
+        if where.episode is not None:
+            await self._episodes.get(where.episode)
+        else:
+            await self._tasks.find(where.task or "", where.version)
+
+    async def begin(self, where: Reference, deadline: Deadline) -> tuple[str, int]:
+        """Begin the first step, or find the one that runs: the task's instruction, and the step.
+
+        Raises `ProblemError`, `UnavailableError` where no daemon journals it in time.
+        """
+        if where.episode is None:
+            row = await self._tasks.find(where.task or "", where.version)
+            return (await self._tasks.ruleset(row.number)).task.instruction, 0
+        row = await self._episodes.get(where.episode)
+        instruction = (await self._tasks.ruleset(row.task_number)).task.instruction
+        if row.step is not None:
+            return instruction, row.step
+        await self._say_begun(where.episode, 0, deadline)
+        return instruction, 0
+
+    async def end(self, where: Reference, step: int, answer: str | None, final: bool, deadline: Deadline) -> Turn:
+        """The turn's reward. ``final``: nothing follows, the episode is closed. Raises `ProblemError`."""
+        if where.episode is None:
+            if answer is None:
+                raise InvalidError("answer: got none; without an episode only a final answer can be scored")
+            return Turn(await self._scorer.score(Sample(where, answer), Folding(), deadline), None)
+        row = await self._episodes.get(where.episode)
+        if row.status == "open" and row.step == step:
+            if answer is not None:
+                await self._commands.say(where.episode, "agent.answered", {"text": answer}, f"turn {step}")
+            await self._commands.end(where.episode, step, None)
+            if final:
+                await self._commands.close(where.episode, "the rollout ended")
+                await self._channel.closed(where.episode, deadline)
+        if final:
+            return Turn(await self._scorer.last_turn(where.episode, step, deadline), None)
+        score = await self._scorer.score(Sample(Reference(where.episode, step)), Folding(), deadline)
+        if score.done:
+            return Turn(score, None)
+        await self._say_begun(where.episode, step + 1, deadline)
+        return Turn(score, step + 1)
+
+    async def _say_begun(self, episode: str, step: int, deadline: Deadline) -> None:
+        queued = await self._commands.begin(episode, step, None, None)
+        said: dict[str, Any] = await self._channel.journalled(episode, queued, deadline)
+        if "seq" not in said:
+            raise UnavailableError(f"episode: no daemon of {episode} took step {step}'s begin in time")
