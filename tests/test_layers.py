@@ -25,6 +25,7 @@ IMPURE = {
 DAEMON = {"filetype", "httpx", "orjson", "starlette", "structlog", "uvicorn", "watchdog", "websockets", "zstandard"}
 EXTRAS = {
     "agentd/inprocess": {"greenlet", "playwright", "pyppeteer"},
+    "agentd/sources/ax": {"xcffib"},
     "agentd/sources/ax/listener": {"gi", "pyatspi"},  # Debian's: it is another Python that runs these
     "agentd/sources/processes": {"psutil"},
     "agentd/sources/clipboard": {"xcffib"},

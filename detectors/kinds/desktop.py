@@ -22,8 +22,9 @@ DESKTOP: dict[str, Kind] = {
     "widget.focused": kind("ax", "app window widget", "The widget has the focus now."),
     "widget.activated": kind(
         "ax",
-        "app window widget",
-        "A button or a menu item was activated, where the toolkit tells it; docs/desktop.md says which do.",
+        "app window widget by",
+        "A button or a menu item was activated. `by`: toolkit, where it tells that itself; else key or pointer: it was "
+        "pressed while it had the focus, or under the pointer (docs/desktop.md).",
     ),
     "widget.state_changed": kind(
         "ax",

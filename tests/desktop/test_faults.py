@@ -6,8 +6,6 @@ import os
 import signal
 import subprocess
 
-import pytest
-
 from tests.desktop.watching import Watch, watching
 from tests.support.desktop import Desktop, needs
 
@@ -44,7 +42,7 @@ async def test_a_killed_child_is_a_gap_and_a_new_baseline(own_desktop: Desktop) 
         assert [one["title"].rpartition("/")[2] for one in watch.all("window.opened", baseline=True)] == [
             "note.txt - Mousepad"
         ]
-        assert watch.texts(baseline=True, role="text") == ["hello"]
+        assert watch.texts(baseline=True, role="text") == ["hello\n"]
         await watch.keys("ctrl+End")
         await watch.type("more")
         await watch.until(lambda: "hello\nmore" in watch.texts(baseline=None, role="text"))

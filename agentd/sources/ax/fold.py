@@ -14,6 +14,7 @@ from agentd.masking import Masker
 from agentd.sources.ax.holding import Holding
 from agentd.sources.ax.messages import Message
 from agentd.sources.ax.model import Model, Node
+from agentd.sources.ax.pressing import Pressing
 from agentd.sources.ax.says import Say
 from agentd.sources.ax.sight import Sight
 from agentd.sources.ax.windows import Windows
@@ -36,6 +37,7 @@ class Fold:
         self._windows = Windows(self.model, self._masker)
         self._sight = Sight(self.model)
         self._holding = Holding(self.model, self._masker)
+        self._pressing = Pressing(self.model, self._holding.of)
         self._baseline = True
         self._focus = ""
 
@@ -71,6 +73,12 @@ class Fold:
                 yield from self._holding.read(message, self._flags("initial"))
             case "event":
                 yield from self._event(message)
+            case "press":
+                if pressed := self._pressing.press(message, self._focus):
+                    by = "key" if message["what"] == "key" else "pointer"
+                    yield Say("widget.activated", pressed | {"by": by})
+            case "hid" if node := self.model.nodes.get(message["id"]):
+                self._pressing.hid(node)
             case "moved" if node := self.model.nodes.get(message["id"]):
                 node.index = message["index"]
             case "drop":
@@ -176,6 +184,8 @@ class Fold:
         was = state in node.states
         node.pointed = node.pointed or (on and state in ("selected", "focused"))
         (node.states.add if on else node.states.discard)(state)
+        if state in ("focused", "selected"):
+            self._pressing.highlight(node, on)
         if state == "active":
             if on:
                 yield from self._windows.told("activate", node, self._flags())
@@ -186,7 +196,7 @@ class Fold:
             self._holding.sensed(node, was)
         elif state == "armed":
             if was and not on:
-                yield Say("widget.activated", self._of(node))
+                yield Say("widget.activated", self._of(node) | {"by": "toolkit"})
         elif state in SWITCHES and was != on and self._tells(node, state):
             yield Say("widget.state_changed", self._of(node) | {"state": state, "on": on} | self._flags())
 

@@ -16,6 +16,9 @@ read       ``id states text? cut? value?``: what an object holds now; or ``id de
 event      ``type id d1 d2 any``: an AT-SPI event, its type as in ``object:state-changed:checked``; ``any``: a text,
            ``{id}`` of an object, or null
 moved      ``id index``: the object's place among its siblings
+hid        ``id``: a menu that was known is not shown any more
+press      ``what``: ``key`` (one that activates: Return, space); ``down`` of the pointer's first button, ``under`` with
+           the ``id`` of what was under it then, and ``up`` in the same place
 drop       ``id``: the object is gone, and nothing more is said of it
 forget     all objects are told anew where they matter; windows stay
 busy       ``bus on``: the program does not answer questions; told again every second
@@ -24,11 +27,13 @@ notice     ``app title body``: a desktop notification was shown
 trouble    ``of why``: something that the child should hear it can't
 ready      what came before was so already; what follows is news
 fence      ``n``: the answer to that fence
+hit        ``n id``: what is at the place that was asked for, null: nothing known
 lost       ``why``: the child hears nothing any more, and ends
 =========  ==================================================================================================
 
 Lines to the child, ``c``: ``read ids``; ``fence n ids`` (read them, then answer, after all events that came before);
-``children`` (tell of children added and removed too).
+``children`` (tell of children added and removed too); ``hit n pid x y wx wy`` (what is at that place of the screen,
+and of the window of the process ``pid``).
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import structlog
 
 from agentd.masking import Masker
 from agentd.sources.ax.child import Child
+from agentd.sources.ax.eye import Eye
 from agentd.sources.ax.fold import Fold, Say
 from agentd.sources.ax.messages import Message
 from agentd.sources.ax.model import handle
@@ -37,7 +38,13 @@ class AxSource:
 
     name = "ax"
 
-    def __init__(self, plan: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> None:
+    def __init__(
+        self,
+        plan: Mapping[str, Any],
+        environ: Mapping[str, str] = os.environ,
+        make_fold: Callable[[Masker], Fold] = Fold,
+    ) -> None:
+        self._make_fold = make_fold
         self._environ = dict(environ)
         self._kinds = wanted(plan)
         self._masker = Masker(plan.get("mask") or ())
@@ -52,18 +59,18 @@ class AxSource:
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
         """Report what is there, then what happens; raises `SourceLostError` when child or bus is gone."""
         child = await Child.start(self._environ)
-        live = _Live(child, Fold(self._masker), self._kinds, self._remembered, sink)
+        live = _Live(child, self._make_fold(self._masker), self._kinds, self._remembered, sink)
         review = asyncio.create_task(live.review(), name="ax review")
         try:
             async for message in child.messages():
                 live.take(message)
                 if message["t"] == "ready":
-                    live.compare()
+                    live.compare(self._environ.get("DISPLAY"))
                     self._live = live
                     ready()
         finally:
             self._live = None
-            live.end()
+            await live.end()
             review.cancel()
             await asyncio.gather(review, return_exceptions=True)
             await child.end()
@@ -92,6 +99,7 @@ class _Live:
         self._kinds = kinds
         self._remembered = remembered
         self._sink = sink
+        self._eye: Eye | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._due_since = 0.0
         self._heard_at = 0.0
@@ -100,8 +108,10 @@ class _Live:
         if kinds & {"widget.added", "widget.removed"}:
             child.say({"c": "children"})
 
-    def compare(self) -> None:
-        """The baseline is told: what was there before this attachment and is not now is gone."""
+    def compare(self, display: str | None) -> None:
+        """The baseline is told: what was there before this attachment and is not now is gone. From now on listen to the
+        X display too."""
+        self._eye = Eye(display, self.take, self._child.say, self._sink)
         model = self._fold.model
         windows = {handle(one) for one, window in model.windows.items() if window.open}
         self._remembered.compare(self._programs(), windows, self._sink)
@@ -115,6 +125,10 @@ class _Live:
         if message["t"] == "fence":
             if passed := self._fences.pop(message["n"], None):
                 passed.set()
+            return
+        if message["t"] == "hit":
+            if self._eye is not None:
+                self._eye.hit(message)
             return
         for say in self._fold.feed(message):
             self._tell(say)
@@ -144,6 +158,8 @@ class _Live:
 
         async def pass_fences() -> None:
             await self._fence()
+            if self._eye is not None:
+                await self._eye.rest()
             if self._fold.due:
                 await self._fence()
 
@@ -175,9 +191,13 @@ class _Live:
         while True:
             await asyncio.sleep(REVIEW_S)
             self._remembered.review(self._programs(), self._sink)
+            if self._eye is not None:
+                self._eye.review(app.pid for app in self._fold.model.apps.values())
 
-    def end(self) -> None:
+    async def end(self) -> None:
         """No timer fires any more; who waits at a fence is let go."""
+        if self._eye is not None:
+            await self._eye.close()
         if self._timer is not None:
             self._timer.cancel()
         for passed in self._fences.values():

@@ -9,6 +9,7 @@ from gi.repository import Atspi, Gio, GLib
 
 from .asking import MOST_TEXT, PAUSE_S, Asking, identity, states_of, text_of, value_of
 from .fresh import Fresh
+from .hit import hit
 from .tree import ROOT, Tree
 from .walk import PRIORITY, Walker
 from .wire import Wire
@@ -20,6 +21,7 @@ WALK_S = 0.06
 """How long a fence waits for the first look into a window, in seconds; that of a large window takes longer."""
 STATES = frozenset(("focused", "checked", "selected", "expanded", "sensitive", "pressed", "armed", "active"))
 """States whose changes are told; the others (showing, defunct, has-tooltip, ...) come in floods and say little."""
+POPUPS = frozenset(("popup menu", "menu", "window"))
 SECRET = "password text"
 
 
@@ -34,9 +36,11 @@ class Desk:
         self._walker = Walker(wire, self._tree, self._asking, self._read)
         self._roots: dict[str, Any] = {}  # bus name -> the application
         self._windows: dict[str, list[str]] = {}
+        self._pids: dict[str, int] = {}
         self._touched: set[str] = set()
         self._reviewing = False
         self._active = ""
+        self._active_window = ""
         self._is_ready = False
         self._children_wanted = False
         bus.signal_subscribe(
@@ -77,10 +81,11 @@ class Desk:
             return
         self._roots[bus] = root
         ask = self._asking.ask
+        self._pids[bus] = ask(bus, root.get_process_id) or 0
         self._wire.say(
             {
                 "t": "app", "bus": bus, "id": found, "toolkit": ask(bus, root.get_toolkit_name) or "",
-                "version": ask(bus, root.get_toolkit_version) or "", "pid": ask(bus, root.get_process_id) or 0,
+                "version": ask(bus, root.get_toolkit_version) or "", "pid": self._pids[bus],
             }
         )  # fmt: skip
         self._look_at_windows(bus)
@@ -98,7 +103,7 @@ class Desk:
             if one in self._tree.roles and name is not None and states is not None:
                 told.append({"id": one, "name": name, "states": states})
                 if "active" in states:
-                    self._active = bus
+                    self._active, self._active_window = bus, one
         for one in set(self._windows.get(bus, ())) - set(found):
             self._tree.remove(one)
             self._walker.forget(one)
@@ -155,6 +160,7 @@ class Desk:
         for one in self._windows.pop(bus, ()):
             self._walker.forget(one)
         self._roots.pop(bus, None)
+        self._pids.pop(bus, None)
         self._touched.discard(bus)
         self._tree.remove_all(bus)
         self._wire.say({"t": "gone", "bus": bus})
@@ -168,9 +174,11 @@ class Desk:
         parts = (kind + "::").split(":")
         if source is None or source.app is None:
             return
-        if parts[1] == "state-changed" and parts[2] not in STATES:
-            return
         found, bus = identity(source)
+        if parts[1] == "state-changed" and parts[2] not in STATES:
+            if parts[2] == "showing" and not event.detail1 and self._tree.roles.get(found) in POPUPS:
+                self._wire.say({"t": "hid", "id": found})
+            return
         if not bus.startswith(":"):
             self._look_at_programs()  # the desktop itself: a program came or went
             return
@@ -179,6 +187,8 @@ class Desk:
             return
         self._touch(bus)
         before = (parts[2], not event.detail1) if parts[1] == "state-changed" and event.detail1 else None
+        if kind == "window:activate":
+            self._active, self._active_window = bus, found
         known = self._tree.describe(source, before)
         if known is not None:
             any_data = self._any(event, known)
@@ -221,11 +231,22 @@ class Desk:
             self._children_wanted = True
         elif command["c"] == "read":
             self._read(command["ids"])
+        elif command["c"] == "hit":
+            self._wire.say({"t": "hit", "n": command["n"], "id": self._hit(command)})
         elif command["c"] == "fence":
             self._touched.add(self._active)
             self._review()
             until = time.monotonic() + WALK_S
             GLib.idle_add(self._fence, command["n"], command["ids"], until, priority=PRIORITY)
+
+    def _hit(self, command: dict[str, Any]) -> str | None:
+        known = [
+            one for bus in self._windows if command["pid"] in (0, self._pids.get(bus)) for one in self._windows[bus]
+        ]
+        known.sort(key=lambda one: one != self._active_window)
+        windows = [self._tree.handles[one] for one in known if one in self._tree.handles]
+        found = hit(self._asking, windows, command)
+        return None if found is None else self._tree.describe(found)
 
     def _fence(self, number: int, ids: list[str], until: float) -> bool:
         if not self._walker.resting and time.monotonic() < until:

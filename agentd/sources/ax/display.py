@@ -1,0 +1,152 @@
+"""What the X server tells of a desktop and no toolkit does: that something was pressed, and whose windows are there.
+
+Toolkits do not say on the accessibility bus that a button was pressed (GTK 2 to 4, Qt 5, LibreOffice, Chromium: none
+does). So raw input is heard beside it, as any program may: nothing is grabbed, and nobody else gets less. Of keys only
+those that activate (Return, Enter, space) are looked at; which others were typed is not read here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+import xcffib
+import xcffib.xinput
+import xcffib.xproto
+from xcffib.xproto import GetPropertyType
+
+from agentd.sources.base import SourceLostError
+
+KEYS = frozenset((0xFF0D, 0xFF8D, 0x20))
+"""Keysyms of Return, Enter on the keypad, space."""
+_xcb: Any = xcffib
+_GENERIC = 35
+_RAW_KEY, _RAW_DOWN, _RAW_UP = 13, 15, 16
+_MASTERS = 1
+_FIRST_BUTTON = 1
+_DEEPEST = 12
+_CLIENTS = 1000
+
+What = Literal["key", "down", "up"]
+
+
+class Place(NamedTuple):
+    """Where the pointer is: on the screen, and in which program's window (its process id; 0: not known)."""
+
+    x: int
+    y: int
+    pid: int
+    window_x: int
+    window_y: int
+
+
+class Client(NamedTuple):
+    """A program's window as the window manager lists it: its id, the program's process id and class."""
+
+    window: int
+    pid: int
+    program: str
+
+
+class Display:
+    """One connection; every method raises `SourceLostError` once the server is gone."""
+
+    def __init__(self, name: str) -> None:
+        with _losing():
+            self._connection: Any = xcffib.connect(name)  # type: ignore[no-untyped-call]
+            setup = self._connection.get_setup()
+            self._core: Any = self._connection.core  # type: ignore[has-type]
+            self._root = setup.roots[self._connection.pref_screen].root
+            self._keys = self._activating(setup.min_keycode, setup.max_keycode)
+            self._atoms: dict[str, int] = {}
+            self._select()
+            self.fileno: int = self._connection.get_file_descriptor()
+
+    def close(self) -> None:
+        """Leave the display."""
+        self._connection.disconnect()
+
+    def _activating(self, first: int, last: int) -> frozenset[int]:
+        reply = self._core.GetKeyboardMapping(first, last - first + 1).reply()
+        width = reply.keysyms_per_keycode
+        syms = list(reply.keysyms)
+        return frozenset(first + index // width for index, sym in enumerate(syms) if sym in KEYS)
+
+    def _select(self) -> None:
+        inputs = self._connection(xcffib.xinput.key)
+        inputs.XIQueryVersion(2, 2).reply()
+        mask = xcffib.xinput.EventMask.synthetic(  # type: ignore[no-untyped-call]
+            _MASTERS, 1, [1 << _RAW_KEY | 1 << _RAW_DOWN | 1 << _RAW_UP]
+        )
+        inputs.XISelectEventsChecked(self._root, 1, [mask]).check()
+
+    def heard(self) -> list[What]:
+        """What was pressed since the last call: keys that activate, and the first button."""
+        found: list[What] = []
+        with _losing():
+            while (event := _xcb.lib.xcb_poll_for_event(self._connection._conn)) != _xcb.ffi.NULL:
+                event = _xcb.ffi.gc(event, _xcb.c_free)
+                # xcffib counts the valuators behind these fields wrongly, so it is not asked to read the event.
+                kind, number, detail = struct.unpack("=B7xH6xI", bytes(_xcb.ffi.buffer(event, 20)))
+                if kind & 0x7F != _GENERIC:
+                    continue
+                if number == _RAW_KEY and detail in self._keys:
+                    found.append("key")
+                elif number in (_RAW_DOWN, _RAW_UP) and detail == _FIRST_BUTTON:
+                    found.append("down" if number == _RAW_DOWN else "up")
+            self._connection.invalid()
+        return found
+
+    def pointer(self) -> Place:
+        """Where the pointer is now."""
+        with _losing():
+            window, pid = self._root, 0
+            at = self._core.QueryPointer(window).reply()
+            x, y = at.root_x, at.root_y
+            place = Place(x, y, 0, x, y)
+            for _ in range(_DEEPEST):
+                if not at.child:
+                    break
+                window = at.child
+                try:
+                    at = self._core.QueryPointer(window).reply()
+                except xcffib.xproto.WindowError:
+                    break  # it is gone already
+                if not pid and (pid := self._number(window, "_NET_WM_PID")):
+                    place = Place(x, y, pid, at.win_x, at.win_y)
+            return place
+
+    def clients(self) -> list[Client]:
+        """The windows that the window manager lists and whose program says its process id."""
+        with _losing():
+            data = self._property(self._root, "_NET_CLIENT_LIST")
+            windows = struct.unpack(f"={len(data) // 4}I", data[: len(data) // 4 * 4])
+            found = [Client(window, self._number(window, "_NET_WM_PID"), self._class(window)) for window in windows]
+        return [client for client in found if client.pid and client.program]
+
+    def _class(self, window: int) -> str:
+        parts = self._property(window, "WM_CLASS").decode("latin-1").split("\0")
+        return parts[1] if len(parts) > 1 else parts[0]
+
+    def _number(self, window: int, name: str) -> int:
+        data = self._property(window, name)
+        return int(struct.unpack("=I", data[:4])[0]) if len(data) >= 4 else 0
+
+    def _property(self, window: int, name: str) -> bytes:
+        if name not in self._atoms:
+            self._atoms[name] = self._core.InternAtom(False, len(name), name).reply().atom
+        try:
+            reply = self._core.GetProperty(False, window, self._atoms[name], GetPropertyType.Any, 0, _CLIENTS).reply()
+        except xcffib.xproto.WindowError:
+            return b""  # it is gone already
+        return bytes(reply.value.buf())
+
+
+@contextlib.contextmanager
+def _losing() -> Iterator[None]:
+    try:
+        yield
+    except xcffib.ConnectionException as error:
+        raise SourceLostError(str(error) or "no such display") from None

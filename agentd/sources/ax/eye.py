@@ -1,0 +1,165 @@
+"""The X display beside the accessibility bus: hands presses to the fold, and names programs that are not on the bus."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any
+
+import structlog
+
+from agentd.sources.ax.display import Client, Display, Place
+from agentd.sources.ax.messages import Message
+from agentd.sources.base import Sink, SourceLostError
+from agentd.sources.worker import Worker
+
+LATE_S = 0.04
+"""How long after the pointer went up a menu's item may still be told as highlighted, in seconds."""
+ANSWER_S = 0.05
+CLIENTS_S = 1.0
+"""How often the windows on the display are listed, in seconds."""
+STILL = 10
+"""How many pixels the pointer may move between down and up and still click."""
+PATIENT = 3
+"""How many looks in a row must find a program's window without the program on the bus before that is told."""
+REASON = "unobservable: its window is there, but it is not on the accessibility bus"
+
+log = structlog.get_logger(__name__)
+
+
+class Eye:
+    """``feed``: takes messages for the fold; ``ask``: sends the child a command. Without a display it sees nothing.
+
+    The display is asked in a thread of its own: an X server that was stopped holds nothing up.
+    """
+
+    def __init__(
+        self, name: str | None, feed: Callable[[Message], None], ask: Callable[[Message], None], sink: Sink
+    ) -> None:
+        self._feed = feed
+        self._ask = ask
+        self._sink = sink
+        self._number = 0
+        self._down: Place | None = None
+        self._answered = self._is_up = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._clients: list[Client] = []
+        self._absent: dict[str, int] = {}
+        self._told: set[str] = set()
+        self._worker = Worker("ax display", partial(_watch, name), self._take, lambda: None) if name else None
+        self._task = asyncio.create_task(self._run(name or ""), name="ax display")
+
+    async def _run(self, name: str) -> None:
+        try:
+            if self._worker is not None:
+                await self._worker.run()
+        except SourceLostError as error:
+            log.warning("No presses are heard: the display can't be reached.", display=name, why=str(error))
+        finally:
+            self._worker = None
+
+    async def close(self) -> None:
+        """Hear nothing more."""
+        self._end_click()
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    def _take(self, kind: str, data: Mapping[str, Any]) -> None:
+        """What the thread saw, on the loop."""
+        match kind:
+            case "key":
+                self._feed({"t": "press", "what": "key"})
+            case "down":
+                self._went_down(data["place"])
+            case "up":
+                self._went_up(data["place"])
+            case "clients":
+                self._clients = data["clients"]
+
+    def _went_down(self, place: Place) -> None:
+        self._end_click()
+        self._number += 1
+        self._down = place
+        self._answered = self._is_up = False
+        self._idle.clear()
+        self._feed({"t": "press", "what": "down"})
+        self._ask(
+            {
+                "c": "hit", "n": self._number, "pid": place.pid,
+                "x": place.x, "y": place.y, "wx": place.window_x, "wy": place.window_y,
+            }
+        )  # fmt: skip
+
+    def _went_up(self, place: Place) -> None:
+        if self._down is None:
+            return
+        self._is_up = max(abs(place.x - self._down.x), abs(place.y - self._down.y)) <= STILL
+        self._down = None
+        self._end_soon()
+
+    def hit(self, message: Message) -> None:
+        """The child's answer to what is under the pointer."""
+        if message["n"] == self._number:
+            self._answered = True
+            self._feed({"t": "press", "what": "under", "id": message["id"] or ""})
+            self._end_soon()
+
+    def _end_soon(self) -> None:
+        """A menu's item may be highlighted on the accessibility bus only now, though the pointer is up already."""
+        if self._down is None and self._answered and self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(LATE_S, self._end_click)
+
+    def _end_click(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._is_up:
+            self._is_up = False
+            self._feed({"t": "press", "what": "up"})
+        self._idle.set()
+
+    async def rest(self) -> None:
+        """Return when the last click is told; a button that is held down is not waited for."""
+        if self._worker is not None:
+            await self._worker.ask(lambda: None, ANSWER_S)
+        while self._down is None and not self._idle.is_set():
+            await self._idle.wait()
+
+    def review(self, on_bus: Iterable[int]) -> None:
+        """Compare the windows on the display with the programs (process ids) on the bus."""
+        clients = self._clients
+        pids = set(on_bus)
+        absent = {client.program for client in clients if client.pid not in pids}
+        absent -= {client.program for client in clients if client.pid in pids}
+        self._absent = {program: self._absent.get(program, 0) + 1 for program in absent}
+        for program in sorted(absent - self._told):
+            if self._absent[program] >= PATIENT:
+                self._told.add(program)
+                self._sink("gap.began", {"source": "ax", "of": program, "reason": REASON})
+                self._sink("alarm.raised", {"source": "ax", "of": program, "reason": REASON})
+        for program in sorted(self._told - absent):
+            self._told.discard(program)
+            self._sink("gap.ended", {"source": "ax", "of": program})
+            self._sink("alarm.ended", {"source": "ax", "of": program})
+
+
+def _watch(name: str, worker: Worker) -> None:
+    """The thread's work: presses as they come, the list of windows now and then."""
+    display = Display(name)
+    due = 0.0
+    while not worker.stopping:
+        # Questions to the server take in what comes meanwhile, which no file descriptor tells of: so look again.
+        while heard := display.heard():
+            for what in heard:
+                worker.tell(what, {} if what == "key" else {"place": display.pointer()})
+        if time.monotonic() >= due:
+            worker.tell("clients", {"clients": display.clients()})
+            due = time.monotonic() + CLIENTS_S
+            continue
+        worker.answer()
+        worker.pause(due - time.monotonic(), display.fileno)
+    display.close()
