@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import os
 from collections.abc import Mapping
 
@@ -10,10 +10,12 @@ from agentd.errors import UsageError
 
 
 def need(option: str, extra: str, *modules: str) -> None:
-    """Make sure that ``modules`` are installed; raises `UsageError` that names the option and the extra."""
+    """Make sure that ``modules`` can be used; raises `UsageError` that names the option and the extra."""
     for module in modules:
-        if importlib.util.find_spec(module) is None:
-            raise UsageError(f"{option}: the package of {module} is not installed; wanted: milestoned[{extra}]")
+        try:
+            importlib.import_module(module)
+        except (ImportError, OSError) as error:  # OSError: a library of the system's is missing, as libxcb
+            raise UsageError(f"{option}: {error}; wanted: pip install 'milestoned[{extra}]'") from None
 
 
 def display_for(option: str, environ: Mapping[str, str] = os.environ) -> str:

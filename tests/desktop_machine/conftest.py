@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -68,13 +68,13 @@ def paste(display: str, selection: str = "clipboard") -> str:
 class Shell:
     """A shell that does what it is told and was handed to init, so that it is not of this process's own tree."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, environ: Mapping[str, str] = os.environ) -> None:
         self.folder = folder
         os.mkfifo(folder / "said")
         (folder / "shell").write_text(
             'echo $$ >pid.new\nmv pid.new pid\nwhile read -r line; do eval "$line"; done <said\n'
         )
-        subprocess.run(["sh", "-c", "setsid sh shell &"], check=True, cwd=folder)
+        subprocess.run(["sh", "-c", "setsid sh shell &"], check=True, cwd=folder, env=environ)
         self._said = (folder / "said").open("w")
         self.pid = int(self.wait_for("pid"))
 
