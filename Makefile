@@ -3,6 +3,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# What the tests of a desktop drive, and are driven by.
+DESKTOP := xdotool xclip openbox x11-xserver-utils dbus at-spi2-core python3-pyatspi mousepad featherpad
 
 .PHONY: help demo test test-all check bench pins docs clean
 
@@ -14,12 +16,12 @@ demo: $(VENV)/ready ## the main job on real Chromium: service, daemon, shop, age
 	$(BIN)/milestoned demo $(ARGS)
 
 test: $(VENV)/ready $(VENV)-pyppeteer/ready ## everything that must hold, but for the slow suites
-	@tools/system-packages chromium xvfb postgresql
+	@tools/system-packages $(DESKTOP) chromium xvfb postgresql
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest -m "not slow" $(ARGS)
 
 test-all: $(VENV)/ready $(VENV)-pyppeteer/ready ## the slow suites too
-	@tools/system-packages chromium xvfb postgresql
+	@tools/system-packages $(DESKTOP) chromium xvfb postgresql
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest $(ARGS)
 
