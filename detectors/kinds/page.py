@@ -1,7 +1,8 @@
 """Kinds of what a person does on a page and sees there.
 
-An *element* is ``{role, name, tag, id?, attr_name?, type?, text?}``: ARIA role, accessible name, tag, id, HTML
-name, input type, own visible text (at most 200 characters).
+An *element* is ``{role, name, tag, id?, attr_name?, type?, text?, path?}``: ARIA role, accessible name, tag, id, HTML
+name, input type, own visible text (at most 200 characters); ``path``, for one that has none of these names: where it
+stands, as in ``#toolbar>div:2>svg:1``, the numbers counting siblings of the same tag.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ PAGE: dict[str, Kind] = {
     ),
     "element.dropped": kind(
         "cdp",
-        "tab frame element? onto trusted files? text?",
-        "`element` was dragged and dropped onto `onto`; `files`: names that came from outside; `text`: what was "
-        "carried.",
+        "tab frame element? onto? trusted by? within? place? moved? files? text?",
+        "`element` was dragged and dropped onto `onto`; `within`: ids of what that stands in, nearest first; `files`: "
+        "names that came from outside; `text`: what was carried; `place`: its new place among its siblings, from 0. "
+        "`by` is pointer where the page makes drags itself: the element followed the pointer, `moved` [x, y] CSS "
+        "pixels, or changed its place; whether the page took it is not known.",
     ),
     "element.appeared": kind(
         "cdp", "tab frame element baseline?", "An element with a role came to be visible.", asked=True
@@ -37,17 +40,25 @@ PAGE: dict[str, Kind] = {
         "What is in it can't be seen from outside: a canvas, a closed shadow root, a plug-in. Told once each.",
     ),
     "attribute.changed": kind(
-        "cdp", "tab frame element attribute value before", "An attribute that a rule names changed.", asked=True
+        "cdp",
+        "tab frame element attribute value before",
+        "An attribute that a rule names changed; never one by which "
+        "harnesses mark elements (`bid`, `browsergym_*`, `data-testid`, ...).",
+        asked=True,
     ),
     "field.filled": kind(
         "cdp",
         "tab frame element field value filled? checked? files? form? commit? trusted? baseline?",
-        "A field's value is now this: `value` text (null: a password, kept back, then `filled` says whether "
+        "A field's value is now this: `value` text (null: a secret, kept back, then `filled` says whether "
         "there is one; list: a multiple select), `checked` for boxes and radios; `files`: the chosen files' "
-        "[name, size]; `field`: a key stable within the frame; `commit`: on change.",
+        "[name, size]; `field`: a key stable within the frame; `commit`: on change. `trusted` is false where script "
+        "set it.",
     ),
     "field.typed": kind(
-        "cdp", "tab frame element field text trusted", "Keys put this text into the field; runs are folded.", asked=True
+        "cdp",
+        "tab frame element field text trusted",
+        "Keys put this text into the field (null: a secret); runs are folded.",
+        asked=True,
     ),
     "form.submitted": kind(
         "cdp",
@@ -64,6 +75,8 @@ PAGE: dict[str, Kind] = {
     "text.appeared": kind("cdp", "tab frame text baseline?", "Visible text that was not there.", asked=True),
     "text.disappeared": kind("cdp", "tab frame text", "Text that was visible is not any more.", asked=True),
     "text.selected": kind("cdp", "tab frame text element?", "This text is selected now.", asked=True),
-    "text.copied": kind("cdp", "tab frame text element? trusted cut?", "Text was copied; `cut`: and taken away."),
-    "text.pasted": kind("cdp", "tab frame text element? trusted", "Text was pasted."),
+    "text.copied": kind(
+        "cdp", "tab frame text element? trusted cut?", "Text was copied (null: a secret); `cut`: and taken away."
+    ),
+    "text.pasted": kind("cdp", "tab frame text element? trusted", "Text was pasted (null: a secret)."),
 }

@@ -1,12 +1,23 @@
-"""Role and name as we tell them against Chrome's own accessibility tree, asked by the test, never by the source."""
+"""Role and name as we tell them against Chrome's own accessibility tree, asked by the test, never by the source.
+
+On a page of cases, then on every element of the MiniWoB++ pages that can be clicked or filled.
+"""
 
 from __future__ import annotations
 
-import pytest
-from playwright.async_api import Page
+import json
+from collections import Counter
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
+import pytest
+from playwright.async_api import CDPSession, Page
+
+from agentd.sources.cdp.script import PageScript
 from tests.cdp.site import Site
 from tests.cdp.watching import watching
+from tests.miniwob.site import LONG_MS, START, serve
 from tests.support.chromium import Chromium, needs_chromium
 
 pytestmark = [pytest.mark.browser, needs_chromium]
@@ -51,3 +62,139 @@ async def test_role_and_name_are_those_of_chromes_own_tree(browser: Chromium, pa
         role = found["nodes"][0]["role"]["value"]
         tree.append((ROLES.get(role, role), found["nodes"][0]["name"]["value"].strip()))
     assert told == tree
+
+
+CASES = Path(__file__).resolve().parents[3] / "shared" / "cases" / "miniwob" / "pages.json"
+PAGES: list[str] = json.loads(CASES.read_text()) if CASES.exists() else []
+needs_pages = pytest.mark.skipif(
+    not PAGES or find_spec("miniwob") is None, reason="../shared/cases/miniwob or the package miniwob is missing"
+)
+SEED = "1"
+WANTED = 0.99
+
+# Chrome's own names for what ARIA calls otherwise, or has no name for ("generic": nothing that a person would name).
+ALIASES = {
+    "image": "img",
+    "SvgRoot": "graphics-document",
+    "LabelText": "generic",
+    "none": "generic",
+    "Date": "textbox",
+    "InputTime": "textbox",
+}
+
+# Every kind of difference that is left: (tag, our role, Chrome's) and the reason.
+REST = {
+    ("div", "textbox", "generic"): "contenteditable: Chrome names no role; we say what it is to whoever writes in it",
+    ("a", "button", "generic"): "aria-hidden: not in Chrome's tree; a person sees the spinner's button and clicks it",
+}
+
+# Elements that can be clicked or filled: by what they are, or because script listens; visible ones, labels of controls.
+FIND = """Array.from(document.querySelectorAll('body *'), (element) => element).filter((element) =>
+  element.checkVisibility({visibilityProperty: true}) && (element.localName === 'label' ? element.control :
+    element.matches(`a[href], area[href], button, input:not([type=hidden]), select, textarea, summary, option,
+        [contenteditable], [tabindex], [onclick]`) || INTERACTIVE.has(element.getAttribute('role')) ||
+    ['click', 'dblclick', 'mousedown', 'mouseup', 'pointerdown'].some((type) => getEventListeners(element)[type])))"""
+ROLES_OF_WIDGETS = (
+    "button link checkbox radio switch tab menuitem menuitemcheckbox menuitemradio option treeitem textbox searchbox "
+    "combobox listbox spinbutton slider"
+)
+
+
+@needs_pages
+async def test_a_third_of_the_pages_differs_only_as_listed(browser: Chromium, page: Page) -> None:
+    count, rest = await compare(page, PAGES[::3])
+    assert count > 100
+    assert set(rest) <= set(REST), rest
+
+
+@needs_pages
+@pytest.mark.slow
+async def test_all_pages_agree_with_chromes_tree(browser: Chromium, page: Page) -> None:
+    count, rest = await compare(page, PAGES)
+    same = 1 - rest.total() / count
+    print(f"{count} elements on {len(PAGES)} pages, {same:.2%} as in Chrome's tree; the rest:")
+    for kind, times in rest.items():
+        print(f"{times:4} {kind}: {REST.get(kind)}")
+    assert set(rest) <= set(REST), rest
+    assert same >= WANTED
+
+
+async def compare(page: Page, names: list[str]) -> tuple[int, Counter[tuple[str, str, str]]]:
+    """How many elements the pages have, and the differences by kind; a name that differs is a kind of its own."""
+    asked = await page.context.new_cdp_session(page)
+    worlds: dict[str, int] = {}  # frame -> the page's own context in it
+
+    def on_context(params: dict[str, Any]) -> None:
+        about = params["context"]["auxData"]
+        if about["isDefault"]:
+            worlds[about["frameId"]] = params["context"]["id"]
+
+    asked.on("Runtime.executionContextCreated", on_context)
+    await asked.send("Runtime.enable")
+    count, rest = 0, Counter[tuple[str, str, str]]()
+    with serve() as origin:
+        for name in names:
+            await begin(page, origin, name)
+            for ours, chromes in await both(asked, worlds):
+                count += 1
+                if (ours["role"], ours["name"]) != chromes:
+                    named = f"{chromes[0]} {chromes[1]!r}, we said {ours['name']!r} on {name}"
+                    rest[ours["tag"], ours["role"], chromes[0] if ours["name"] == chromes[1] else named] += 1
+    return count, rest
+
+
+async def begin(page: Page, origin: str, name: str) -> None:
+    """Open a page and start its episode, as tests/miniwob does; the flight pages show another one in a frame."""
+    folder, _, flight = name.partition(".")
+    path = f"flight/{flight}/wrapper" if flight and folder == "flight" else f"miniwob/{name}"
+    await page.goto(f"{origin}/{path}.html")
+    await page.wait_for_function("() => core.cover_div !== null")
+    await page.evaluate(START, [SEED, LONG_MS])
+    if flight:
+        await page.wait_for_function("() => WOB_TASK_READY")
+
+
+async def both(asked: CDPSession, worlds: dict[str, int]) -> list[tuple[dict[str, str], tuple[str, str]]]:
+    """For each element of all frames: as we describe it, and Chrome's role and name."""
+    pairs = []
+    tree = (await asked.send("Page.getFrameTree"))["frameTree"]
+    for frame in [tree, *tree.get("childFrames", ())]:
+        frame_id = frame["frame"]["id"]
+        script = PageScript.new({})
+        world = await asked.send("Page.createIsolatedWorld", {"frameId": frame_id, "worldName": script.world})
+        where = {"contextId": world["executionContextId"]}
+        await asked.send("Runtime.evaluate", where | {"expression": script.source(initial=True)})
+        # Only the page's own world shows the page's listeners.
+        widgets = f"const INTERACTIVE = new Set({json.dumps(ROLES_OF_WIDGETS)}.split(' '));"
+        found = await asked.send(
+            "Runtime.evaluate",
+            {"contextId": worlds[frame_id], "expression": f"(() => {{ {widgets} return {FIND} }})()"}
+            | {"includeCommandLineAPI": True},
+        )
+        assert "exceptionDetails" not in found, found
+        ax = await asked.send("Accessibility.getFullAXTree", {"frameId": frame_id})
+        nodes = {node["backendDOMNodeId"]: node for node in ax["nodes"] if "backendDOMNodeId" in node}
+        for one in await items(asked, found["result"]["objectId"]):
+            pairs.append(await pair(asked, script, where["contextId"], one, nodes))
+    return pairs
+
+
+async def items(asked: CDPSession, array: str) -> list[str]:
+    """The object ids of an array's items."""
+    owned = await asked.send("Runtime.getProperties", {"objectId": array, "ownProperties": True})
+    return [one["value"]["objectId"] for one in owned["result"] if one["name"].isdecimal()]
+
+
+async def pair(
+    asked: CDPSession, script: PageScript, context: int, element: str, nodes: dict[int, Any]
+) -> tuple[dict[str, str], tuple[str, str]]:
+    """One element as we and as Chrome describe it."""
+    backend = (await asked.send("DOM.describeNode", {"objectId": element}))["node"]["backendNodeId"]
+    here = await asked.send("DOM.resolveNode", {"backendNodeId": backend, "executionContextId": context})
+    describe = f"function() {{ return globalThis['{script.binding}_observer'].describe(this) }}"
+    call = {"objectId": here["object"]["objectId"], "functionDeclaration": describe, "returnByValue": True}
+    ours = await asked.send("Runtime.callFunctionOn", call)
+    node = nodes.get(backend, {})
+    role = node.get("role", {}).get("value", "none") if not node.get("ignored") else "none"
+    name = " ".join(str(node.get("name", {}).get("value", "")).split())
+    return ours["result"]["value"], (ALIASES.get(role, ROLES.get(role, role)), name)

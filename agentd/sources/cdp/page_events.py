@@ -3,39 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import orjson
 
 from agentd.sources.cdp import tabs
 from agentd.sources.cdp.gaps import PAGE_PARTS, gap
 from agentd.sources.cdp.masking import mask_url
+from agentd.sources.cdp.page_fields import FIELDS, checked
 from agentd.sources.cdp.state import Browser, Params, Seen, SessionState
 
 MOST_HELD = 2000
-LONGEST = 10_000
-"""Characters of any one text."""
-
-# Kind -> fields that pass, each with the type wanted.
-_FIELDS: dict[str, dict[str, type | tuple[type, ...]]] = {
-    "element.clicked": {"element": dict, "trusted": bool},
-    "field.filled": {
-        "element": dict,
-        "field": str,
-        "value": (str, list, type(None)),
-        "filled": bool,
-        "checked": bool,
-        "form": str,
-        "trusted": bool,
-        "commit": bool,
-        "baseline": bool,
-    },
-    "form.submitted": {"form": dict, "fields": list, "trusted": bool},
-    "text.appeared": {"text": str, "baseline": bool},
-    "permission.changed": {"name": str, "state": str},
-}
-_ELEMENT = ("role", "name", "tag", "id", "attr_name", "type", "text")
-_FORM = ("id", "attr_name", "name", "action", "method")
 
 
 def told(browser: Browser, session: SessionState, binding: str, method: str, params: Params) -> Iterator[Seen]:
@@ -89,34 +66,19 @@ def _said(browser: Browser, session: SessionState, frame: str, payload: str) -> 
             yield from gap(PAGE_PARTS, "somebody acted in a tab before its observer was there")
         return
     if kind == "dropped":
-        lost = {"source": "cdp", "count": int(data["count"]), "reason": "the page said more than it could keep"}
+        lost = {"source": "cdp", "count": int(data["count"]), "reason": "the page made more than could be told"}
         yield Seen("journal.dropped", lost)
         return
-    wanted = _FIELDS.get(kind)
-    if wanted is None:
+    if kind not in FIELDS:
         return
-    kept = {name: _short(data[name]) for name, types in wanted.items() if isinstance(data.get(name, ...), types)}
-    if "element" in kept:
-        kept["element"] = _only(kept["element"], _ELEMENT)
+    kept = checked(kind, data)
     if kind == "form.submitted":
-        kept["form"] = _only(kept.get("form", {}), _FORM)
-        kept["form"]["action"] = mask_url(kept["form"].get("action", ""), browser.secrets)
-    if not browser.settled and "baseline" in wanted:
+        form = kept.setdefault("form", {})
+        form["action"] = mask_url(form.get("action", ""), browser.secrets)
+    if not browser.settled and "baseline" in FIELDS[kind]:
         kept["baseline"] = True
     yield Seen(kind, {"tab": session.tab, "frame": frame} | kept)
 
 
 def _is_main(session: SessionState, frame: str) -> bool:
     return session.is_page and not session.hidden and frame == session.root
-
-
-def _only(data: dict[str, Any], names: tuple[str, ...]) -> dict[str, str]:
-    return {name: data[name] for name in names if isinstance(data.get(name), str)}
-
-
-def _short(value: Any) -> Any:
-    if isinstance(value, str):
-        return value[:LONGEST]
-    if isinstance(value, list):
-        return [_short(item) for item in value]
-    return value

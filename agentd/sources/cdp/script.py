@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
 
+from agentd.masking import names
 from detectors.kinds import wanted
 from detectors.kinds.page import PAGE
 
@@ -56,7 +57,7 @@ class PageScript(NamedTuple):
             "salt": self.salt,
             "kinds": self.kinds,
             "attributes": self.attributes,
-            "mask": self.mask,
+            "names": _names(self.mask),
             "initial": initial,
         }
         return bundle().replace(PLACEHOLDER, orjson.dumps(config).decode(), 1)
@@ -65,6 +66,18 @@ class PageScript(NamedTuple):
         """An expression: tell everything that waits; false where the script is not there (yet)."""
         slot = f'globalThis["{self.binding}_observer"]'
         return f"!!({slot} && {slot}.document === document && ({slot}.flush(), true))"
+
+
+def _names(mask: Iterable[str]) -> dict[str, Any]:
+    """Which fields' names mean a secret, as the page script reads it (page/secrets.js)."""
+    return {
+        "anywhere": names.ANYWHERE,
+        "end": names.AT_THE_END,
+        "word": names.WHOLE_WORD,
+        "whole": names.WHOLE_NAME,
+        "not": names.NOT,
+        "more": [parts for name in mask if (parts := names.words(name))],
+    }
 
 
 @functools.cache

@@ -1,23 +1,25 @@
 // Form fields: which element is one, what it holds, the key under which the daemon knows it.
 
-import { describe, isEditingHost } from "./element.js";
+import { isEditingHost } from "./role.js";
 
 const LONGEST_VALUE = 10000;
-const MOST_FIELDS = 200;
+const MOST = 200;
 const NOT_FILLED_IN = new Set(["submit", "button", "reset", "image", "hidden"]);
+const FIELDS = "input, textarea, select, [contenteditable], body";
 
-export function openFields(say, secrets) {
+export function openFields({ say, describe, secrets, roots }) {
   const keys = new WeakMap();
   const holders = new Map(); // key -> WeakRef of the element that holds it
-  const reported = new WeakMap(); // element -> its last reported state, to report a prefilled field once
+  const told = new Map(); // WeakRef of a field -> {print, trusted} as last told or met; bounded, oldest forgotten
+  const refs = new WeakMap();
 
   // Stable in the frame: a re-rendered field gets the key of the one that it replaces.
-  function keyOf(element) {
+  function keyOf(element, described) {
     const known = keys.get(element);
     if (known) return known;
-    const own = element.getAttribute("name") || element.getAttribute("id") || describe(element, secrets).name;
+    const own = described.attr_name || described.id || described.name || described.path || element.localName;
     const option = element.type === "radio" || element.type === "checkbox" ? `=${element.value}` : "";
-    const base = `${formKey(element)}/${own || element.localName}${option}`.slice(0, 300);
+    const base = `${formKey(element)}/${own}${option}`.slice(0, 300);
     let key = base;
     for (let n = 2; isHeld(key, element); n++) key = `${base}~${n}`;
     keys.set(element, key);
@@ -30,23 +32,40 @@ export function openFields(say, secrets) {
     return holder !== undefined && holder !== element && holder.isConnected;
   }
 
+  function refOf(element) {
+    if (!refs.has(element)) refs.set(element, new WeakRef(element));
+    return refs.get(element);
+  }
+
+  function note(element, state) {
+    const ref = refOf(element);
+    told.delete(ref);
+    told.set(ref, state);
+    if (told.size > MOST) told.delete(told.keys().next().value);
+  }
+
   function state(element) {
-    const found = { field: keyOf(element), element: describe(element, secrets) };
+    const described = describe(element);
+    const found = { field: keyOf(element, described), element: described };
     const form = formKey(element);
     if (form) found.form = form;
     if (secrets.isSecret(element)) {
       secrets.sayValue(element);
       return { ...found, value: null, filled: element.value !== "" };
     }
-    if (element.type === "checkbox" || element.type === "radio") found.checked = element.checked;
+    if (isMarked(element)) found.checked = element.checked;
+    if (element.type === "file") found.files = Array.from(element.files, (file) => [file.name, file.size]).slice(0, MOST);
     found.value = valueOf(element);
     return found;
   }
 
+  // The same value again, by whatever event (a blur's change, a framework's echo), stays whose it was.
   function report(element, extra) {
-    const found = state(element);
-    reported.set(element, JSON.stringify([found.value, found.checked, found.filled]));
-    say("field.filled", { ...found, ...extra });
+    const print = printOf(element);
+    const before = told.get(refOf(element));
+    const trusted = extra.trusted || (before?.print === print && before.trusted === true);
+    note(element, { print, trusted });
+    say("field.filled", { ...state(element), ...extra, ...("trusted" in extra && { trusted }) });
   }
 
   // A radio that loses its mark fires no event of its own.
@@ -54,25 +73,47 @@ export function openFields(say, secrets) {
     if (element.type !== "radio" || !element.name) return;
     for (const other of element.getRootNode().querySelectorAll("input[type=radio]")) {
       if (other === element || other.name !== element.name || other.form !== element.form) continue;
-      if (reported.has(other) && JSON.parse(reported.get(other))[1]) report(other, extra);
+      if (told.has(refOf(other)) && told.get(refOf(other)).print !== printOf(other)) report(other, extra);
     }
   }
 
   // What stands in fields that nobody filled now; a field that an event told of already is left out.
-  function reportStanding(root) {
+  function reportStanding() {
     let count = 0;
-    for (const element of root.querySelectorAll("input, textarea, select, [contenteditable]")) {
-      if (!isField(element) || count >= MOST_FIELDS) continue;
-      secrets.isSecret(element);
-      if (isEmpty(element)) continue;
-      const found = state(element);
-      if (reported.get(element) === JSON.stringify([found.value, found.checked, found.filled])) continue;
-      count += 1;
-      report(element, { baseline: true });
+    for (const root of roots.all()) {
+      for (const element of root.querySelectorAll(FIELDS)) {
+        if (!isField(element) || count >= MOST) continue;
+        secrets.isSecret(element);
+        if (told.has(refOf(element))) continue;
+        count += 1;
+        if (isEmpty(element)) note(element, { print: printOf(element), trusted: false });
+        else report(element, { baseline: true });
+      }
     }
   }
 
-  return { report, reportUnmarked, reportStanding };
+  function reportIfChanged(element, extra) {
+    if (element.isConnected && told.get(refOf(element))?.print !== printOf(element)) report(element, extra);
+  }
+
+  // Values that no event told of: a script set them, or a form was reset.
+  function reportChanged(trusted) {
+    for (const ref of [...told.keys()]) {
+      const element = ref.deref();
+      if (element?.isConnected) reportIfChanged(element, { trusted });
+      else told.delete(ref);
+    }
+  }
+
+  return {
+    keyOf: (element) => keyOf(element, describe(element)),
+    printOf,
+    report,
+    reportIfChanged,
+    reportUnmarked,
+    reportStanding,
+    reportChanged,
+  };
 }
 
 export function isField(element) {
@@ -80,74 +121,35 @@ export function isField(element) {
   return element.localName === "textarea" || element.localName === "select" || isEditingHost(element);
 }
 
-function isEmpty(element) {
-  if (element.type === "checkbox" || element.type === "radio") return !element.checked;
-  const value = valueOf(element);
-  return value === "" || value.length === 0;
+function isMarked(element) {
+  return element.type === "checkbox" || element.type === "radio";
 }
 
-function valueOf(element) {
+function isEmpty(element) {
+  return isMarked(element) ? !element.checked : valueOf(element).length === 0;
+}
+
+// What has to be the same for a field to be unchanged; cheap, and never told.
+function printOf(element) {
+  if (isMarked(element)) return element.checked;
+  if (element.type === "file") return Array.from(element.files, (file) => [file.name, file.size]).join("\n");
+  if (element.localName === "select") return Array.from(element.selectedOptions, (option) => option.value).join("\n");
+  return "value" in element ? element.value : element.textContent;
+}
+
+export function valueOf(element) {
   if (element.localName === "select") {
     if (!element.multiple) return element.value.slice(0, LONGEST_VALUE);
-    return Array.from(element.selectedOptions, (option) => option.value.slice(0, LONGEST_VALUE)).slice(0, MOST_FIELDS);
+    return Array.from(element.selectedOptions, (option) => option.value.slice(0, LONGEST_VALUE)).slice(0, MOST);
   }
-  if (element.type === "file") return Array.from(element.files || [], (file) => file.name).join(", ");
+  if (element.type === "file") return Array.from(element.files || [], (file) => file.name).join(", ").slice(0, LONGEST_VALUE);
   const value = "value" in element ? element.value : (element.innerText ?? element.textContent);
   return String(value ?? "").slice(0, LONGEST_VALUE);
 }
 
+// A control inside a custom element stands in the form that this stands in.
 function formKey(element) {
-  const form = element.form;
+  const root = element.getRootNode();
+  const form = element.form ?? (root instanceof ShadowRoot ? root.host.closest("form") : null);
   return form ? form.getAttribute("id") || form.getAttribute("name") || "" : "";
-}
-
-// A control named "elements" would hide the form's own list.
-const elementsOf = Object.getOwnPropertyDescriptor(HTMLFormElement.prototype, "elements").get;
-
-// Read control by control: `new FormData(form)` would fire a `formdata` event at the page.
-export function formState(form, submitter, secrets) {
-  const about = { action: actionOf(form, submitter), method: methodOf(form, submitter) };
-  const id = form.getAttribute("id");
-  const name = form.getAttribute("name");
-  const label = describe(form, secrets).name;
-  if (id) about.id = id;
-  if (name) about.attr_name = name;
-  if (label) about.name = label;
-  const fields = [];
-  for (const control of elementsOf.call(form)) {
-    if (fields.length >= MOST_FIELDS) break;
-    const key = control.getAttribute("name");
-    if (key && isSent(control, submitter)) fields.push(...pairs(key, control, secrets));
-  }
-  return { form: about, fields };
-}
-
-function isSent(control, submitter) {
-  if (control.matches(":disabled")) return false;
-  if (control.type === "checkbox" || control.type === "radio") return control.checked;
-  if (/^(submit|image|button|reset)$/.test(control.type)) return control === submitter;
-  return "value" in control && control.localName !== "output" && control.localName !== "object";
-}
-
-function pairs(key, control, secrets) {
-  if (secrets.isSecret(control)) {
-    secrets.sayValue(control);
-    return [[key, null]];
-  }
-  const value = valueOf(control);
-  return Array.isArray(value) ? value.map((item) => [key, item]) : [[key, value]];
-}
-
-function actionOf(form, submitter) {
-  const own = submitter && submitter.getAttribute("formaction");
-  try {
-    return new URL(own ?? form.getAttribute("action") ?? "", document.baseURI).href;
-  } catch {
-    return document.location.href; // an action that is no URL is submitted to the document's own
-  }
-}
-
-function methodOf(form, submitter) {
-  const own = submitter && submitter.getAttribute("formmethod");
-  return (own || form.getAttribute("method") || "get").toLowerCase();
 }

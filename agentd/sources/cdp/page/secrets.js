@@ -1,9 +1,12 @@
-// Which fields are passwords. Their values stay in the page: neither events, forms nor names carry them.
-// The daemon gets the fields' HTML names and a salted hash of each value, to mask them in request bodies.
+// Which fields hold secrets: passwords, card numbers, one-time codes. Their values stay in the page: neither events,
+// forms nor names carry them. The daemon gets the fields' HTML names and a salted hash of each value, to mask them
+// in what goes over the network.
 
-const PASSWORD_HINT = /(^|\s)(current-password|new-password)(\s|$)/;
+const AUTOCOMPLETE = /(^|\s)(current-password|new-password|one-time-code|cc-number|cc-csc)(\s|$)/i;
+const SHORTEST_HASHED = 4; // a value so short stands for much else too
 
-export function openSecrets(say, salt) {
+// `names`: the lists of agentd/masking/names.py and what the task adds, as words.
+export function openSecrets(say, salt, names) {
   const fields = new Set(); // WeakRefs would hide nothing more; entries leave with their document
   const named = new Set();
 
@@ -20,36 +23,61 @@ export function openSecrets(say, salt) {
 
   function isSecret(element) {
     if (element.localName !== "input" && element.localName !== "textarea") return false;
-    const now = element.type === "password" || PASSWORD_HINT.test(element.getAttribute("autocomplete") || "");
-    const before =
-      fields.has(element) || named.has(element.getAttribute("name")) || named.has(element.getAttribute("id"));
-    if (now || before) remember(element);
-    return now || before;
+    if (fields.has(element)) return true;
+    if (/^(checkbox|radio|range|color|file|button|submit|reset|image)$/.test(element.type)) return false;
+    const own = [element.getAttribute("name") || "", element.getAttribute("id") || ""];
+    const now =
+      element.type === "password" ||
+      AUTOCOMPLETE.test(element.getAttribute("autocomplete") || "") ||
+      own.some((name) => named.has(name) || isTelling(name, names));
+    if (now) remember(element);
+    return now;
   }
 
   return {
     isSecret,
-    // A "show password" button turns the field into a text field: what was a password once stays one.
-    watch(root) {
-      const observer = new MutationObserver((records) => {
-        for (const record of records) if (record.oldValue?.toLowerCase() === "password") remember(record.target);
-      });
-      observer.observe(root, { subtree: true, attributeFilter: ["type"], attributeOldValue: true });
-      return observer;
+    // A "show password" button turns a field into a text field: what was a password once stays one, so it is looked
+    // for before a person's input comes to the page.
+    look(root) {
+      for (const field of root.querySelectorAll("input[type=password]")) remember(field);
     },
     sayValue(element) {
-      if (element.value) say("secret", { hash: hash(salt + element.value) });
+      if (element.value.length >= SHORTEST_HASHED) say("secret", { hash: hash(salt + element.value) });
     },
+    // `text` without the values of secret fields: of those that stand within `roots`, or without `roots` of all whose
+    // value is long enough to be told from other text.
     hideIn(text, roots) {
       let shown = text;
       for (const field of fields) {
-        if (field.value && shown.includes(field.value) && roots.some((root) => root.contains(field))) {
+        const here = roots ? roots.some((root) => root.contains(field)) : field.value.length >= SHORTEST_HASHED;
+        if (here && field.value && shown.includes(field.value)) {
           shown = shown.split(field.value).join("•••");
         }
       }
       return shown;
     },
   };
+}
+
+// As `is_telling` and `words` of agentd/masking/names.py.
+export function isTelling(name, names) {
+  const parts = words(name);
+  if (!parts.length) return false;
+  const joined = parts.join("");
+  if (names.more.some((more) => more.every((word, n) => parts[parts.length - more.length + n] === word))) return true;
+  const bare = joined.replace(/[0-9]+$/, "");
+  if (names.not.some((end) => bare.endsWith(end))) return false;
+  if (names.anywhere.some((word) => joined.includes(word)) || names.end.some((end) => bare.endsWith(end))) return true;
+  return names.word.includes(parts.at(-1)) || names.whole.includes(joined);
+}
+
+function words(name) {
+  const found = [];
+  for (const [word] of name.slice(-200).matchAll(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|\p{L}+/gu)) {
+    if (/^[0-9]+$/.test(word) && found.length) found[found.length - 1] += word;
+    else found.push(word.toLowerCase());
+  }
+  return found;
 }
 
 // 53 bits, fast and synchronous (SubtleCrypto is neither, and missing on plain http). Mirrored in masking.py.

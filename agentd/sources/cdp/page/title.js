@@ -34,5 +34,5 @@ export function openTitle(say) {
   }
 
   arm();
-  return { flush, disconnect: () => observer.disconnect() };
+  return { flush, close: () => observer.disconnect() };
 }

@@ -1,21 +1,33 @@
 // Whether what happens now goes back to a person's (or the agent's) own input.
-// `submit` says isTrusted even when a script's click() caused it, so trust is carried from the input event:
-// it holds for that event's turn, default actions and microtasks included, and ends with the next task.
+//
+// `isTrusted` alone does not say it: a script's click() on a box fires a trusted `change`, its execCommand a trusted
+// `input` or `copy`, its requestSubmit() a trusted `submit`. Two things do:
+// - An event that the browser dispatches by itself finds no script on the stack, so a microtask runs between two of
+//   our listeners; below a script's call it has to wait (see listening.js).
+// - What script does in the turn of a person's input goes back to that input: the turn holds for default actions and
+//   microtasks, and ends with the next task.
 
 export function openTrust() {
   let depth = 0;
+  const enders = [];
   const channel = new MessageChannel();
   channel.port1.onmessage = () => {
-    depth = Math.max(0, depth - 1);
+    depth -= 1;
+    if (depth > 0) return;
+    for (const end of enders.splice(0)) end();
   };
   return {
-    begin(event) {
-      if (!event.isTrusted) return;
+    begin() {
       depth += 1;
       channel.port2.postMessage(0);
     },
     get now() {
       return depth > 0;
+    },
+    // Once, when the turn that runs now is over; at once where none runs.
+    atEnd(end) {
+      if (depth > 0) enders.push(end);
+      else end();
     },
     close: () => channel.port1.close(),
   };

@@ -1,0 +1,131 @@
+// What a person puts into fields and forms: input told as one when it rests, changes at once, then the submit.
+
+import { isField, openFields } from "./fields.js";
+import { formState } from "./forms.js";
+
+const INPUT_WAIT_MS = 30;
+
+export function openFilling(context) {
+  const { on, say, secrets, trust, wants } = context;
+  const fields = openFields(context);
+  const typing = wants("field.typed") ? openTyping(context, fields) : null;
+  const filled = new Map(); // element -> {trusted, print of its last trusted input}; input events wait here to be told as one
+  let timer = null;
+
+  // A framework's own event behind a person's, for the same value, leaves that the person's.
+  function trustOf(element) {
+    const { trusted, print } = filled.get(element);
+    return trusted || print === fields.printOf(element);
+  }
+
+  function flushInput() {
+    clearTimeout(timer);
+    timer = null;
+    const told = Array.from(filled.keys(), (element) => [element, trustOf(element)]);
+    filled.clear();
+    for (const [element, trusted] of told) fields.report(element, { trusted });
+  }
+
+  on("input", (event, trusted) => {
+    const element = fieldOf(event);
+    if (!element) return;
+    secrets.isSecret(element);
+    filled.set(element, { trusted, print: trusted ? fields.printOf(element) : filled.get(element)?.print });
+    if (timer === null) timer = setTimeout(flushInput, INPUT_WAIT_MS);
+  });
+
+  on("change", (event, trusted) => {
+    const element = fieldOf(event);
+    if (!element) return;
+    typing?.flush();
+    const own = filled.has(element) ? trustOf(element) : trusted;
+    filled.delete(element);
+    flushInput();
+    fields.reportUnmarked(element, { trusted: own });
+    fields.report(element, { trusted: own, commit: true });
+    // A page that formats what was typed does so in its own handlers, which come after us.
+    if (own) trust.atEnd(() => fields.reportIfChanged(element, { trusted: true, commit: true }));
+  });
+
+  on("reset", (event, trusted) => {
+    if (trusted) trust.atEnd(() => fields.reportChanged(true));
+  });
+
+  on("submit", (event, trusted) => {
+    flush();
+    const form = event.composedPath().find((node) => node.localName === "form");
+    if (form) say("form.submitted", { ...formState(form, event.submitter, context), trusted });
+  });
+
+  function flush() {
+    typing?.flush();
+    flushInput();
+  }
+
+  return {
+    flushInput: flush,
+    flush() {
+      flush();
+      fields.reportChanged(false);
+    },
+    reportStanding() {
+      flush(); // what somebody typed while the page was loading did not stand there
+      fields.reportStanding();
+    },
+  };
+}
+
+function fieldOf(event) {
+  return event.composedPath().find((node) => node.nodeType === 1 && isField(node)) || null;
+}
+
+// field.typed: the text that keys put into a field, runs of it as one.
+function openTyping({ on, say, describe, secrets, trust }, fields) {
+  const REST_MS = 500;
+  const LONGEST = 10000;
+  let run = null; // {element, text, trusted}
+  let keyed = false;
+  let timer = null;
+
+  function flush() {
+    clearTimeout(timer);
+    const told = run;
+    run = null;
+    if (!told?.element.isConnected) return;
+    const { element, trusted } = told;
+    const text = secrets.isSecret(element) ? null : told.text;
+    say("field.typed", { element: describe(element), field: fields.keyOf(element), text, trusted });
+  }
+
+  function add(element, text, trusted) {
+    if (run && (run.element !== element || run.trusted !== trusted)) flush();
+    run ??= { element, text: "", trusted };
+    run.text = (run.text + text).slice(0, LONGEST);
+    clearTimeout(timer);
+    timer = setTimeout(flush, REST_MS);
+  }
+
+  on("keydown keypress", (event, trusted) => {
+    keyed = true;
+    trust.atEnd(() => {
+      keyed = false;
+    });
+  });
+  on("input", (event, trusted) => {
+    const element = fieldOf(event);
+    if (!element) return;
+    const text = typedText(event);
+    if (text && (keyed || !event.isTrusted)) add(element, text, trusted);
+    else if (run?.element === element && !event.isComposing) flush(); // a deletion, a paste
+  });
+  on("compositionend", (event, trusted) => {
+    const element = fieldOf(event);
+    if (element && event.data) add(element, event.data, trusted);
+  });
+  return { flush };
+}
+
+function typedText(event) {
+  if (event.inputType === "insertText" && !event.isComposing) return event.data ?? "";
+  return event.inputType === "insertLineBreak" || event.inputType === "insertParagraph" ? "\n" : "";
+}

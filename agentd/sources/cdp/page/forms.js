@@ -1,0 +1,60 @@
+// A form as it is submitted: where it goes and what it carries.
+
+import { isField, valueOf } from "./fields.js";
+
+const MOST = 200;
+// A control named "elements" would hide the form's own list.
+const elementsOf = Object.getOwnPropertyDescriptor(HTMLFormElement.prototype, "elements").get;
+
+// Read control by control: `new FormData(form)` would fire a `formdata` event at the page.
+export function formState(form, submitter, { describe, secrets }) {
+  const about = { action: actionOf(form, submitter), method: methodOf(form, submitter) };
+  const id = form.getAttribute("id");
+  const name = form.getAttribute("name");
+  const label = describe(form).name;
+  if (id) about.id = id;
+  if (name) about.attr_name = name;
+  if (label) about.name = label;
+  const fields = [];
+  for (const control of elementsOf.call(form)) {
+    if (fields.length >= MOST) break;
+    const key = control.getAttribute("name");
+    if (key && isSent(control, submitter)) fields.push(...pairs(key, control, secrets));
+  }
+  return { form: about, fields };
+}
+
+function isSent(control, submitter) {
+  if (control.matches(":disabled")) return false;
+  if (control.type === "checkbox" || control.type === "radio") return control.checked;
+  if (/^(submit|image|button|reset)$/.test(control.type)) return control === submitter;
+  return control.localName !== "output" && control.localName !== "object" && control.localName !== "fieldset";
+}
+
+function pairs(key, control, secrets) {
+  // What a custom control sends is its own secret; where it holds one field that can be seen, that is it.
+  const inner = control.localName.includes("-") ? Array.from(control.shadowRoot?.querySelectorAll("*") ?? []).filter(isField) : [control];
+  if (inner.length !== 1) return [];
+  const [field] = inner;
+  if (secrets.isSecret(field)) {
+    secrets.sayValue(field);
+    return [[key, null]];
+  }
+  if ((field.type === "checkbox" || field.type === "radio") && !field.checked) return [];
+  const value = valueOf(field);
+  return Array.isArray(value) ? value.map((item) => [key, item]) : [[key, value]];
+}
+
+function actionOf(form, submitter) {
+  const own = submitter && submitter.getAttribute("formaction");
+  try {
+    return new URL(own ?? form.getAttribute("action") ?? "", document.baseURI).href;
+  } catch {
+    return document.location.href; // an action that is no URL is submitted to the document's own
+  }
+}
+
+function methodOf(form, submitter) {
+  const own = submitter && submitter.getAttribute("formmethod");
+  return (own || form.getAttribute("method") || "get").toLowerCase();
+}

@@ -1,0 +1,55 @@
+// Hears events on the window, first of all and without a hand on them, and tells each handler whether to trust one.
+
+// What a person does; in its turn all that script does is the person's.
+const INPUT = new Set(
+  ("pointerdown pointerup mousedown mouseup click auxclick dblclick contextmenu keydown keypress keyup input change " +
+    "copy cut paste dragstart drop").split(" "),
+);
+// These do not leave their shadow tree: each root that was met has listeners of its own.
+const LOCAL = new Set("change submit reset toggle beforetoggle scrollend".split(" "));
+const HOW = { capture: true, passive: true };
+
+export function openListening(trust) {
+  const handlers = new Map(); // type -> its handlers
+  const listeners = []; // [type, listener], in the order in which they have to stand
+  const told = new WeakSet(); // local events can be heard twice, where they pass a slot
+
+  function hear(type) {
+    let native = false;
+    const mark = () => {
+      native = false;
+      queueMicrotask(() => {
+        native = true;
+      });
+    };
+    const listener = (event) => {
+      if (told.has(event)) return;
+      if (LOCAL.has(type)) told.add(event);
+      const own = event.isTrusted && native;
+      if (own && INPUT.has(type)) trust.begin();
+      const trusted = own || (event.isTrusted && trust.now);
+      for (const handle of handlers.get(type)) handle(event, trusted);
+    };
+    handlers.set(type, []);
+    listeners.push([type, mark], [type, listener]);
+  }
+
+  return {
+    // handle(event, trusted), for each of the types (words), in the order of the calls of `on`.
+    on(types, handle) {
+      for (const type of types.split(" ")) {
+        if (!handlers.has(type)) hear(type);
+        handlers.get(type).push(handle);
+      }
+    },
+    listen() {
+      for (const [type, listener] of listeners) addEventListener(type, listener, HOW);
+    },
+    listenIn(root) {
+      for (const [type, listener] of listeners) if (LOCAL.has(type)) root.addEventListener(type, listener, HOW);
+    },
+    close() {
+      for (const [type, listener] of listeners) removeEventListener(type, listener, HOW);
+    },
+  };
+}

@@ -1,0 +1,84 @@
+"""Which fields of which type the page script's words may carry; all else in them is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+LONGEST = 10_000
+"""Characters of any one text."""
+MOST = 1000
+"""Items of any one list."""
+
+Types = type | tuple[type, ...]
+
+_BY: dict[str, Types] = {"element": dict, "trusted": bool}
+_SECRET: Types = (str, type(None))  # null: a secret, kept back
+
+# Kind -> fields that pass, each with the type wanted.
+FIELDS: dict[str, dict[str, Types]] = {
+    "element.clicked": _BY,
+    "element.double_clicked": _BY,
+    "element.right_clicked": _BY,
+    "element.focused": _BY,
+    "element.hovered": _BY,
+    "element.toggled": _BY | {"on": bool},
+    "element.dropped": _BY
+    | {"onto": dict, "files": list, "text": str, "by": str, "moved": list, "place": int, "within": list},
+    "element.appeared": {"element": dict, "baseline": bool},
+    "element.disappeared": {"element": dict},
+    "element.opaque": {"element": dict, "reason": str},
+    "attribute.changed": {"element": dict, "attribute": str, "value": _SECRET, "before": _SECRET},
+    "field.filled": _BY
+    | {
+        "field": str,
+        "value": (str, list, type(None)),
+        "filled": bool,
+        "checked": bool,
+        "files": list,
+        "form": str,
+        "commit": bool,
+        "baseline": bool,
+    },
+    "field.typed": _BY | {"field": str, "text": _SECRET},
+    "form.submitted": {"form": dict, "fields": list, "trusted": bool},
+    "permission.changed": {"name": str, "state": str},
+    "page.scrolled": {"element": dict, "x": int, "y": int},
+    "text.appeared": {"text": str, "baseline": bool},
+    "text.disappeared": {"text": str},
+    "text.selected": {"text": str, "element": dict},
+    "text.copied": _BY | {"text": _SECRET, "cut": bool},
+    "text.pasted": _BY | {"text": _SECRET},
+}
+_ELEMENT = ("role", "name", "tag", "id", "attr_name", "type", "text", "path")
+_FORM = ("id", "attr_name", "name", "action", "method")
+_PARTS = {"element": _ELEMENT, "onto": _ELEMENT, "form": _FORM}
+
+
+def checked(kind: str, data: dict[str, Any]) -> dict[str, Any]:
+    """What of ``data`` passes for ``kind``, its texts cut."""
+    return {
+        name: _clean(_only(data[name], _PARTS[name]) if isinstance(data[name], dict) else data[name])
+        for name, types in FIELDS[kind].items()
+        if isinstance(data.get(name, ...), types)
+    }
+
+
+def _only(data: dict[str, Any], names: tuple[str, ...]) -> dict[str, str]:
+    return {name: data[name] for name in names if isinstance(data.get(name), str)}
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return value[:LONGEST]
+    if isinstance(value, list):
+        return list(_items(value))
+    if isinstance(value, dict):
+        return {name: _clean(item) for name, item in value.items()}
+    return value if value is None or isinstance(value, (bool, int, float)) else str(value)
+
+
+def _items(value: list[Any]) -> Iterator[Any]:
+    for item in value[:MOST]:
+        if not isinstance(item, dict):
+            yield _clean(item)
