@@ -99,7 +99,9 @@ class Source:
 
     @property
     def items(self) -> list[Any]:
-        """The values of a JSON array or of JSON lines; empty for anything else."""
+        """The values of a JSON array or of JSON lines, of which there may be one; empty for anything else."""
+        if isinstance(self.value, dict):
+            return [self.value]
         return self.value if isinstance(self.value, list) else []
 
 

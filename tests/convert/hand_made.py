@@ -194,9 +194,9 @@ def trace_rows(version: int) -> list[Json]:
     ]  # fmt: skip
 
 
-def trace_zip(path: Path, rows: list[Json], network: list[Json] | None = None) -> Path:
-    """A trace zip of these rows."""
-    with zipfile.ZipFile(path, "w") as pack:
+def trace_zip(path: Path, rows: list[Json], network: list[Json] | None = None, *, packed: bool = False) -> Path:
+    """A trace zip of these rows; its text stands in clear unless it is to be ``packed``."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED) as pack:
         pack.writestr("trace.trace", b"".join(orjson.dumps(row) + b"\n" for row in rows))
         pack.writestr("trace.network", b"".join(orjson.dumps(row) + b"\n" for row in network or ()))
     return path
