@@ -11,7 +11,9 @@ import structlog
 
 from agentd.cli import main
 from agentd.errors import UsageError
+from agentd.run import sources_of
 from agentd.settings import OPTIONS, Settings, read_settings
+from agentd.sources.cdp import CdpSource
 
 NEEDED = {"service": "http://s/", "episode": "E", "token_file": "t", "state": "d"}
 
@@ -84,3 +86,10 @@ def test_nothing_to_watch_is_a_wrong_option(tmp_path: Path, capsys: pytest.Captu
     assert end.value.code == 2
     assert "nothing to watch" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_names_to_mask_reach_every_source() -> None:
+    """`--mask` beside the task's own."""
+    settings = read_settings("run", NEEDED | {"mask": ["pin", "tax_id"], "cdp": "http://127.0.0.1:9"}, {})
+    (source,) = (one for one in sources_of(settings, {"mask": ["iban"]}) if isinstance(one, CdpSource))
+    assert source._asks.mask == ("iban", "pin", "tax_id")

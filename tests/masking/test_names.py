@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from agentd.masking import Masker
+from agentd.masking import Masker, names
 
 YES = """
 password Password new_password2 passwordConfirmation user[password] pwd j_passwd passphrase passcode
@@ -40,3 +42,10 @@ def test_names_that_task_and_operator_add(name: str) -> None:
 @pytest.mark.parametrize("name", ["ping", "pinned", "tax", "id", "taxId_kind", ""])
 def test_added_names_are_whole_words_at_the_end(name: str) -> None:
     assert not Masker(["pin", "tax_id", "", "--"]).is_secret_name(name)
+
+
+def test_the_lists_are_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "network.md").read_text()
+    rows = [row.split(" | ") for row in page.splitlines() if row.startswith("| ")][2:]
+    told = [tuple(row[1].strip(" |").split(", ")) for row in rows]
+    assert told == [names.ANYWHERE, names.AT_THE_END, names.WHOLE_WORD, names.WHOLE_NAME, names.NOT]
