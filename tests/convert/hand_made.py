@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,8 @@ def entry(url: str, ms: int, status: int = 200, method: str = "GET", **more: Any
     headers = [{"name": "Accept", "value": "text/html"}, *more.pop("headers", ())]
     answer = {"status": status, "headers": more.pop("answer_headers", []), "redirectURL": more.pop("to", "")}
     answer["content"] = {"mimeType": more.pop("mime", "text/html"), **more.pop("content", {})}
+    if "_failureText" in more:
+        answer["_failureText"] = more.pop("_failureText")
     request = {"method": method, "url": url, "headers": headers}
     if "posted" in more:
         request["postData"] = more.pop("posted")
@@ -72,8 +75,8 @@ def cdp(method: str, at: float, session: str = "", **params: Any) -> Json:
 def asked(number: str, url: str, at: float, kind: str = "Document", **more: Any) -> Json:
     """A request that is sent."""
     request = {"url": url, "method": "GET", "headers": {}} | more.pop("request", {})
-    about = {"requestId": number, "loaderId": number, "frameId": "F", "type": kind, "wallTime": at}
-    return cdp("Network.requestWillBeSent", at, request=request, **about, **more)
+    about = {"requestId": number, "loaderId": number, "frameId": "F", "type": kind, "wallTime": at} | more
+    return cdp("Network.requestWillBeSent", at, request=request, **about)
 
 
 A_LOG = [
@@ -95,7 +98,7 @@ A_LOG = [
 
 def node(number: int, tag: str, *children: Json, **attributes: Any) -> Json:
     """A serialised element."""
-    about = {"tagName": tag, "attributes": {name.rstrip("_"): value for name, value in attributes.items()}}
+    about = {"tagName": tag, "attributes": {name.replace("_", "-"): value for name, value in attributes.items()}}
     return {"type": 2, "id": number, "childNodes": list(children), **about}
 
 
@@ -180,7 +183,7 @@ def trace_rows(version: int) -> list[Json]:
     return [
         options,
         before(1, "fill", 110.0, selector="[name=q]", value="lamp"),
-        shot(1, "before", 111.0, SHOP_HTML),
+        shot(1, "before", 111.0, copy.deepcopy(SHOP_HTML)),
         shot(1, "action", 112.0, ["HTML", {}, [[1, 2]], ["BODY", {}, field("", 1), [[1, 5]]]]),
         {"type": "input", "callId": "call@1"},
         after(1, 120.0),
