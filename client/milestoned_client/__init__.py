@@ -37,6 +37,7 @@ from milestoned_client.results import (
     Transition,
     Verdict,
 )
+from milestoned_client.scores import Fold, Sample, Score
 from milestoned_client.sync_client import Episode, RewardClient
 
 __version__ = "0.1.0"
@@ -52,6 +53,7 @@ __all__ = [
     "Episode",
     "EpisodeStatus",
     "Event",
+    "Fold",
     "ForbiddenError",
     "InvalidRequestError",
     "Milestone",
@@ -64,6 +66,8 @@ __all__ = [
     "Retry",
     "Reward",
     "RewardClient",
+    "Sample",
+    "Score",
     "ServiceFaultError",
     "StreamItem",
     "TooLargeError",

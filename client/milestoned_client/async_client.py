@@ -29,6 +29,7 @@ from milestoned_client.results import (
     Transition,
 )
 from milestoned_client.saving import save
+from milestoned_client.scores import Fold, Sample, Score, score
 from milestoned_client.sse import StreamReader, patient
 
 T = TypeVar("T")
@@ -92,6 +93,12 @@ class AsyncRewardClient:
     async def rewards(self, items: Iterable[tuple[str, int]], wait_s: float = 0.0) -> list[Reward | ProblemError]:
         """Many (episode, step) at once, in order; each gives its reward or the problem that it has."""
         return await self.call(calls.rewards(items, wait_s))
+
+    async def score(
+        self, samples: Iterable[Sample], *, fold: Fold = "sum", gamma: float = 1.0, wait_s: float = 10.0
+    ) -> list[Score | ProblemError]:
+        """Many samples at once, in order: episodes, steps, answers alone; each gives its score or its problem."""
+        return await self.call(score(samples, wait_s, fold, gamma))
 
     async def call(self, call: Call[T]) -> T:
         """Carry one call out, with its retries."""

@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from milestoned_client import AsyncRewardClient, ConflictError, Event, InvalidRequestError, NotFoundError, Reward
+from milestoned_client import (
+    AsyncRewardClient,
+    ConflictError,
+    Event,
+    InvalidRequestError,
+    NotFoundError,
+    Reward,
+    Sample,
+    Score,
+)
 
 from api.recordings import replay
 from api.tasks import check_task
@@ -134,3 +143,22 @@ def test_what_the_service_refuses_it_explains(
     with pytest.raises(error) as refused:
         wrong(stack)
     assert says in str(refused.value) + str(getattr(refused.value, "members", ""))
+
+
+def test_samples_are_scored_mixed_and_in_order(stack: Stack, folder: Path) -> None:
+    episode = stack.open(TASK)
+    beside = stack.watch(files=[folder])
+    beside.step()
+    (folder / "report.txt").write_text("all is well")
+    beside.answer("42")
+    closing = beside.close()
+    quiz = {**TASK, "id": "test/quiz", "weights": {"answer": 1.0}, "milestones": TASK["milestones"][1:2]}
+    client = stack.connect()
+    client.register_task(quiz)
+    samples = [Sample(episode.id), Sample(label={"task_id": "test/quiz"}, answer="42"), Sample("ep_nobody")]
+    whole, answer, nobody = client.score(samples)
+    assert isinstance(whole, Score)
+    assert (whole.reward, whole.success, whole.done) == (closing.total, True, True)
+    assert isinstance(answer, Score)
+    assert (answer.reward, answer.mask_sample) == (1.0, False)
+    assert isinstance(nobody, NotFoundError)
