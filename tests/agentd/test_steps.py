@@ -63,8 +63,8 @@ def test_a_command_is_remembered_by_its_number() -> None:
 
 
 class Stage:
-    """A conductor over a real journal, and the sources that it asks: fences take ``fence_s`` seconds and bring ``late``,
-    work before a seal takes ``probe_s`` and brings an answer."""
+    """A conductor over a real journal, and the sources that it asks: fences take ``fence_s`` seconds and bring
+    ``late``, work before a seal takes ``probe_s`` and brings an answer."""
 
     def __init__(
         self, folder: Path, quiet_ms: int = 0, settle_ms: int = 1000, fence_s: float = 0.0, **room: int
@@ -128,8 +128,8 @@ async def test_work_that_the_next_step_interrupts_is_done_before_that_begins(tmp
     await stage.conductor.begin(0)
     stage.probe_s = 30.0  # the first time; the seal that the next step makes does not wait so long
     await stage.conductor.end(0)
-    while not stage.sealer.waiting:
-        await asyncio.sleep(0)
+    assert stage.sealer.waiting
+    await asyncio.sleep(0)  # the seal's own task begins its work
     stage.probe_s = 0.0
     await stage.conductor.begin(1)
     assert stage.kinds == ["step.began", "step.ended", "probe.answered", "step.sealed", "step.began"]

@@ -24,7 +24,8 @@ pytestmark = [pytest.mark.browser, needs_chromium, needs()]
 FORM = """<!doctype html><title>Order</title><form action="/done" method="get">
 <label>Name <input name="name" autofocus></label><label><input type="checkbox" name="gift">Gift</label>
 <button>Order</button></form>
-<script>document.forms[0].onsubmit = () => { navigator.sendBeacon("/asking"); return confirm("Really order?") }</script>"""
+<script>
+document.forms[0].onsubmit = () => { navigator.sendBeacon("/asking"); return confirm("Really order?") }</script>"""
 DONE = """<!doctype html><title>Done</title><a href="/report.csv" id="get">Report</a>
 <script>
 const tell = () => fetch("/left", {method: "POST", body: JSON.stringify({
