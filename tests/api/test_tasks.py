@@ -50,6 +50,13 @@ milestones:
     when: {any_of: {of: [{text_visible: {text: {one_of: [a, b], ignore_case: true}}}]}}
   - id: done
     when: {goal: {requires: [page, order], when: {none_of: [{file_created: {name: x}}]}}}
+  - id: saved
+    when: {probe_answers: {probe: cart, path: body.items.0.id, value: {min: 7}}}
+probes:
+  - {id: cart, get: /api/cart}
+  - {id: theme, script: {url: "/*", expression: document.title}, when: [step], budget_ms: 200}
+  - {id: notes, file: {root: home, path: notes.json, as: json}, when: [close]}
+  - {id: fonts, command: {argv: [fc-list, ":lang=de"]}}
 """
 
 BAD = {
@@ -81,13 +88,26 @@ BAD = {
     "key twice": ('version: "1"', 'version: "1"\nversion: "2"', "line 3: (YAML): got the key 'version' is given twice"),
     "no YAML": ("id: shop/buy", "id: [shop/buy", "line 2: (YAML)"),
     "no milestones": (GOOD[GOOD.index("  - id: page") :], "", "line 7: milestones: got None, wanted a list of at least one milestone"),
+    "no such probe": ("probe: cart", "probe: card", "line 33: milestones[8].when.probe_answers.probe: got 'card', wanted a probe of the task; there are cart, theme, notes, fonts"),
+    "a probe of two kinds": ("get: /api/cart", "get: /api/cart, file: {root: a, path: b}", "line 35: probes[0]: got {'id'"),
+    "a probe of no kind": ("get: /api/cart", "put: /api/cart", "wanted an object with id and one of script, get, file, command"),
+    "a probe twice": ("id: theme", "id: cart", "line 36: probes[1].id: got 'cart', wanted an id that no other probe"),
+    "a probe of another site": ("get: /api/cart", "get: ftp://x/", "line 35: probes[0].get.url: got 'ftp://x/', wanted an address that begins with http://"),
+    "a probe never": ("when: [step]", "when: [now]", "line 36: probes[1].when: got ['now'], wanted a list of start, step, close"),
+    "a probe without a budget": ("budget_ms: 200", "budget_ms: 0", "line 36: probes[1].budget_ms: got 0, wanted milliseconds, a whole number from 1 to 5000"),
+    "a probe out of its folder": ("path: notes.json", "path: ../notes.json", "line 37: probes[2].file.path: got '../notes.json', wanted a path relative"),
+    "a probe as pictures": ("as: json", "as: png", "line 37: probes[2].file.as: got 'png', wanted text or json"),
+    "a command line": ('[fc-list, ":lang=de"]', "fc-list :lang=de", "line 38: probes[3].command.argv: got 'fc-list :lang=de', wanted a program and its arguments"),
+    "a script without an address": ('url: "/*", ', "", "line 36: probes[1].script.url: got None, wanted this key"),
+    "a probe's odd key": ("root: home", "root: home, mode: r", "line 37: probes[2].file.mode: got 'r', wanted no such key; there are root, path, as"),
     "nested goal": ("url_reached: {url: /lamp}", "all_of: [{goal: {requires: [both]}}]", "got 'goal', wanted a rule"),
 }  # fmt: skip
 
 # What a schema of single values can't say: references between milestones, names that depend on others, YAML itself.
 BEYOND_SCHEMA = {
     "same id", "no origin", "no address", "after nobody", "goal of nobody", "bad range", "weight of nothing",
-    "key twice", "no YAML", "empty contains", "value and checked",
+    "key twice", "no YAML", "empty contains", "value and checked", "no such probe", "a probe twice",
+    "a probe of another site", "a probe out of its folder",
 }  # fmt: skip
 
 
@@ -95,7 +115,17 @@ def test_a_good_task_is_read_and_its_canonical_form_is_the_same_task() -> None:
     """Reading, writing out and reading again."""
     task = load_task_yaml(GOOD)
     assert task_from_json(task_to_json(task)) == task
-    assert [m.component for m in task.milestones] == ["nav", "ui", "form", "file", "form", "answer", "ui", "goal"]
+    assert [m.component for m in task.milestones] == [
+        "nav",
+        "ui",
+        "form",
+        "file",
+        "form",
+        "answer",
+        "ui",
+        "goal",
+        "goal",
+    ]
     jsonschema.validate(yaml.safe_load(GOOD), task_schema())
     jsonschema.validate(task_to_json(task), task_schema())
 
@@ -166,6 +196,6 @@ def test_the_command_names_the_file_and_exits_with_1(tmp_path: Path) -> None:
     run = [sys.executable, "-m", "api.cli", "task", "check", str(good), str(bad), str(tmp_path / "none.yaml")]
     done = subprocess.run(run, capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 1
-    assert "good.yaml: ok: shop/buy version 1, 8 milestones" in done.stdout
+    assert "good.yaml: ok: shop/buy version 1, 9 milestones" in done.stdout
     assert "bad.yaml: line 28: milestones[6].penalty: got 0, wanted a number above 0" in done.stderr
     assert "none.yaml: No such file or directory" in done.stderr

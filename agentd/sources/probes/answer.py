@@ -17,17 +17,15 @@ class ProbeFailedError(Exception):
 
 
 class Answer(NamedTuple):
-    """``cut``: there was more than `MOST`."""
+    """``cut``: there was more than `MOST`, and nothing of it is told: part of a fact is another one."""
 
     value: Any
     cut: bool = False
 
 
-def text_of(data: bytes, as_: str, what: str, *, cut: bool = False) -> Any:
-    """``data`` as text, or read as JSON with ``as_`` "json"; raises `ProbeFailedError`. Cut JSON is no JSON: None."""
+def text_of(data: bytes, as_: str, what: str) -> Any:
+    """``data`` as text, or read as JSON with ``as_`` "json"; raises `ProbeFailedError`."""
     if as_ == "json":
-        if cut:
-            return None
         try:
             return orjson.loads(data)
         except orjson.JSONDecodeError as error:
@@ -35,20 +33,17 @@ def text_of(data: bytes, as_: str, what: str, *, cut: bool = False) -> Any:
     try:
         return data.decode()
     except UnicodeDecodeError:
-        if cut:
-            return data.decode(errors="ignore")  # the end may have been cut within a character
         raise ProbeFailedError(f"{what} is no UTF-8 text") from None
 
 
 def told(answer: Answer, masker: Masker) -> dict[str, Any]:
     """An event's ``value`` and ``cut``: masked, and nothing at all of what is too long to be kept whole."""
-    value = masker.mask_json(answer.value)
     if not answer.cut:
+        value = masker.mask_json(answer.value)
         try:
             long = len(orjson.dumps(value)) > MOST
         except TypeError:  # half a surrogate pair, which a page can hold
             long = len(repr(value)) > MOST
         if not long:
             return {"value": value}
-        value = None
-    return {"value": value, "cut": True}
+    return {"value": None, "cut": True}

@@ -44,8 +44,9 @@ class FileProbe:
             data = _read(opened)
         finally:
             os.close(opened)
-        cut = len(data) > MOST
-        return Answer(text_of(data[:MOST], self._as, self._path, cut=cut), cut)
+        if len(data) > MOST:
+            return Answer(None, cut=True)
+        return Answer(text_of(data, self._as, self._path))
 
 
 def _read(opened: int) -> bytes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import ssl
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -22,15 +24,26 @@ class GetProbe:
     def __init__(self, plan: Mapping[str, Any], origin: str | None) -> None:
         url = str(plan["url"])
         self._url = urljoin((origin or "").rstrip("/") + "/", url) if url.startswith("/") else url
+        self._trust: ssl.SSLContext | None = None
 
     async def ask(self, budget_s: float) -> Answer:
         """Raises `ProbeFailedError`."""
         headers = {"user-agent": NAME, "accept": "application/json, text/*;q=0.9", "accept-encoding": "identity"}
         try:
-            async with httpx.AsyncClient(trust_env=False, timeout=budget_s, headers=headers) as client:
+            verify = await self._verify()
+            async with httpx.AsyncClient(trust_env=False, timeout=budget_s, headers=headers, verify=verify) as client:
                 return await self._follow(client)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise ProbeFailedError(f"{type(error).__name__}: {error}") from None
+
+    async def _verify(self) -> ssl.SSLContext | bool:
+        """The certificates to trust, read once and not on the loop: that takes longer than most answers. A site
+        without TLS is never left for one with it."""
+        if not self._url.startswith("https:"):
+            return False
+        if self._trust is None:
+            self._trust = await asyncio.to_thread(httpx.create_ssl_context)
+        return self._trust
 
     async def _follow(self, client: httpx.AsyncClient) -> Answer:
         url = self._url
@@ -52,12 +65,11 @@ async def _read(response: httpx.Response) -> Answer:
     async for chunk in response.aiter_raw():
         body += chunk
         if len(body) > MOST:
-            break
-    cut = len(body) > MOST
+            return Answer(None, cut=True)
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     is_json = kind == "application/json" or kind.endswith("+json")
-    text = text_of(body[:MOST], "json" if is_json else "text", "the body", cut=cut)
-    return Answer({"status": response.status_code, "body": text}, cut)
+    text = text_of(body, "json" if is_json else "text", "the body")
+    return Answer({"status": response.status_code, "body": text})
 
 
 def _site(url: str) -> str:
