@@ -1,4 +1,4 @@
-"""`make bench`: every figure of docs/performance.md."""
+"""`make bench`: every figure of docs/performance.md. `python -m benchmarks soak --minutes 30` runs alone."""
 
 from __future__ import annotations
 
@@ -6,23 +6,27 @@ import argparse
 import os
 import platform
 
-from benchmarks import browser, engine, service
+from benchmarks import browser, engine, service, soak
 
 PARTS = {"engine": engine.main, "service": service.main, "browser": browser.main}
 
 
 def main() -> None:
-    """Run all, or the named ones."""
+    """Run all, or the named ones; the soak only where it is named."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all if none")
-    chosen = parser.parse_args().parts or list(PARTS)
+    known = ", ".join([*PARTS, "soak"])
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {known}; all but soak if none")
+    parser.add_argument("--minutes", type=float, default=30.0, help="how long the soak takes (default 30), and a third")
+    given = parser.parse_args()
+    parts = PARTS | {"soak": lambda: soak.main(given.minutes)}
+    chosen = given.parts or list(PARTS)
     for name in chosen:
-        if name not in PARTS:
-            parser.error(f"{name}: no such part; there are {', '.join(PARTS)}")
+        if name not in parts:
+            parser.error(f"{name}: no such part; there are {known}")
     load = os.getloadavg()[0]
     print(f"{os.cpu_count()} cores, Python {platform.python_version()}, load {load:.1f} as it began\n", flush=True)
     for name in chosen:
-        PARTS[name]()
+        parts[name]()
         print(flush=True)
 
 
