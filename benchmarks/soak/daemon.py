@@ -62,7 +62,7 @@ class Recording:
 
     def finish(self) -> list[Event]:
         """End it as ctrl-C does; everything that it recorded."""
-            self._http.close()
+        self._http.close()
         self._part.process.send_signal(signal.SIGINT)
         self._part.wait_end(WAIT_S * 5)
         reader = zstandard.ZstdDecompressor().stream_reader(self._out.read_bytes(), read_across_frames=True)
