@@ -53,7 +53,7 @@ def read(source: Source) -> AtspiReading:
         name, kind = wanted.get(row["src"], ("t", int | float))
         if not isinstance(row.get(name), kind):
             raise source.wrong(f"{where}: {name}", shown(row.get(name)), f"wanted a {getattr(kind, '__name__', kind)}")
-    return AtspiReading(source.items)
+    return AtspiReading(source, source.items)
 
 
 class AtspiReading:
@@ -61,7 +61,8 @@ class AtspiReading:
 
     version = None
 
-    def __init__(self, rows: list[dict[str, Any]]) -> None:
+    def __init__(self, source: Source, rows: list[dict[str, Any]]) -> None:
+        self._source = source
         self._rows = rows
         sources = {row["src"] for row in rows}
         shows = {kind for kind, about in KINDS.items() if about.source == "ax" and kind not in _NOT_CAPTURED}
@@ -80,23 +81,28 @@ class AtspiReading:
             desktop.ready()
             files.ready = True
             tape.begin(0)
-        for row in self._rows:
+        for number, row in enumerate(self._rows, 1):
             at = int((row["t"] - start) * 1e9)
             desktop.rest(at)
-            match row["src"]:
-                case "mark" | "input":
-                    desktop.ready()
-                    files.ready = True
-                    if row["src"] == "input" or not inputs:
-                        desktop.settle(at)
-                        tape.end(at)
-                        action = {"input": masker.mask_arguments([str(word) for word in row.get("cmd", ())])}
-                        tape.begin(at, action if row["src"] == "input" else None)
-                case "atspi":
+            if row["src"] in ("mark", "input"):
+                desktop.ready()
+                files.ready = True
+            with self._source.part(f"line {number}"):
+                if row["src"] == "atspi":
                     desktop.heard(at, row)
-                case "fs":
+                elif row["src"] == "fs":
                     files.heard(at, row)
+            if row["src"] == "input" or (row["src"] == "mark" and not inputs):
+                desktop.settle(at)
+                tape.end(at)
+                tape.begin(at, _action(row, masker))
         desktop.settle(tape.at)
+
+
+def _action(row: dict[str, Any], masker: Masker) -> dict[str, Any] | None:
+    if row["src"] != "input":
+        return None
+    return {"input": masker.mask_arguments([str(word) for word in row["cmd"]])}
 
 
 def _apps(rows: list[dict[str, Any]]) -> Iterator[str]:

@@ -24,7 +24,9 @@ fits = cdp_log.fits
 
 def read(source: Source) -> CdpReading:
     """The log, checked. Raises `ConvertError`."""
-    return CdpReading(messages(source))
+    log = messages(source)
+    with source.part("messages"):
+        return CdpReading(source, log)
 
 
 class CdpReading:
@@ -32,7 +34,8 @@ class CdpReading:
 
     version = None
 
-    def __init__(self, log: list[Message]) -> None:
+    def __init__(self, source: Source, log: list[Message]) -> None:
+        self._source = source
         self._log = log
         self.shows: Collection[str] = _shows(log)
 
@@ -44,21 +47,36 @@ class CdpReading:
         mains = _introduce(fold, self._log)
         steps, unfinished = _Steps(tape, fold, mains), _Unfinished()
         for message in cdp_log.mended(self._log):
-            steps.before(message)
-            unfinished.heard(message)
-            for seen in _fed(fold, message):
-                steps.told(message.at, seen)
-                unfinished.told(seen)
-                tape.tell(message.at, seen.kind, seen.data)
+            with self._source.part(f"message {message.number}, {message.method}"):
+                steps.before(message)
+                unfinished.heard(message)
+                self._put(tape, message.at, _fed(fold, message), steps, unfinished)
+        self._put(tape, tape.at, _ended(fold), steps, unfinished)
         if tape.step < 0:
             tape.begin(0)
         for seen in unfinished.left():
             tape.tell(tape.at, seen.kind, seen.data)
 
+    def _put(self, tape: Tape, at: int, told: Iterator[Seen], steps: _Steps, unfinished: _Unfinished) -> None:
+        for seen in told:
+            steps.told(at, seen)
+            unfinished.told(seen)
+            tape.tell(at, seen.kind, seen.data)
+
 
 def _fed(fold: Normaliser, message: Message) -> Iterator[Seen]:
     yield from fold.feed(message.session, message.method, message.params)
-    # A body that the log lacks can't be had any more: what waits for it goes on without.
+    yield from _without(fold)
+
+
+def _ended(fold: Normaliser) -> Iterator[Seen]:
+    """What still waits at the log's end waits in vain."""
+    yield from fold.fenced()
+    yield from _without(fold)
+
+
+def _without(fold: Normaliser) -> Iterator[Seen]:
+    """A body that the log lacks can't be had any more: what waits for it goes on without."""
     for one in fold.network.take_missing():
         name = next(name for name, state in fold.browser.sessions.items() if state is one.session)
         yield from fold.feed(name, one.command, {"requestId": one.number})
@@ -147,7 +165,7 @@ class _Unfinished:
         if seen.kind == "request.sent":
             self._sent[str(number)] = seen.data
             self._heads.pop(str(number), None)
-        elif seen.kind in ("request.finished", "request.failed"):
+        elif seen.kind in ("request.finished", "request.failed", "request.answered"):
             self._sent.pop(str(number), None)
 
     def left(self) -> Iterator[Seen]:
@@ -158,11 +176,13 @@ class _Unfinished:
 
 
 _PAGE = ("page.navigated", "page.failed", "frame.detached", "dialog.opened", "dialog.closed", "download.began")
-_LIFECYCLE = {
+_TOLD_BY = {
     "Page.lifecycleEvent": ("page.parsed", "page.loaded", "page.idled"),
     "Page.domContentEventFired": ("page.parsed",),
     "Page.loadEventFired": ("page.loaded",),
+    "Page.downloadProgress": ("download.progressed", "download.finished", "download.canceled"),
 }
+"""Kinds that are only told where such a message is."""
 
 
 def _shows(log: list[Message]) -> frozenset[str]:
@@ -171,10 +191,10 @@ def _shows(log: list[Message]) -> frozenset[str]:
     domains = {message.domain for message in log}
     shows: set[str] = set()
     if "Network" in domains:
-        shows |= {kind for kind in KINDS if kind.startswith(("request.", "message."))}
+        shows |= {kind for kind in KINDS if kind.startswith(("request.", "message.", "auth."))}
     if "Page" in domains:
         shows |= set(_PAGE)
-    for method, kinds in _LIFECYCLE.items():
+    for method, kinds in _TOLD_BY.items():
         shows |= set(kinds) if method in methods else set()
     if methods & {"Target.targetCreated", "Target.targetInfoChanged"}:
         shows |= {"tab.opened", "tab.closed", "tab.crashed", "page.titled"}

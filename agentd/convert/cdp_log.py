@@ -7,7 +7,7 @@ An array or JSON lines of ``{method, params, sessionId?, targetType?}``, or of c
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -23,8 +23,9 @@ _TIMED = ("Network", "Page")
 
 @dataclass(slots=True)
 class Message:
-    """One message. ``at``: nanoseconds since the first that has a time."""
+    """One message. ``number``: its place in the log; ``at``: nanoseconds since the first that has a time."""
 
+    number: int
     at: int
     session: str
     target: str
@@ -60,7 +61,7 @@ def messages(source: Source) -> list[Message]:
             first = stamp if first is None else first
             at = max(at, int((stamp - first) * 1e9))
         session, target = inner.get("sessionId") or item.get("sessionId") or "", inner.get("targetType") or ""
-        found.append(Message(at, str(session), str(target), method, params))
+        found.append(Message(number, at, str(session), str(target), method, params))
     if not found:
         raise source.wrong("", "holds no message", "wanted CDP messages, {method, params}")
     return found
@@ -141,7 +142,7 @@ def mended(log: list[Message]) -> Iterator[Message]:
         elif message.method in _FIRED and not lifecycle and message.session in documents:
             frame = documents[message.session]
             about = {"frameId": frame["id"], "loaderId": frame.get("loaderId", ""), "name": _FIRED[message.method]}
-            yield Message(message.at, message.session, message.target, "Page.lifecycleEvent", about)
+            yield replace(message, method="Page.lifecycleEvent", params=about)
         yield message
 
 

@@ -1,7 +1,7 @@
 """Requests as HAR entries tell them, in a HAR and in a Playwright trace alike: hops joined to chains, told as live.
 
-Bodies and headers are kept as far as the file has them, texts only, masked and bounded: no rule is known yet that
-could ask for them.
+Bodies and headers are kept as far as the file has them, masked and bounded as live, but for pictures, sound and fonts:
+no rule is known yet that could ask for them.
 """
 
 from __future__ import annotations
@@ -10,15 +10,13 @@ import base64
 import binascii
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
-from urllib.parse import urldefrag, urljoin
+from typing import Any, NamedTuple
+from urllib.parse import urldefrag, urlencode, urljoin
 
 from agentd.convert.page_state import Telling
-from agentd.masking import Masker
-from agentd.masking.bodies import mask_body
+from agentd.sources.cdp import bodies
+from agentd.sources.cdp.masking import Secrets
 
-LONGEST_BODY = 65536
-"""Bytes of a body that are kept, as live; a longer one is marked ``cut``."""
 MS = 1_000_000
 """Nanoseconds."""
 
@@ -32,11 +30,20 @@ _DESTINATIONS = {
     "script": "Script", "font": "Font", "audio": "Media", "video": "Media", "track": "TextTrack", "empty": "Fetch",
     "manifest": "Manifest",
 }  # fmt: skip
-_BINARY = ("image/", "audio/", "video/", "font/", "application/font", "application/octet-stream", "application/pdf")
+_NOT_KEPT = ("image/", "audio/", "video/", "font/", "application/font")
+_BINARY = 2
+"""The kind of a socket's message that is no text."""
 _REDIRECTS = (301, 302, 303, 307, 308)
 
 Attachment = Callable[[str], bytes | None]
 """Reads what an entry names as the file of a body; None where it is not there."""
+
+
+class Body(NamedTuple):
+    """A body as the file has it, unmasked."""
+
+    raw: bytes
+    mime: str
 
 
 @dataclass(slots=True)
@@ -59,8 +66,8 @@ class Exchange:
     cached: bool
     headers: dict[str, str]
     answer_headers: dict[str, str]
-    body: dict[str, Any] | None
-    answer_body: dict[str, Any] | None
+    body: Body | None
+    answer_body: Body | None
     onward: Exchange | None = None
     continues: bool = False
     messages: list[dict[str, Any]] = field(default_factory=list)
@@ -124,28 +131,28 @@ def join(exchanges: Iterable[Exchange]) -> list[Exchange]:
     return [one for one in ordered if not one.continues]
 
 
-def tellings(first: Exchange, frame: str, masker: Masker) -> Iterator[Telling]:
+def tellings(first: Exchange, frame: str, secrets: Secrets) -> Iterator[Telling]:
     """A chain as events, each with its time; ``frame`` is the one that asked."""
     base: dict[str, Any] = {"tab": first.tab, "frame": frame, "request": first.number}
     hops: list[dict[str, Any]] = []
     one = first
     while True:
-        about = base | {"method": one.method, "url": masker.mask_url(one.url)}
+        about = base | {"method": one.method, "url": secrets.mask_url(one.url)}
         yield Telling(one.at, "request.sent", about | {"type": first.type})
         if one.status not in _REDIRECTS or not one.location or one.failure is not None:
             break
         hop = {"method": one.method, "url": about["url"], "status": one.status}
-        hop |= {"location": masker.mask_header("location", one.location)} | _kept(one, masker)
+        hop |= {"location": secrets.mask_header("location", one.location)} | _kept(one, secrets)
         hops.append(hop)
         yield Telling(one.end, "request.redirected", base | hop)
         if one.onward is None:
             return  # what followed is not in the file
         one = one.onward
-    yield from _messages(one, about, masker)
-    yield _end(one, about | {"type": first.type}, hops, masker)
+    yield from _messages(one, about, secrets)
+    yield _end(one, about | {"type": first.type}, hops, secrets)
 
 
-def _end(one: Exchange, data: dict[str, Any], hops: list[dict[str, Any]], masker: Masker) -> Telling:
+def _end(one: Exchange, data: dict[str, Any], hops: list[dict[str, Any]], secrets: Secrets) -> Telling:
     if one.status is not None:
         data["status"] = one.status
     if one.cached:
@@ -157,46 +164,32 @@ def _end(one: Exchange, data: dict[str, Any], hops: list[dict[str, Any]], masker
         data["mime"] = one.mime
     if hops:
         data["hops"] = hops
-    return Telling(one.end, "request.finished", data | _kept(one, masker))
+    return Telling(one.end, "request.finished", data | _kept(one, secrets))
 
 
-def _messages(one: Exchange, about: dict[str, Any], masker: Masker) -> Iterator[Telling]:
+def _messages(one: Exchange, about: dict[str, Any], secrets: Secrets) -> Iterator[Telling]:
     for message in one.messages:
         kind = "message.sent" if message.get("type") == "send" else "message.received"
-        text = str(message.get("data", ""))
-        data = {key: about[key] for key in ("tab", "frame", "request", "url")}
-        if message.get("opcode") == 2:
-            data |= {"text": text[:LONGEST_BODY], "base64": True}
-        else:
-            data |= bounded(mask_body(text, "", masker))
-        yield Telling(one.head, kind, data)
+        raw = str(message.get("data", "")).encode("utf-8", "replace")
+        if message.get("opcode") == _BINARY:
+            raw = _decoded(raw.decode()) or b""
+        where = {key: about[key] for key in ("tab", "frame", "request", "url")}
+        yield Telling(one.head, kind, where | bodies.told(raw, "", secrets))
 
 
-def _kept(one: Exchange, masker: Masker) -> dict[str, Any]:
+def _kept(one: Exchange, secrets: Secrets) -> dict[str, Any]:
     """Headers and bodies of both ways."""
     kept: dict[str, Any] = {}
     if one.headers:
-        kept["headers"] = masker.mask_headers(one.headers)
+        kept["headers"] = secrets.mask_headers(one.headers)
     if one.body is not None:
-        kept["body"] = _masked(one.body, masker)
+        kept["body"] = bodies.request_body(one.body.raw, one.body.mime, secrets)
     answer: dict[str, Any] = {}
     if one.answer_headers:
-        answer["headers"] = masker.mask_headers(one.answer_headers)
+        answer["headers"] = secrets.mask_headers(one.answer_headers)
     if one.answer_body is not None:
-        answer["body"] = _masked(one.answer_body, masker)
+        answer["body"] = bodies.told(one.answer_body.raw, one.answer_body.mime, secrets)
     return kept | ({"answer": answer} if answer else {})
-
-
-def _masked(body: dict[str, Any], masker: Masker) -> dict[str, Any]:
-    mime = body.get("mime", "")
-    return bounded(mask_body(body["text"], mime, masker)) | ({"mime": mime} if mime else {})
-
-
-def bounded(text: str) -> dict[str, Any]:
-    """``{text, cut?}``: at most `LONGEST_BODY` bytes."""
-    raw = text.encode("utf-8", "replace")
-    data: dict[str, Any] = {"text": raw[:LONGEST_BODY].decode("utf-8", "ignore")}
-    return data | ({"cut": True} if len(raw) > LONGEST_BODY else {})
 
 
 def _headers(message: dict[str, Any]) -> dict[str, str]:
@@ -227,40 +220,32 @@ def _ms(value: Any) -> float:
     return float(value) if isinstance(value, int | float) and 0 < value < 1e12 else 0.0
 
 
-def _posted(data: Any, headers: dict[str, str], attachment: Attachment) -> dict[str, Any] | None:
+def _posted(data: Any, headers: dict[str, str], attachment: Attachment) -> Body | None:
     if not isinstance(data, dict):
         return None
     mime = str(data.get("mimeType") or headers.get("content-type") or "")
-    text = data.get("text")
-    if not text and (named := data.get("_file") or data.get("_sha1")):
-        text = _text_of(attachment(str(named)))
-    if not text and data.get("params"):
-        from urllib.parse import urlencode
-
-        pairs = [(str(one.get("name", "")), str(one.get("value", ""))) for one in data["params"] if one]
-        text = urlencode(pairs)
-    return {"text": str(text), "mime": mime} if text else None
+    text, named = data.get("text"), data.get("_file") or data.get("_sha1")
+    raw = str(text).encode("utf-8", "replace") if text else attachment(str(named)) if named else None
+    if not raw and data.get("params"):
+        pairs = [(str(one.get("name", "")), str(one.get("value", ""))) for one in data["params"]]
+        raw = urlencode(pairs).encode()
+    return Body(raw, mime) if raw else None
 
 
-def _content(content: dict[str, Any], mime: str, attachment: Attachment) -> dict[str, Any] | None:
-    if mime.startswith(_BINARY):
+def _content(content: dict[str, Any], mime: str, attachment: Attachment) -> Body | None:
+    if mime.startswith(_NOT_KEPT):
         return None
-    text = content.get("text")
-    if isinstance(text, str) and content.get("encoding") == "base64":
-        try:
-            text = _text_of(base64.b64decode(text, validate=False))
-        except (binascii.Error, ValueError):
-            text = None
-    if text is None and (named := content.get("_file") or content.get("_sha1")):
-        text = _text_of(attachment(str(named)))
-    return {"text": text, "mime": mime} if isinstance(text, str) and text else None
+    text, named = content.get("text"), content.get("_file") or content.get("_sha1")
+    raw: bytes | None = None
+    if isinstance(text, str):
+        raw = _decoded(text) if content.get("encoding") == "base64" else text.encode("utf-8", "replace")
+    elif named:
+        raw = attachment(str(named))
+    return Body(raw, mime) if raw else None
 
 
-def _text_of(raw: bytes | None) -> str | None:
-    """``raw`` as text; None where it is none."""
-    if raw is None:
-        return None
+def _decoded(text: str) -> bytes | None:
     try:
-        return raw.decode()
-    except UnicodeDecodeError:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
         return None

@@ -50,6 +50,7 @@ class FlowReading:
     def tell(self, tape: Tape, mask: Sequence[str]) -> None:
         """Step after step; what a step asserted to follow is told in it."""
         masker, pages = Masker(mask), Pages()
+        tape.secrets = masker
         for number, step in enumerate(self._steps):
             at = number * MS
             tape.end(at)

@@ -18,7 +18,7 @@ from agentd.convert.exchange import MS, Exchange, exchange, join, tellings
 from agentd.convert.page_state import MAIN, Pages, Telling
 from agentd.convert.source import Source
 from agentd.convert.tape import Tape
-from agentd.masking import Masker
+from agentd.sources.cdp.masking import Secrets
 from detectors.kinds import KINDS
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -75,8 +75,9 @@ class HarReading:
 
     def tell(self, tape: Tape, mask: Sequence[str]) -> None:
         """Every page's step, every entry's chain, in the order of their times."""
-        masker, pages = Masker(mask), Pages()
-        told = [*self._page_tellings(masker), *self._chains(masker)]
+        secrets, pages = Secrets(more=mask), Pages()
+        tape.secrets = secrets
+        told = [*self._page_tellings(secrets), *self._chains(secrets)]
         for telling in sorted(told, key=lambda one: one.at):
             for one in _played(pages, telling):
                 if one.kind == "step":
@@ -89,11 +90,11 @@ class HarReading:
         """Playwright's pages are tabs, other programs' are navigations in one tab."""
         return str(page) if self._tabs and page else MAIN
 
-    def _page_tellings(self, masker: Masker) -> Iterator[Telling]:
+    def _page_tellings(self, secrets: Secrets) -> Iterator[Telling]:
         begun = 0
         for number, (start, page) in enumerate(sorted(self._pages, key=lambda one: one[0])):
             title, at, tab = str(page.get("title") or ""), start - self._origin, self._tab(page.get("id"))
-            clear = masker.mask_url(title) if "://" in title else masker.mask_text(title)
+            clear = secrets.mask_url(title) if "://" in title else secrets.mask_text(title)
             begun = at if number else 0
             yield Telling(begun, "step", {"page": clear or str(page.get("id"))})
             timings = page.get("pageTimings")
@@ -104,19 +105,20 @@ class HarReading:
         if not self._pages:
             yield Telling(0, "step", {})
 
-    def _chains(self, masker: Masker) -> Iterator[Telling]:
-        exchanges = [
-            exchange(entry, f"har-{number}", at - self._origin, self._tab(entry.get("pageref")), self._attached)
-            for number, (at, entry) in enumerate(self._entries)
-        ]
+    def _chains(self, secrets: Secrets) -> Iterator[Telling]:
+        exchanges: list[Exchange] = []
+        for number, (at, entry) in enumerate(self._entries):
+            tab = self._tab(entry.get("pageref"))
+            with self._source.part(f"log.entries[{number}]"):
+                exchanges.append(exchange(entry, f"har-{number}", at - self._origin, tab, self._attached))
         mains: dict[str, str] = {}
         for first in join(exchanges):
             frame = _frame(first, mains, self._tabs)
-            yield from tellings(first, frame, masker)
+            yield from tellings(first, frame, secrets)
             last = first
             while last.onward is not None:
                 last = last.onward
-            where = {"tab": first.tab, "frame": frame, "main": frame == first.tab, "url": masker.mask_url(last.url)}
+            where = {"tab": first.tab, "frame": frame, "main": frame == first.tab, "url": secrets.mask_url(last.url)}
             if last.commits:
                 yield Telling(last.head, "commit", where)
             elif last.type == "Document" and last.status is None and last.failure is not None:

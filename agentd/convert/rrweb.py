@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentd.convert.errors import shown
-from agentd.convert.rrweb_page import DOWN, INPUT, POINTER, TOUCH, RrwebPage
+from agentd.convert.rrweb_page import DOWN, INPUT, POINTER, REST_NS, TOUCH, RrwebPage
 from agentd.convert.source import Source
 from agentd.convert.tape import Tape
-from agentd.masking import Masker
+from agentd.sources.cdp.masking import Secrets
 
 DOM_CONTENT_LOADED, LOAD, FULL, INCREMENTAL, META = 0, 1, 2, 3, 4
 """Types of rrweb's events; others are its plug-ins' and its users' own."""
@@ -42,7 +42,7 @@ def read(source: Source) -> RrwebReading:
             packed = ", packed by rrweb: unpack it first" if isinstance(item, str) else ""
             where = f"{'line' if source.lines else 'event'} {number + source.lines}"
             raise source.wrong(where, shown(item) + packed, "wanted {type, data, timestamp}")
-    return RrwebReading(items)
+    return RrwebReading(source, items)
 
 
 def _events(source: Source) -> list[Any]:
@@ -66,32 +66,37 @@ class RrwebReading:
     version = None
     shows = SHOWS
 
-    def __init__(self, events: list[dict[str, Any]]) -> None:
+    def __init__(self, source: Source, events: list[dict[str, Any]]) -> None:
+        self._source = source
         # rrweb itself plays by time; events of one moment stay in their order.
         self._events = sorted(events, key=lambda event: event["timestamp"])
 
     def tell(self, tape: Tape, mask: Sequence[str]) -> None:
         """Event after event."""
-        page = RrwebPage(tape, Masker(mask))
+        page = RrwebPage(tape, Secrets(more=mask))
         start = self._events[0]["timestamp"]
         acted = any(_is_action(event) for event in self._events)
-        for event in self._events:
+        for number, event in enumerate(self._events):
             at = int((event["timestamp"] - start) * 1e6)
             page.rest(at)
-            kind, data = event["type"], event["data"]
-            if kind in (DOM_CONTENT_LOADED, LOAD):
-                page.began()
-            elif kind == META:
-                page.at_address(at, str(data.get("href") or "about:blank"))
-            elif kind == FULL:
-                page.snapshot(at, data.get("node"))
-                if not acted and tape.step < 0:
-                    tape.begin(at)  # nobody acts in this stream: all that follows is one step
-            elif kind == INCREMENTAL:
-                page.changed(at, data)
-        page.rest(tape.at + 10**12)
+            with self._source.part(f"event {number} by time"):
+                self._play(page, at, event)
+            if event["type"] == FULL and not acted and tape.step < 0:
+                tape.begin(at)  # nobody acts in this stream: all that follows is one step
+        page.rest(tape.at + REST_NS)
         if tape.step < 0:
             tape.begin(tape.at)
+
+    def _play(self, page: RrwebPage, at: int, event: dict[str, Any]) -> None:
+        kind, data = event["type"], event["data"]
+        if kind in (DOM_CONTENT_LOADED, LOAD):
+            page.began()
+        elif kind == META:
+            page.at_address(at, str(data.get("href") or "about:blank"))
+        elif kind == FULL:
+            page.snapshot(at, data.get("node"))
+        elif kind == INCREMENTAL:
+            page.changed(at, data)
 
 
 def _is_action(event: dict[str, Any]) -> bool:

@@ -7,11 +7,11 @@ from typing import Any
 from urllib.parse import urljoin
 
 from agentd.convert.dom import Node
-from agentd.convert.naming import clicked_of, element_of, filled, is_secret, labels, type_of
+from agentd.convert.naming import clicked_of, element_of, filled, labels, type_of
 from agentd.convert.page_state import MAIN, Pages
 from agentd.convert.rrweb_dom import Mirror, frame_of, is_hidden, set_attribute, texts
 from agentd.convert.tape import Tape
-from agentd.masking import Masker
+from agentd.sources.cdp.masking import Secrets
 
 REST_NS = 200_000_000
 LONGEST_TEXT = 2000
@@ -27,10 +27,9 @@ _WRITTEN = ("", "text", "search", "email", "tel", "url", "number", "password", "
 class RrwebPage:
     """``tape`` gets what is told; see `agentd.convert.rrweb` for what counts as the user's."""
 
-    def __init__(self, tape: Tape, masker: Masker) -> None:
+    def __init__(self, tape: Tape, masker: Secrets) -> None:
         self._tape = tape
-        self._mask = masker.mask_text
-        self._masker = masker
+        self._masker = tape.secrets = masker
         self._mirror = Mirror()
         self._pages = Pages()
         self._fresh = True
@@ -92,7 +91,7 @@ class RrwebPage:
         title = titles[0].content() if titles else ""
         if title and title != self._title:
             self._title = title
-            about = {"tab": MAIN, "title": self._mask(title)[:1000], "url": self._pages.url(MAIN)}
+            about = {"tab": MAIN, "title": title[:1000], "url": self._pages.url(MAIN)}
             self._tape.tell(at, "page.titled", about | self._baseline())
 
     # -- changes
@@ -157,7 +156,7 @@ class RrwebPage:
     def _text(self, at: int, kind: str, node: Node, text: str, flags: dict[str, bool]) -> None:
         frame, _ = frame_of(node)
         if text:
-            said = {"tab": MAIN, "frame": frame, "text": self._mask(text)[:LONGEST_TEXT]}
+            said = {"tab": MAIN, "frame": frame, "text": text[:LONGEST_TEXT]}
             self._tape.tell(at, kind, said | flags)
 
     # -- the user
@@ -204,18 +203,17 @@ class RrwebPage:
         told = filled(node, text, checked)
         if "data-rr-is-password" in node.attrs or (text and not text.strip("*")):
             told |= {"value": None, "filled": bool(text)}  # rrweb itself kept it back
-        elif not is_secret(node):
-            told["value"] = self._masker.mask_value(node.get("name") or node.get("id"), told["value"])
         users = data.get("userTriggered")
         trusted = users if isinstance(users, bool) else bool(self._pointed & {number, *(a.key for a in _around(node))})
-        told["element"] = self._element(node)
         self._tape.tell(at, "field.filled", {"tab": MAIN, "frame": frame_of(node)[0], "trusted": trusted} | told)
 
     def _act(self, at: int, kind: str, node: Node, what: str) -> None:
         self._tape.end(at)
         self._step = (kind, node.key)
         self._clicked = None
-        self._tape.begin(at, {"do": what, "element": self._element(clicked_of(node) if kind == "pointer" else node)})
+        found = element_of(clicked_of(node) if kind == "pointer" else node)
+        found |= {name: self._masker.mask_text(found[name]) for name in ("name", "text") if name in found}
+        self._tape.begin(at, {"do": what, "element": found})
 
     def _selected(self, at: int, data: dict[str, Any]) -> None:
         for found in _objects(data.get("ranges"))[:1]:
@@ -225,7 +223,7 @@ class RrwebPage:
             start, end = (int(found.get(name) or 0) for name in ("startOffset", "endOffset"))
             text = _between(self._mirror.top, first, start, last, end)
             if text:
-                said = {"tab": MAIN, "frame": frame_of(first)[0], "text": self._mask(text)[:LONGEST_TEXT]}
+                said = {"tab": MAIN, "frame": frame_of(first)[0], "text": text[:LONGEST_TEXT]}
                 self._tape.tell(at, "text.selected", said)
 
     # -- scrolling
@@ -249,17 +247,13 @@ class RrwebPage:
             return
         where: dict[str, Any] = {"tab": MAIN, "frame": frame_of(node)[0], "x": data.get("x", 0), "y": data.get("y", 0)}
         if node.tag not in ("#document", "html"):
-            where["element"] = self._element(node)
+            where["element"] = element_of(node)
         self._tape.tell(at + REST_NS, "page.scrolled", where)
 
     # -- elements
 
     def _of(self, node: Node) -> dict[str, Any]:
-        return {"tab": MAIN, "frame": frame_of(node)[0], "element": self._element(node)}
-
-    def _element(self, node: Node) -> dict[str, str]:
-        found = element_of(node)
-        return {name: self._mask(value) if name in ("name", "text") else value for name, value in found.items()}
+        return {"tab": MAIN, "frame": frame_of(node)[0], "element": element_of(node)}
 
 
 def _objects(items: Any) -> list[dict[str, Any]]:

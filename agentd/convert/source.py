@@ -5,10 +5,12 @@ A `Source` holds either one JSON value, or a list of values from JSON lines, or 
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import zipfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +52,15 @@ class Source:
     def wrong(self, where: str, what: str, wanted: str) -> ConvertError:
         """An error about ``where`` (a path into the file, or "") in this file."""
         return ConvertError(f"{self.path}: {where + ': ' if where else ''}{what}; {wanted}")
+
+    @contextlib.contextmanager
+    def part(self, where: str) -> Iterator[None]:
+        """While ``where`` is read: what is not as the format has it is an error about that place."""
+        try:
+            yield
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            what = f"{type(error).__name__}: {error}"
+            raise self.wrong(where, what[:200], "wanted what the format has there") from None
 
     def _read(self) -> bytes:
         try:

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from agentd.masking import Masker
 from agentd.recorder import OF_SOURCES, printable
+from agentd.sources.cdp.masking import cover
 from detectors.codec import encode_event
 from detectors.kinds import KINDS, SOURCES
 
@@ -24,6 +26,8 @@ class Tape:
         self.lines: list[bytes] = []
         self.step = -1
         self.at = 0
+        self.secrets: Masker | None = None
+        """Masks the texts of pages; None: they come masked."""
         self._ended = True
 
     def tell(self, at: float, kind: str, data: Mapping[str, Any]) -> None:
@@ -31,6 +35,9 @@ class Tape:
         later: what is told later stands later."""
         self.at = max(self.at, min(int(at), MAX_AT))
         source = "journal" if kind in OF_SOURCES else KINDS[kind].source
+        if source == "cdp" and self.secrets is not None:
+            data = dict(data)
+            cover(kind, data, self.secrets)
         number = len(self.lines) + 1
         try:
             line = encode_event(number, source, kind, self.at, data)

@@ -16,7 +16,7 @@ from agentd.convert.tape import Tape
 from agentd.convert.trace_facts import Facts, Reader
 from agentd.convert.trace_file import Call, Snapshot, TraceFile, load
 from agentd.convert.trace_pages import TracePages
-from agentd.masking import Masker
+from agentd.sources.cdp.masking import Secrets
 from detectors.kinds import KINDS
 
 SNAPSHOTS = (
@@ -38,19 +38,19 @@ def read(source: Source) -> TraceReading:
     """The trace, checked. Raises `ConvertError`."""
     trace = load(source)
     assert source.zip is not None
-    return TraceReading(trace, source.zip)
+    return TraceReading(source, trace, source.zip)
 
 
-class Secrets(Masker):
+class Told(Secrets):
     """The mask of a trace: what its password fields are called and hold is masked wherever it comes again."""
 
-    def __init__(self, names: Sequence[str], told: tuple[set[str], set[str]]) -> None:
-        super().__init__(names)
-        self._told = told
+    def __init__(self, more: Sequence[str], names: set[str], values: set[str]) -> None:
+        super().__init__(names=names, more=more)
+        self._values = values
 
     def is_secret(self, name: str, value: str) -> bool:
-        """See `Masker.is_secret`."""
-        return name in self._told[0] or value in self._told[1] or super().is_secret(name, value)
+        """See `Secrets.is_secret`."""
+        return value in self._values or super().is_secret(name, value)
 
 
 class _Moment(NamedTuple):
@@ -63,7 +63,8 @@ class _Moment(NamedTuple):
 class TraceReading:
     """A trace that was read: see `agentd.convert.formats.Reading`."""
 
-    def __init__(self, trace: TraceFile, pack: Zip) -> None:
+    def __init__(self, source: Source, trace: TraceFile, pack: Zip) -> None:
+        self._source = source
         self._trace = trace
         self._zip = pack
         self.version: int = trace.version
@@ -79,7 +80,7 @@ class TraceReading:
             call = trace.calls.get(snapshot.call)
             if seen.target is not None and seen.target.secret and call is not None:
                 reader.secrets[1].update(str(call.params[name]) for name in ("value", "text") if call.params.get(name))
-        masker = Secrets(mask, reader.secrets)
+        masker = tape.secrets = Told(mask, *reader.secrets)
         pages = TracePages(trace, facts, masker)
         origin = _origin(trace)
         moments = [
@@ -98,14 +99,15 @@ class TraceReading:
             if call.end is not None:
                 yield _Moment(_ns(call.end, origin), lambda at, call=call: pages.ended(at, call))  # type: ignore[misc]
 
-    def _requests(self, pages: TracePages, masker: Masker, origin: float) -> Iterator[_Moment]:
+    def _requests(self, pages: TracePages, masker: Secrets, origin: float) -> Iterator[_Moment]:
         exchanges = []
         for number, entry in enumerate(self._trace.entries):
             if entry.get("_apiRequest") or entry.get("_apiRequestRef"):
                 continue  # the harness asked, not the browser
             tab = pages.tab_of(str(entry.get("_frameref") or ""), str(entry.get("pageref") or ""))
             at = _ns(float(entry["_monotonicTime"]), origin)
-            exchanges.append(exchange(entry, f"trace-{number}", at, tab, self._attached))
+            with self._source.part(f"request {number} of the trace"):
+                exchanges.append(exchange(entry, f"trace-{number}", at, tab, self._attached))
         for first in join(exchanges):
             frame = pages.name_of(first.tab, first.frame)
             for told in tellings(first, frame, masker):

@@ -79,8 +79,7 @@ class TracePages:
     def ended(self, at: int, call: Call) -> Iterator[Telling]:
         """A call came back."""
         if call.cls == "Dialog" and call.method in ("accept", "dismiss") and self._dialog is not None:
-            given = self._masker.mask_text(str(call.params.get("promptText") or ""))
-            told = {"accepted": call.method == "accept", "input": given}
+            told = {"accepted": call.method == "accept", "input": str(call.params.get("promptText") or "")}
             yield Telling(at, "dialog.closed", self._dialog | told)
             self._dialog = None
         if call.cls == "Page" and call.method == "close" and not call.failed and call.page in self._opened:
@@ -138,7 +137,7 @@ class TracePages:
             yield from self._pages.navigated(at, tab, frame, url, same_document=within)
         if snapshot.main and seen.title and self._titles.get(tab) != seen.title:
             self._titles[tab] = seen.title
-            yield Telling(at, "page.titled", {"tab": tab, "title": self._text(seen.title), "url": url})
+            yield Telling(at, "page.titled", {"tab": tab, "title": seen.title, "url": url})
         yield from self._changes(at, tab, frame, snapshot, seen)
         if snapshot.phase == "action" and seen.target is not None:
             yield from self._click(at, tab, frame, self._calls.get(snapshot.call), seen.target)
@@ -147,7 +146,7 @@ class TracePages:
         if call is None or call.failed or call.method not in _CLICKS or call.id in self._clicked:
             return
         self._clicked.add(call.id)
-        data = {"tab": tab, "frame": frame, "element": self._element(target.clicked), "trusted": True}
+        data = {"tab": tab, "frame": frame, "element": target.clicked, "trusted": True}
         if call.params.get("button") == "right":
             yield Telling(at, "element.right_clicked", data)
             return
@@ -164,7 +163,7 @@ class TracePages:
         if before is None:
             for field in seen.fields.values():
                 if not field.is_empty:
-                    yield Telling(at, "field.filled", where | self._field(field) | {"baseline": True})
+                    yield Telling(at, "field.filled", where | field.data | {"baseline": True})
             return
         empty = Field(("", None), {}, False)
         changed = [key for key, field in seen.fields.items() if field.state != before.get(key, empty).state]
@@ -173,7 +172,7 @@ class TracePages:
             if key not in before and field.is_empty:
                 continue
             trusted = self._is_users(snapshot, key, changed)
-            yield Telling(at, "field.filled", where | self._field(field) | {"trusted": trusted})
+            yield Telling(at, "field.filled", where | field.data | {"trusted": trusted})
 
     def _is_users(self, snapshot: Snapshot, key: str, changed: list[str]) -> bool:
         """Whether a change was the call's own doing, as a browser tells trusted input from a script's."""
@@ -187,18 +186,6 @@ class TracePages:
             return False
         # A radio button that loses its mark is the other side of the same click.
         return key in target.keys or any(_same_group(key, one) for one in target.keys)
-
-    def _field(self, field: Field) -> dict[str, Any]:
-        data = field.data | {"element": self._element(field.data["element"])}
-        if isinstance(data["value"], str):
-            data["value"] = self._masker.mask_text(data["value"])
-        return data
-
-    def _element(self, element: dict[str, str]) -> dict[str, str]:
-        return {name: self._text(value) if name in ("name", "text") else value for name, value in element.items()}
-
-    def _text(self, text: str) -> str:
-        return self._masker.mask_text(text)
 
     # -- events
 
@@ -214,8 +201,7 @@ class TracePages:
             self._opened.discard(tab)
             yield Telling(at, "tab.closed", {"tab": tab})
         elif method == "dialog" and isinstance(params.get("type"), str):
-            message = self._text(str(params.get("message") or ""))
-            self._dialog = {"tab": tab, "type": params["type"], "message": message}
+            self._dialog = {"tab": tab, "type": params["type"], "message": str(params.get("message") or "")}
             yield Telling(at, "dialog.opened", self._dialog | {"url": self._pages.url(tab)})
         elif method == "download" and isinstance(params.get("url"), str):
             self._downloads += 1

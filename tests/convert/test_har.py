@@ -149,7 +149,7 @@ ENCODED = base64.b64encode(b'{"a": 1}').decode()
         ({"text": ENCODED, "encoding": "base64"}, "application/json", {"text": '{"a": 1}', "mime": "application/json"}),
         ({"text": "x" * 70_000}, "text/plain", {"text": "x" * 65536, "mime": "text/plain", "cut": True}),
         ({"text": PICTURE, "encoding": "base64"}, "image/png", None),
-        ({"text": PICTURE, "encoding": "base64"}, "text/plain", None),
+        ({"text": PICTURE, "encoding": "base64"}, "text/plain", {"base64": PICTURE, "mime": "text/plain"}),
         ({"text": "!", "encoding": "base64"}, "text/plain", None),
         ({"_file": "body.txt"}, "text/plain", {"text": "beside", "mime": "text/plain"}),
         ({"_file": "missing.txt"}, "text/plain", None),

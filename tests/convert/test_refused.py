@@ -84,6 +84,13 @@ REFUSED: list[tuple[str, Make, str, list[str]]] = [
     ("trace of the runner only", trace_of([{"type": "before", "class": "Test"}]), "", ["only the test runner's steps"]),
     ("trace with a bad row", trace_of([*trace_rows(8), {"type": "before", "class": "Page"}]), "", ["trace.trace: row"]),
     ("log with an item that is none", json_of([*A_LOG, {"x": 1}]), "", ["item 10", "{'x': 1}", "wanted a CDP message"]),
+    ("log with a message that is none", json_of([*A_LOG, {"method": "Network.loadingFailed", "params": {}}]), "",
+     ["message 10, Network.loadingFailed", "KeyError: 'requestId'"]),
+    ("HAR with headers that are none", json_of(har({**entry("http://a/", 0), "response": {"headers": 3}})), "",
+     ["log.entries[0]", "TypeError"]),
+    ("stream with an offset that is none",
+     json_of([*A_STREAM[:2], {"type": 3, "timestamp": 3000, "data": {"source": 14, "ranges": [
+         {"start": 8, "end": 12, "startOffset": "x", "endOffset": 1}]}}]), "", ["event 2 by time", "ValueError"]),
     ("log of replies", json_of([{"id": 1, "result": {}}]), "cdp", ["holds no message"]),
     ("stream with an event that is none", json_of([*A_STREAM, {"type": 3}]), "", ["event 13", "timestamp"]),
     ("packed stream", json_of([A_STREAM[0], "xœ«V"]), "", ["event 1", "packed by rrweb"]),
