@@ -10,6 +10,7 @@ from agentd.inprocess.harness import Harness
 from agentd.sources.base import Sink
 from agentd.sources.cdp import CdpSource
 from agentd.sources.cdp.connection import Connection, Reply
+from agentd.sources.cdp.transports.byhand import ByHand
 from agentd.sources.cdp.transports.carrier import Inbox
 from agentd.sources.cdp.transports.tunnel import Tunnel
 
@@ -31,8 +32,8 @@ class InProcessSource(CdpSource):
 
     async def _carried(self) -> Connection:
         inbox = Inbox()
-        tunnel = Tunnel(await self._harness.carry(inbox), inbox, self._harness.scope)
-        self._connection = Connection(tunnel)
+        tunnel = Tunnel(await self._harness.carry(inbox), inbox)
+        self._connection = Connection(ByHand(tunnel, self._harness.scope))
         return self._connection
 
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from agentd.sources.base import SourceLostError
+from agentd.sources.cdp.transports.byhand import ByHand
 from agentd.sources.cdp.transports.wire import Message, Wire, decode
 
 Params = Mapping[str, Any]
@@ -34,7 +35,7 @@ class Connection:
         """Connect to the browser's own websocket address; raises SourceLostError if nobody answers."""
         from agentd.sources.cdp.transports.websocket import WebSocketWire
 
-        return cls(await WebSocketWire.open(address))
+        return cls(ByHand(await WebSocketWire.open(address)))
 
     def send(
         self, method: str, params: Params | None = None, session: str = "", on_reply: OnReply | None = None
