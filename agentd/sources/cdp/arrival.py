@@ -68,12 +68,14 @@ class Unsent:
 
 @dataclass(slots=True)
 class Arrival:
-    """One session's. ``expected``: the address for which the tab was opened; ``document``: the one that stood there
+    """One session's. ``expected``: the address for which the tab was opened; ``prepared``: it is prerendered, which is
+    done by GET; ``document``: the one that stood there
     when its renderer could be heard; ``known``: its first document is accounted for; ``completed``: the requests that
     were put in, with their addresses; ``missed``: why there is a gap, ``said`` once; ``over``: it is
     the first document no more."""
 
     expected: str = ""
+    prepared: bool = False
     document: str = ""
     known: bool = False
     completed: dict[str, str] = field(default_factory=dict)
@@ -240,11 +242,13 @@ class Arrival:
     def _document(self, loader: str, frame: str, listing: Params, entry: Params) -> Iterator[Message]:
         """The first document itself: fetched by GET from just there, or not known."""
         url = listing["url"]
-        straight = not listing["redirects"] and _plain(entry.get("userTypedURL", "")) == _plain(url)
-        is_get = self._origins.get(loader) == "GET" or (
-            loader not in self._origins and entry.get("transitionType") not in (None, "form_submit", "reload")
+        straight = self.prepared or _plain(entry.get("userTypedURL", "")) == _plain(url)
+        is_get = (
+            self.prepared
+            or self._origins.get(loader) == "GET"
+            or (loader not in self._origins and entry.get("transitionType") not in (None, "form_submit", "reload"))
         )
-        if not (straight and is_get):
+        if not (straight and is_get) or listing["redirects"]:
             self._miss("how a tab's first document was asked for is not known")
         elif loader in self._unsent:
             yield from self._release(loader)

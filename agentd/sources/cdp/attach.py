@@ -55,6 +55,7 @@ class Attachment:
         self._left_out: set[str] = set()
         self._knocked: dict[str, Reply] = {}
         self._histories: dict[str, HistoryQuestion] = {}
+        self._prepared: dict[str, str] = {}  # page that is prerendered -> its session
         self._young: dict[str, _Young] = {}  # sessions that came later, until their first document is complete
         self._sources = {initial: script.source(initial=initial) for initial in (True, False)}
 
@@ -92,6 +93,9 @@ class Attachment:
         elif method == "Target.detachedFromTarget":
             for table in (self._knocked, self._histories, self._young):
                 table.pop(params["sessionId"], None)
+            self._prepared.pop(params.get("targetId", ""), None)
+        elif method == "Target.targetInfoChanged" and not params["targetInfo"].get("subtype"):
+            self._moved(self._prepared.pop(params["targetInfo"]["targetId"], ""))
 
     def fetch(self, missing: Iterable[tuple[str, str, str]]) -> None:
         """Ask for bodies that were not sent along: (session, command, request)."""
@@ -144,6 +148,8 @@ class Attachment:
         if not self._initial:
             self._young[session] = _Young(info["targetId"])
         if info["type"] == "page":
+            if info.get("subtype"):
+                self._prepared[info["targetId"]] = session
             self._histories[session] = HistoryQuestion(
                 partial(send, ANSWER, {}, session), partial(self._feed, session), partial(self._watch, session)
             )

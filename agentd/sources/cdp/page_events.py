@@ -54,8 +54,11 @@ def _said(browser: Browser, session: SessionState, frame: str, payload: str) -> 
         browser.secrets.told(data)
         return
     if kind == "title":
-        if isinstance(data.get("title"), str) and _is_main(session, frame):
-            yield from tabs.titled(browser, session.tab, data["title"], browser.frames[frame].url)
+        if isinstance(data.get("title"), str) and frame == session.root and session.is_page:
+            if session.hidden:
+                session.title = data["title"]
+            else:
+                yield from tabs.titled(browser, session.tab, data["title"], browser.frames[frame].url)
         return
     if kind == "front":
         if _is_main(session, frame):

@@ -27,7 +27,7 @@ def attached(browser: Browser, parent: str, session: str, info: Params) -> None:
     state.hidden = info.get("subtype") == "prerender"
     if browser.live and browser.settled:
         opener = browser.pages.tab(info.get("openerId", ""))
-        state.arrival = Arrival(browser.opening.pop(opener, ""))
+        state.arrival = Arrival(browser.opening.pop(opener, ""), prepared=state.hidden)
 
 
 def shown(browser: Browser, info: Params) -> Iterator[Seen]:
@@ -42,8 +42,11 @@ def shown(browser: Browser, info: Params) -> Iterator[Seen]:
     for state in browser.sessions.values():
         if state.target == page and state.hidden:
             state.hidden = False
+            state.history.moves += 1  # it takes over the tab's
             late, state.late = state.late, []
             yield from late
+            known = browser.frames.get(page)
+            yield from tabs.titled(browser, tab, state.title, known.url if known else "")
 
 
 def arrives(browser: Browser, state: SessionState, method: str, params: Params) -> Iterator[Message]:
