@@ -11,10 +11,13 @@ import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import orjson
 import pytest
 
 from agentd.sources.base import SourceLostError
 from tests.files.watching import Watch
+
+FEW_WATCHES = "echo 3 >/proc/sys/user/max_inotify_watches"
 
 
 def enter(scene: str, folder: Path, *, before: str = "true", mounts: bool = False) -> None:
@@ -59,6 +62,8 @@ async def few_watches(root: Path) -> None:
         (root / "d" / "told").write_text("by the kernel again")
         await watch.source.fence(20)
         assert watch.changes[-1] == ("file.created", "d/told")
+    said = [[kind, data] for kind, data in watch.said if kind.startswith("alarm.")]
+    (root.parent / "said.jsonl").write_bytes(b"".join(orjson.dumps(one) + b"\n" for one in said))
 
 
 async def no_instance(root: Path) -> None:

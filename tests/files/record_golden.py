@@ -20,6 +20,7 @@ from agentd.sources.files import FilesSource
 from agentd.sources.files.facts import Facts, Found
 from agentd.sources.files.fold import Do, Fold, Raw, Say
 from tests.cdp.site import Answer, Site
+from tests.files.inside import FEW_WATCHES, enter
 from tests.files.watching import Watch
 from tests.support.chromium import Chromium
 from tests.support.stack import chromium_preferences
@@ -123,6 +124,14 @@ def write(path: Path, rows: list[Any]) -> None:
     print(path, len(rows))
 
 
+def starve() -> None:
+    """What is said where the kernel gives too few watches; of this only the alarms."""
+    with tempfile.TemporaryDirectory() as folder:
+        enter("few_watches", Path(folder), before=FEW_WATCHES)
+        said = (Path(folder) / "said.jsonl").read_bytes().splitlines()
+        write(GOLDEN / "few-watches.seen.jsonl", [orjson.loads(line) for line in said])
+
+
 async def main() -> None:
     for name, scene in (("editing", editing), ("downloading", downloading)):
         await record(name, scene)
@@ -130,3 +139,4 @@ async def main() -> None:
 
 if __name__ == "__main__":
     asyncio.run(main())
+    starve()

@@ -22,14 +22,9 @@ def test_a_recording_gives_its_golden_events(name: str) -> None:
     assert replay(lines(f"{name}.raw.jsonl")) == lines(f"{name}.seen.jsonl")
 
 
-def test_every_kind_of_event_has_an_example_with_its_fields() -> None:
-    told = [one for name in NAMES for one in lines(f"{name}.seen.jsonl")]
-    assert {kind for kind, _ in told} == {name for name, kind in KINDS.items() if kind.source == "files"}
-    for kind, data in told:
-        named = {field.rstrip("?") for field in KINDS[kind].fields}
-        assert set(data) <= named, f"{kind} has {set(data) - named} beside its fields"
-        missing = {field for field in KINDS[kind].fields if not field.endswith("?")} - set(data)
-        assert not missing, f"{kind} lacks {missing}"
+def test_every_kind_of_event_has_an_example() -> None:
+    told = {kind for name in NAMES for kind, _ in lines(f"{name}.seen.jsonl")}
+    assert told == {name for name, kind in KINDS.items() if kind.source == "files"}
 
 
 def test_what_programs_do_is_one_event_each() -> None:

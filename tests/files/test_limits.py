@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.files.inside import enter
+from tests.files.inside import FEW_WATCHES, enter
 
 
 def test_watches_run_out(tmp_path: Path) -> None:
     """An alarm, and what is not watched is read now and then; over when there are watches again."""
-    enter("few_watches", tmp_path, before="echo 3 >/proc/sys/user/max_inotify_watches")
+    enter("few_watches", tmp_path, before=FEW_WATCHES)
 
 
 def test_instances_run_out(tmp_path: Path) -> None:

@@ -55,6 +55,12 @@ class Asked:
         assert (kind, ended) == ("probe.answered", "gap.ended"), data
         return data["value"]
 
+    async def until(self, value: Any, step: int) -> None:
+        """Ask again until one probe has this answer."""
+        async with asyncio.timeout(30):
+            while value not in [data.get("value") for _, data in await self.at(step)]:  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+
     async def reason(self, step: int = 0) -> str:
         """Why the one probe failed at a step's end."""
         failed = [data for kind, data in await self.at(step) if kind == "probe.failed"]

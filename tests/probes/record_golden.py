@@ -71,7 +71,7 @@ def write(path: Path, rows: list[Any]) -> None:
 def main() -> None:
     rows = asyncio.run(record())
     write(GOLDEN / "probes.log.jsonl", rows)
-    write(GOLDEN / "probes.seen.jsonl", [[kind, data] for _, source, kind, _, data in rows if source == "probe"])
+    write(GOLDEN / "probes.seen.jsonl", [[kind, data] for _, _, kind, _, data in rows])
 
 
 if __name__ == "__main__":

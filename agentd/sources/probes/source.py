@@ -106,19 +106,29 @@ class ProbesSource:
         return "close" in probe.when or ("step" in probe.when and step != self._asked_at)
 
     async def _try_again(self) -> None:
-        """A page that the harness opens after the daemon's start has a baseline too."""
-        while self._blind and not self._stepped.is_set():
-            try:
-                await asyncio.wait_for(self._stepped.wait(), AGAIN_S)
-            except TimeoutError:
-                await self._ask([probe for probe in self._probes if probe.id in self._blind], "start", None, again=True)
+        """A page that the harness opens after the daemon's start has a baseline too; a seal is not kept waiting."""
+        stepped = asyncio.create_task(self._stepped.wait())
+        try:
+            while self._blind and not stepped.done():
+                retry = asyncio.create_task(self._retry())
+                try:
+                    await asyncio.wait({stepped, retry}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    retry.cancel()
+                    await asyncio.gather(retry, return_exceptions=True)
+        finally:
+            stepped.cancel()
+
+    async def _retry(self) -> None:
+        await asyncio.sleep(AGAIN_S)
+        await self._ask([probe for probe in self._probes if probe.id in self._blind], "start", None, again=True)
 
     async def _ask(self, probes: Sequence[_Probe], when: str, step: int | None, *, again: bool = False) -> None:
         """All at once, and told in the order in which the task declares them."""
         async with self._turn:
             said = await asyncio.gather(*map(self._answer, probes))
             for probe, (ms, answer) in zip(probes, said, strict=True):
-                if not (again and isinstance(answer, str)) and not (again and self._stepped.is_set()):
+                if not (again and isinstance(answer, str)):  # that it fails is told
                     self._tell(probe.id, when, step, ms, answer)
 
     async def _answer(self, probe: _Probe) -> tuple[int, Answer | str]:
