@@ -93,3 +93,15 @@ def test_names_to_mask_reach_every_source() -> None:
     settings = read_settings("run", NEEDED | {"mask": ["pin", "tax_id"], "cdp": "http://127.0.0.1:9"}, {})
     (source,) = (one for one in sources_of(settings, {"mask": ["iban"]}) if isinstance(one, CdpSource))
     assert source._asks.mask == ("iban", "pin", "tax_id")
+
+
+@pytest.mark.usefixtures("_own_logs")
+def test_a_recording_that_is_there_is_not_replaced_unasked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Refused before anything is watched; the recording is left as it was, and nothing beside it."""
+    out = tmp_path / "it.mrec"
+    out.write_text("mine")
+    with pytest.raises(SystemExit) as end:
+        main(["record", "--out", str(out), "--files", str(tmp_path)])
+    assert end.value.code == 2
+    assert "is there already; wanted another name, or --force" in capsys.readouterr().err
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"it.mrec": "mine"}
