@@ -189,7 +189,7 @@ async def test_a_page_that_is_prerendered_is_told_when_it_is_shown_and_is_preren
             await user.evaluate(session, "void setTimeout(() => history.back(), 0)")
             back = await watch.until(lambda: watch.all("page.navigated", url=f"{site.url}/a")[1:])
             assert (back[0]["tab"], back[0]["how"], back[0]["main"]) == (start["tab"], "back", True)
-            await user.close(back[0]["frame"])
+            await user.close(shown["frame"])
             await watch.one("tab.closed", tab=start["tab"])
     site.asked.clear()
     async with preparing(site):

@@ -90,6 +90,8 @@ def _commit(
         return
     if known is not None:
         yield from _unheard(browser, known, loader)
+    elif session.is_page and session.root in browser.frames and not frame.get("parentId"):
+        yield from _instead(browser, session, name)
     # A frame in another process may be told of before the one that it stands in, so only a known document
     # takes the frames below with it.
     for child in browser.below(name) if known is not None and known.url else ():
@@ -110,6 +112,15 @@ def _commit(
         missed = mask_url(frame["unreachableUrl"], browser.secrets)
         error = browser.errors.pop(loader, "") or "unknown"
         yield Seen("page.failed", _where(browser, name) | {"url": missed, "error": error})
+
+
+def _instead(browser: Browser, session: SessionState, name: str) -> Iterator[Seen]:
+    """The page has another main frame now: back from one that was prerendered, the first one's comes again."""
+    began = browser.underway.get(session.root)
+    yield from gone(browser, session.root)
+    session.root = name
+    if began is not None:
+        remember(browser.underway, name, began)
 
 
 def _how(browser: Browser, name: str, loader: str, *, restored: bool) -> str:
