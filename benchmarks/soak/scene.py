@@ -23,6 +23,26 @@ START_S = 120.0
 _PAGE = Path(__file__).with_name("busy.html")
 
 
+class Typist:
+    """Types a number into a cell of ``calc`` (LibreOffice's window) every `EVERY_S` seconds, down the column."""
+
+    def __init__(self, desk: Desktop) -> None:
+        self.calc = ""
+        self._desk = desk
+        self._number = 0
+        self._next_at = 0.0
+
+    def go_on(self) -> None:
+        """Type, if it is time. Between the agent's steps: its clicks give the browser the keyboard."""
+        if time.monotonic() < self._next_at:
+            return
+        self._next_at = time.monotonic() + EVERY_S
+        self._number += 1
+        self._desk.do("windowactivate", "--sync", self.calc, "type", "--delay", "10", f"{self._number}\n")
+        if self._number % 200 == 0:
+            self._desk.keys("ctrl+Home")
+
+
 class Scene(NamedTuple):
     """All that runs. ``page`` is the agent's, driven over Playwright's own connection."""
 
@@ -30,9 +50,11 @@ class Scene(NamedTuple):
     page: Page
     profile: Path
     address: str
+    typist: Typist
 
     def step(self, n: int) -> float:
         """One step of the agent: fill a field, click, read the page. Its seconds."""
+        self.typist.go_on()
         start = time.perf_counter()
         self.page.fill("#name" if n % 2 else "#town", f"Ada {n}")
         self.page.click("#go")
@@ -48,10 +70,10 @@ class Scene(NamedTuple):
 def playing(folder: Path) -> Iterator[Scene]:
     """The whole scene, until it is left."""
     with Desktop() as desk, _site() as address, _browser(folder / "profile", desk) as page:
-        scene = Scene(desk, page, folder / "profile", address)
+        scene = Scene(desk, page, folder / "profile", address, Typist(desk))
         scene.reload()
-        with _typing(desk, _open_calc(desk)):
-            yield scene
+        scene.typist.calc = _open_calc(desk)
+        yield scene
 
 
 @contextmanager
@@ -100,24 +122,3 @@ def _open_calc(desk: Desktop) -> str:
         except subprocess.CalledProcessError:  # xdotool gives up where a window goes while it looks, as splashes do
             if time.monotonic() > until:
                 raise
-
-
-@contextmanager
-def _typing(desk: Desktop, calc: str) -> Iterator[None]:
-    """A number into a cell every `EVERY_S` seconds, down the column and up again."""
-    done = threading.Event()
-
-    def run() -> None:
-        number = 0
-        while not done.wait(EVERY_S):
-            number += 1
-            # The browser takes the keyboard when its page is opened anew.
-            desk.do("windowactivate", "--sync", calc, "type", "--delay", "30", f"{number}\n")
-            if number % 200 == 0:
-                desk.keys("ctrl+Home")
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    yield
-    done.set()
-    thread.join()
