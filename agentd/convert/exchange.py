@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import urldefrag, urlencode, urljoin
 
+from agentd.convert.html_secrets import secret_names
 from agentd.convert.page_state import Telling
 from agentd.sources.cdp import bodies
 from agentd.sources.cdp.masking import Secrets
@@ -115,6 +116,13 @@ def exchange(entry: dict[str, Any], number: str, at: int, tab: str, attachment: 
         answer_body=_content(content, mime, attachment),
         messages=[one for one in entry.get("_webSocketMessages") or () if isinstance(one, dict)],
     )
+
+
+def secret_fields(exchanges: Iterable[Exchange]) -> set[str]:
+    """What the password fields are called in the documents that came in."""
+    bodies_of = (one.answer_body for one in exchanges if one.answer_body is not None)
+    pages = (body.raw.decode("utf-8", "replace") for body in bodies_of if "html" in body.mime)
+    return {name for page in pages for name in secret_names(page)}
 
 
 def join(exchanges: Iterable[Exchange]) -> list[Exchange]:

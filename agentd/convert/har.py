@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from agentd.convert.errors import shown
-from agentd.convert.exchange import MS, Exchange, exchange, join, tellings
+from agentd.convert.exchange import MS, Exchange, exchange, join, secret_fields, tellings
 from agentd.convert.page_state import MAIN, Pages, Telling
 from agentd.convert.source import Source
 from agentd.convert.tape import Tape
@@ -75,9 +75,9 @@ class HarReading:
 
     def tell(self, tape: Tape, mask: Sequence[str]) -> None:
         """Every page's step, every entry's chain, in the order of their times."""
-        secrets, pages = Secrets(more=mask), Pages()
-        tape.secrets = secrets
-        told = [*self._page_tellings(secrets), *self._chains(secrets)]
+        exchanges, pages = list(self._exchanges()), Pages()
+        secrets = tape.secrets = Secrets(names=secret_fields(exchanges), more=mask)
+        told = [*self._page_tellings(secrets), *self._chains(exchanges, secrets)]
         for telling in sorted(told, key=lambda one: one.at):
             for one in _played(pages, telling):
                 if one.kind == "step":
@@ -105,12 +105,13 @@ class HarReading:
         if not self._pages:
             yield Telling(0, "step", {})
 
-    def _chains(self, secrets: Secrets) -> Iterator[Telling]:
-        exchanges: list[Exchange] = []
+    def _exchanges(self) -> Iterator[Exchange]:
         for number, (at, entry) in enumerate(self._entries):
             tab = self._tab(entry.get("pageref"))
             with self._source.part(f"log.entries[{number}]"):
-                exchanges.append(exchange(entry, f"har-{number}", at - self._origin, tab, self._attached))
+                yield exchange(entry, f"har-{number}", at - self._origin, tab, self._attached)
+
+    def _chains(self, exchanges: list[Exchange], secrets: Secrets) -> Iterator[Telling]:
         mains: dict[str, str] = {}
         for first in join(exchanges):
             frame = _frame(first, mains, self._tabs)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from agentd.convert.exchange import MS, exchange, join, tellings
+from agentd.convert.exchange import MS, Exchange, exchange, join, secret_fields, tellings
 from agentd.convert.page_state import Telling
 from agentd.convert.source import Source, Zip
 from agentd.convert.tape import Tape
@@ -80,14 +80,16 @@ class TraceReading:
             call = trace.calls.get(snapshot.call)
             if seen.target is not None and seen.target.secret and call is not None:
                 reader.secrets[1].update(str(call.params[name]) for name in ("value", "text") if call.params.get(name))
+        origin = _origin(trace)
+        exchanges = list(self._exchanges(origin))
+        reader.secrets[0].update(secret_fields(exchanges))
         masker = tape.secrets = Told(mask, *reader.secrets)
         pages = TracePages(trace, facts, masker)
-        origin = _origin(trace)
         moments = [
             *self._calls(pages, origin),
             *_snapshots(trace.snapshots, facts, pages, origin),
             *_events(trace, pages, origin),
-            *self._requests(pages, masker, origin),
+            *self._requests(exchanges, pages, masker),
         ]
         for moment in sorted(moments, key=lambda one: one.at):
             for told in moment.tell(moment.at):
@@ -99,24 +101,26 @@ class TraceReading:
             if call.end is not None:
                 yield _Moment(_ns(call.end, origin), lambda at, call=call: pages.ended(at, call))  # type: ignore[misc]
 
-    def _requests(self, pages: TracePages, masker: Secrets, origin: float) -> Iterator[_Moment]:
-        exchanges = []
+    def _exchanges(self, origin: float) -> Iterator[Exchange]:
         for number, entry in enumerate(self._trace.entries):
             if entry.get("_apiRequest") or entry.get("_apiRequestRef"):
                 continue  # the harness asked, not the browser
-            tab = pages.tab_of(str(entry.get("_frameref") or ""), str(entry.get("pageref") or ""))
             at = _ns(float(entry["_monotonicTime"]), origin)
             with self._source.part(f"request {number} of the trace"):
-                exchanges.append(exchange(entry, f"trace-{number}", at, tab, self._attached))
+                yield exchange(entry, f"trace-{number}", at, str(entry.get("pageref") or ""), self._attached)
+
+    def _requests(self, exchanges: list[Exchange], pages: TracePages, secrets: Secrets) -> Iterator[_Moment]:
+        for one in exchanges:
+            one.tab = pages.tab_of(one.frame, one.tab)
         for first in join(exchanges):
             frame = pages.name_of(first.tab, first.frame)
-            for told in tellings(first, frame, masker):
+            for told in tellings(first, frame, secrets):
                 yield _Moment(told.at, lambda at, told=told: iter([told]))  # type: ignore[misc]
             last = first
             while last.onward is not None:
                 last = last.onward
             if last.commits:
-                where = (first.tab, frame, masker.mask_url(last.url))
+                where = (first.tab, frame, secrets.mask_url(last.url))
                 yield _Moment(last.head, lambda at, where=where: pages.committed(at, *where))  # type: ignore[misc]
 
     def _attached(self, name: str) -> bytes | None:

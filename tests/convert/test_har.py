@@ -203,3 +203,19 @@ def test_times_are_the_hars_own_and_never_go_back(tmp_path: Path) -> None:
     sent = [(event.at // 1_000_000, event.data["url"]) for event in events if event.kind == "request.sent"]
     assert sent == [(100, f"{SHOP}/early"), (500, f"{SHOP}/late")]
     assert [event.at for event in events] == sorted(event.at for event in events)
+
+
+def test_a_password_field_of_a_document_is_known_by_its_name(tmp_path: Path) -> None:
+    """Whatever it is called: the page that came in says what it is."""
+    page = (
+        "<form><input name=q><input type='password' name='z1' id=z2><input autocomplete=one-time-code name=z3></form>"
+    )
+    posted = {"mimeType": "application/x-www-form-urlencoded", "text": "q=a&z1=b&z2=c&z3=d&z4=e"}
+    events = told(
+        tmp_path,
+        entry(f"{SHOP}/", 0, content={"text": page}),
+        entry(f"{SHOP}/login?z1=b", 9, 200, "POST", posted=posted),
+    )
+    _, finished = of(events, "request.finished")
+    assert finished["body"]["text"] == "q=a&z1=***&z2=***&z3=***&z4=e"
+    assert finished["url"] == f"{SHOP}/login?z1=***"
