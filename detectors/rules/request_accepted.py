@@ -53,8 +53,11 @@ def request_accepted(event: Event, world: World, args: Args) -> Iterator[Reading
     """A request is answered, whole, by a status that means acceptance.
 
     Not on sending; not on an error status; not when cancelled, blocked or failed; not on a redirect, unless
-    to the address in `redirect_to`, which itself must answer 2xx.
+    to the address in `redirect_to`, which itself must answer 2xx; not when the browser's cache or a service worker
+    answered in the server's place.
     """
+    if event.data.get("cached") is True or event.data.get("answered_by") == "worker":
+        return
     hops = [mapping(hop) for hop in listed(event.data.get("hops"))]
     for place, hop in enumerate((*hops, event.data)):
         if _is(hop, args) and _accepted(hop, place < len(hops), event.data, args):

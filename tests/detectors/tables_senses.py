@@ -85,6 +85,7 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
         ({"kind": "request.finished", "where": {"cached": None}}, [finished("GET", "/a", 200)], 1),
     ],
     "request_accepted": [
+        ({"url": "/api"}, [finished("GET", "/api", 200, answered_by="revalidated")], 1),
         (
             ANSWER,
             [finished("POST", "/api", 200, answer={"body": {"text": '{"id": 7}', "mime": "application/json"}})],
@@ -148,5 +149,7 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
     "request_accepted": [
         (ANSWER, [finished("POST", "/api", 200, answer={"body": {"text": '{"id": 8}', "mime": "application/json"}})]),
         (ANSWER, [finished("POST", "/api", 200)]),
+        ({"url": "/api"}, [finished("GET", "/api", 200, cached=True, answered_by="disk")]),
+        ({"url": "/api"}, [finished("GET", "/api", 200, answered_by="worker", via="service_worker")]),
     ],
 }
