@@ -17,6 +17,7 @@ async def outcome(hands: Hands, site: str) -> str:
     for count, kind in enumerate(ASKING, 1):
         await hands.click(f"#{kind}")
         await hands.until(f"window.said.length === {count}")
+    said = await hands.value("window.said")
     await hands.end()
 
     await hands.begin("save")
@@ -31,9 +32,9 @@ async def outcome(hands: Hands, site: str) -> str:
     await hands.until("window.asked || location.pathname === '/left'")
     await hands.until("!window.leaving")
     left = await hands.value(
-        "({said: window.said, path: location.pathname, history: history.length, title: document.title,"
+        "({path: location.pathname, history: history.length, title: document.title,"
         " focus: document.activeElement.id, focused: document.hasFocus(), page: document.documentElement.outerHTML,"
         " globals: Object.getOwnPropertyNames(window).length, visible: document.visibilityState})"
     )
     await hands.end()
-    return json.dumps({"left": left, "downloads": downloads}, sort_keys=True)
+    return json.dumps({"said": said, "left": left, "downloads": downloads}, sort_keys=True)
