@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from playwright.async_api import Page
 
@@ -162,3 +164,107 @@ async def test_listeners_survive_document_open(browser: Chromium, page: Page, si
         assert (await watch.one("element.clicked"))["element"]["name"] == "New"
         await watch.fence()
         assert len(watch.all("element.clicked")) == 1
+
+
+BY_SCRIPT = """<input id=text aria-label=Text><input id=box type=checkbox aria-label=Box>
+<label for=box>Agree</label><div id=rich contenteditable aria-label=Rich>x</div>
+<select id=pick aria-label=Pick><option>S<option>M</select><button id=go>Go</button>
+<script>
+const acts = {
+  value: () => { text.value = 'set' },
+  event: () => { text.value = 'set'; text.dispatchEvent(new Event('input', {bubbles: true})) },
+  insert: () => { text.focus(); document.execCommand('insertText', false, 'set') },
+  click: () => box.click(),
+  checked: () => { box.checked = true },
+  rich: () => { rich.textContent = 'set' },
+  pick: () => { pick.value = 'M' },
+};
+go.onclick = () => acts[location.hash.slice(1)]();
+addEventListener('load', () => { if (location.search) setTimeout(acts[location.hash.slice(1)], 20) });
+</script>"""
+
+
+@pytest.mark.parametrize(
+    ("act", "name", "by_hand"),
+    [
+        pytest.param("value", "Text", False, id="a value is set"),
+        pytest.param("event", "Text", False, id="a value is set, an event made up"),
+        pytest.param("insert", "Text", True, id="execCommand, whose event says isTrusted"),
+        pytest.param("click", "Box", True, id="click() on a box, whose change says isTrusted"),
+        pytest.param("checked", "Box", False, id="a box is checked"),
+        pytest.param("rich", "Rich", False, id="an editable element is written"),
+        pytest.param("pick", "Pick", False, id="an option is chosen"),
+    ],
+)
+async def test_what_script_fills_in_is_told_and_not_trusted(
+    browser: Chromium, page: Page, site: Site, act: str, name: str, by_hand: bool
+) -> None:
+    """Only what goes back to a real click, by an event of the browser's own, is the agent's (``by_hand``)."""
+    url = site.page("/", BY_SCRIPT)
+    async with watching(browser) as watch:
+        await page.goto(f"{url}?timer#{act}")
+        await page.wait_for_function(
+            "text.value === 'set' || box.checked || rich.textContent === 'set' || pick.value === 'M'"
+        )
+        await watch.fence()
+        await watch.until(lambda: watch.all("field.filled", trusted=False))
+        alone = last(watch, name)
+        await page.goto(f"{url}#{act}")
+        watch.seen.clear()
+        await page.click("#go")
+        await watch.fence()
+        by_click = last(watch, name)
+    assert alone["trusted"] is False
+    assert by_click["trusted"] is by_hand
+    assert "baseline" not in by_click
+
+
+async def test_a_value_that_the_page_formats_stays_the_agents(browser: Chromium, page: Page, site: Site) -> None:
+    url = site.page(
+        "/",
+        """<input id=tel aria-label=Phone onchange="this.value = '(555) ' + this.value">
+        <input id=up aria-label=Code oninput="this.value = this.value.toUpperCase()">
+        <input id=echo aria-label=Echo oninput="setTimeout(() => this.dispatchEvent(new Event('change')))">""",
+    )
+    async with watching(browser) as watch:
+        await page.goto(url)
+        await page.locator("#tel").press_sequentially("1234")
+        await page.locator("#tel").press("Tab")
+        await page.locator("#up").press_sequentially("ab")
+        await page.locator("#echo").press_sequentially("x")
+        await watch.fence()
+        held = [(last(watch, name)["value"], last(watch, name)["trusted"]) for name in ("Phone", "Code", "Echo")]
+    assert held == [("(555) 1234", True), ("AB", True), ("x", True)]
+
+
+async def test_a_reset_is_told_field_by_field(browser: Chromium, page: Page, site: Site) -> None:
+    url = site.page(
+        "/", "<form><input aria-label=City value=Oslo><input type=checkbox aria-label=On><button type=reset>Undo</form>"
+    )
+    async with watching(browser) as watch:
+        await page.goto(url)
+        await page.get_by_label("City").fill("Rome")
+        await page.get_by_label("On").check()
+        await page.get_by_role("button").click()
+        await watch.fence()
+        assert (last(watch, "City")["value"], last(watch, "City")["trusted"]) == ("Oslo", True)
+        assert (last(watch, "On")["checked"], last(watch, "On")["trusted"]) == (False, True)
+
+
+async def test_chosen_files_are_told_by_name_and_size(
+    browser: Chromium, page: Page, site: Site, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text("four")
+    (tmp_path / "b.csv").write_text("1,2")
+    url = site.page(
+        "/", "<form onsubmit='return false'><input type=file multiple name=up aria-label=Upload><button>Send"
+    )
+    async with watching(browser) as watch:
+        await page.goto(url)
+        await page.set_input_files("input", [tmp_path / "a.txt", tmp_path / "b.csv"])
+        filled = await watch.one("field.filled", commit=True)
+        await page.click("button")
+        submitted = await watch.one("form.submitted")
+    assert filled["files"] == [["a.txt", 4], ["b.csv", 3]]
+    assert filled["value"] == "a.txt, b.csv"
+    assert submitted["fields"] == [["up", "a.txt, b.csv"]]

@@ -86,3 +86,64 @@ async def test_page_script_can_neither_see_nor_call_the_observer(browser: Chromi
                button.click() })"""
         )
     assert script.binding not in str(seen_by_page)
+
+
+@pytest.mark.parametrize(
+    ("field", "secret"),
+    [
+        pytest.param("<input type=password>", True, id="a password"),
+        pytest.param("<input autocomplete='section-a cc-number'>", True, id="autocomplete: a card's number"),
+        pytest.param("<input autocomplete=cc-csc>", True, id="autocomplete: its security code"),
+        pytest.param("<input autocomplete=one-time-code>", True, id="autocomplete: a one-time code"),
+        pytest.param("<input name=card[cvc]>", True, id="name: cvc"),
+        pytest.param("<input id=userAccessToken>", True, id="id: a token"),
+        pytest.param("<textarea name=private-key></textarea>", True, id="name: a key"),
+        pytest.param("<input name=otp>", True, id="name: otp"),
+        pytest.param("<input name=doorPin>", True, id="a name that the task adds"),
+        pytest.param("<input name=pint>", False, id="a name that only begins so"),
+        pytest.param("<input name=boarding_pass>", False, id="a boarding pass"),
+        pytest.param("<input name=nextPageToken>", False, id="a place in a list"),
+        pytest.param("<input autocomplete=cc-name>", False, id="autocomplete: the holder's name"),
+    ],
+)
+async def test_which_fields_are_secret(browser: Chromium, page: Page, site: Site, field: str, secret: bool) -> None:
+    url = site.page("/", f"<label>Field {field}</label>")
+    async with watching(browser, {"mask": ["pin"], "also": ["field.typed", "text.selected"]}) as watch:
+        await page.goto(url)
+        await page.locator("input, textarea").press_sequentially("wort 77")
+        await page.keyboard.press("Control+a")
+        await watch.fence()
+        filled = watch.all("field.filled")[-1]
+        typed = watch.all("field.typed")[-1]
+    assert (filled["value"], filled.get("filled")) == ((None, True) if secret else ("wort 77", None))
+    assert typed["text"] == (None if secret else "wort 77")
+    assert ("wort 77" in orjson.dumps(watch.seen).decode()) is not secret
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param("show.onclick = () => pw.type = 'text'", id="on click"),
+        pytest.param("show.onpointerdown = () => pw.type = 'text'", id="on pointerdown"),
+        pytest.param("pw.onfocus = () => pw.type = 'text'", id="on focus"),
+        pytest.param("pw.oninput = () => pw.type = 'text'", id="on input"),
+        pytest.param("show.onclick = () => shown.textContent = pw.value", id="as text"),
+        pytest.param("show.onclick = () => { pw.replaceWith(Object.assign(document.createElement('input'), "
+                     "{id: 'pw', name: 'pw', value: pw.value})) }", id="in another field of that name"),
+    ],
+)  # fmt: skip
+async def test_a_password_that_the_page_shows_stays_one(browser: Chromium, page: Page, site: Site, script: str) -> None:
+    body = "<input type=password id=pw name=pw><button id=show>Show</button><p id=shown>.</p>"
+    url = site.page("/", f"{body}<script>{script}</script>")
+    kinds = ["text.appeared", "text.disappeared", "text.selected", "field.typed", "element.appeared"]
+    async with watching(browser, {"also": kinds}) as watch:
+        await page.goto(url)
+        await page.locator("#pw").press_sequentially(SECRET)
+        await page.click("#show")
+        await page.locator("#pw").press("Control+a")
+        await page.keyboard.press("End")
+        await page.locator("#pw").press_sequentially("!")
+        await page.click("#shown")
+        await watch.fence()
+        assert SECRET not in orjson.dumps(watch.seen).decode()
+        assert watch.all("field.filled")

@@ -20,6 +20,7 @@ from agentd.sources.cdp.asks import Asks
 from agentd.sources.cdp.connection import CdpError, Connection, Params, Reply
 from agentd.sources.cdp.script import PageScript
 from agentd.sources.cdp.state import WORKERS, SessionState
+from agentd.sources.cdp.suspects import Suspects
 
 # A page is attached to from its tab: attached to directly, it would get no prerendering, which sites can tell.
 _TABS = ("tab",)
@@ -57,6 +58,7 @@ class Attachment:
         self._histories: dict[str, HistoryQuestion] = {}
         self._prepared: dict[str, str] = {}  # page that is prerendered -> its session
         self._young: dict[str, _Young] = {}  # sessions that came later, until their first document is complete
+        self._suspects = Suspects(connection, script, self._watch)
         self._sources = {initial: script.source(initial=initial) for initial in (True, False)}
 
     async def begin(self, patience_s: float) -> None:
@@ -87,6 +89,8 @@ class Attachment:
                 self._ask_tree(session)
         elif method == "Page.navigatedWithinDocument":
             self._moved(session)
+        elif method == "Runtime.bindingCalled":
+            self._suspects.heard(session, params)
         elif method == "Page.lifecycleEvent" and session in self._young and params.get("name") == "load":
             if self._young[session].context and self._young[session].loader == params.get("loaderId"):
                 self._ask_listing(session)

@@ -62,9 +62,13 @@ class PageScript(NamedTuple):
         }
         return bundle().replace(PLACEHOLDER, orjson.dumps(config).decode(), 1)
 
+    def slot(self) -> str:
+        """An expression: the observer of the document (see the end of page/observer.js)."""
+        return f'globalThis["{self.binding}_observer"]'
+
     def flush(self) -> str:
         """An expression: tell everything that waits; false where the script is not there (yet)."""
-        slot = f'globalThis["{self.binding}_observer"]'
+        slot = self.slot()
         return f"!!({slot} && {slot}.document === document && ({slot}.flush(), true))"
 
 

@@ -1,6 +1,10 @@
 // element.appeared, element.disappeared: what has a role and comes to be visible, or is so no more.
 
-const NO_ROLE = new Set(["generic", "none", "presentation"]);
+// What a text is made of is told as text.
+const NO_ROLE = new Set(
+  ("generic none presentation paragraph emphasis strong code subscript superscript insertion deletion mark term time " +
+    "definition graphics-symbol").split(" "),
+);
 const MOST_A_BATCH = 500;
 
 export function openAppearing({ say, describe, wants }, roleOf) {

@@ -36,8 +36,9 @@ export function openAttributes({ say, describe }, names) {
     for (const { target, attributeName: name, oldValue } of records) {
       if (STATE.test(name) && name in target) continue;
       const before = changed.get(target);
-      if (before) before[name] ??= read(name, oldValue);
-      else if (changed.size < MOST) changed.set(target, { [name]: read(name, oldValue) });
+      if (before) {
+        if (!(name in before)) before[name] = read(name, oldValue);
+      } else if (changed.size < MOST) changed.set(target, { [name]: read(name, oldValue) });
       else lost += 1;
     }
     slices.soon();

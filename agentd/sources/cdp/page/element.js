@@ -15,7 +15,7 @@ export function describe(element, secrets) {
   if (id) found.id = id.slice(0, LONGEST);
   if (name) found.attr_name = name.slice(0, LONGEST);
   if (typeof element.type === "string" && /^(input|button|select)$/.test(element.localName)) found.type = element.type;
-  const text = textOf(element);
+  const text = secrets.hideIn(textOf(element));
   if (text) found.text = text;
   const path = !id && !name && !found.name && !text && pathOf(element);
   if (path) found.path = path;

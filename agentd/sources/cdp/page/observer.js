@@ -106,7 +106,7 @@ function open(context, config, kinds) {
   const { on, secrets, roots, wants } = context;
   on("pointerdown click keydown focus", (event) => {
     roots.meetOn(event);
-    for (const root of roots.all()) secrets.look(root);
+    for (const root of roots.all()) secrets.look(root, event);
   });
   const parts = { filling: openFilling(context), opaque: openOpaque(context) };
   on("click auxclick", () => parts.filling.flushInput());

@@ -11,13 +11,17 @@ const OTHER_ROLES = new Set(
   ("alert alertdialog application article banner blockquote caption cell code columnheader complementary " +
     "contentinfo definition deletion dialog directory document emphasis feed figure form generic grid gridcell " +
     "graphics-document graphics-object graphics-symbol group heading img image insertion list listitem log main " +
-    "marquee math menu menubar meter navigation none note paragraph presentation progressbar radiogroup region row " +
+    "mark marquee math menu menubar meter navigation none note paragraph presentation progressbar radiogroup region row " +
     "rowgroup rowheader scrollbar search separator status strong subscript superscript table tablist tabpanel term " +
     "time timer toolbar tooltip tree treegrid").split(" "),
 );
 // Input types for which HTML-ARIA names no role; these are what Chrome's own tree calls them.
 const INPUT_ROLES = { password: "textbox", date: "textbox", time: "textbox", month: "textbox", week: "textbox",
   "datetime-local": "textbox", file: "button", color: "button" };
+// What the library has no role for, and Chrome has.
+const BARE_ROLES = { p: "paragraph", em: "emphasis", strong: "strong", code: "code", blockquote: "blockquote",
+  time: "time", sub: "subscript", sup: "superscript", del: "deletion", ins: "insertion", mark: "mark", dfn: "term",
+  address: "group", hgroup: "group", meter: "meter", search: "search" };
 const FOCUSABLE = "a[href], area[href], button, input, select, textarea, summary, [tabindex], [contenteditable]";
 const DRAWN = /^(path|rect|circle|ellipse|line|polygon|polyline)$/;
 const SVG = "http://www.w3.org/2000/svg";
@@ -37,6 +41,7 @@ export function roleOf(element) {
   if (element.localName === "input" && INPUT_ROLES[element.type]) return INPUT_ROLES[element.type];
   if (isEditingHost(element)) return "textbox";
   if (element.namespaceURI === SVG) return drawnRole(element);
+  if (/^(section|header|footer)$/.test(element.localName) && !isLandmark(element)) return "generic";
   const role = getRole(plain);
   return role && (INTERACTIVE.has(role) || OTHER_ROLES.has(role)) ? role : bareRole(element);
 }
@@ -63,8 +68,15 @@ function drawnRole(element) {
   return element.querySelector("text, a, foreignObject, [tabindex], [role]") ? "graphics-document" : "img";
 }
 
+// A part of a page that stands for itself: named, or not within another one.
+function isLandmark(element) {
+  if (element.localName !== "section") return !element.parentElement?.closest("article, aside, main, nav, section");
+  return ["aria-label", "aria-labelledby", "title"].some((name) => element.getAttribute(name)?.trim());
+}
+
 // A link that script follows has no href; an element that style sheets turn into a picture is one.
 function bareRole(element) {
+  if (BARE_ROLES[element.localName]) return BARE_ROLES[element.localName];
   if (element.localName === "a" && element.hasChildNodes()) return "link";
   if (!element.hasChildNodes() && getComputedStyle(element).content.startsWith("url(")) return "img";
   return "generic";

@@ -3,12 +3,14 @@
 // in what goes over the network.
 
 const AUTOCOMPLETE = /(^|\s)(current-password|new-password|one-time-code|cc-number|cc-csc)(\s|$)/i;
-const SHORTEST_HASHED = 4; // a value so short stands for much else too
+const SHORTEST = 4; // what is shorter stands for much else too
+const MOST_HELD = 50;
 
 // `names`: the lists of agentd/masking/names.py and what the task adds, as words.
 export function openSecrets(say, salt, names) {
   const fields = new Set(); // WeakRefs would hide nothing more; entries leave with their document
   const named = new Set();
+  const held = new Set(); // values that stood in them when a person turned elsewhere: a page may show one later
 
   function remember(element) {
     if (fields.has(element)) return;
@@ -38,22 +40,25 @@ export function openSecrets(say, salt, names) {
     isSecret,
     // A "show password" button turns a field into a text field: what was a password once stays one, so it is looked
     // for before a person's input comes to the page.
-    look(root) {
+    look(root, event) {
       for (const field of root.querySelectorAll("input[type=password]")) remember(field);
+      if (event.type === "keydown") return; // a value half typed is a part of many words
+      for (const field of fields) if (field.value.length >= SHORTEST && held.size < MOST_HELD) held.add(field.value);
     },
     sayValue(element) {
-      if (element.value.length >= SHORTEST_HASHED) say("secret", { hash: hash(salt + element.value) });
+      if (element.value.length >= SHORTEST) say("secret", { hash: hash(salt + element.value) });
     },
-    // `text` without the values of secret fields: of those that stand within `roots`, or without `roots` of all whose
-    // value is long enough to be told from other text.
-    hideIn(text, roots) {
-      let shown = text;
+    // `text` without the values of secret fields that are long enough to be told from other text, and without those,
+    // however short, that stand within `roots`.
+    hideIn(text, roots = []) {
+      if (!fields.size) return text;
+      const values = new Set(held);
       for (const field of fields) {
-        const here = roots ? roots.some((root) => root.contains(field)) : field.value.length >= SHORTEST_HASHED;
-        if (here && field.value && shown.includes(field.value)) {
-          shown = shown.split(field.value).join("•••");
-        }
+        const here = field.value.length >= SHORTEST || roots.some((root) => root.contains(field));
+        if (here && field.value) values.add(field.value);
       }
+      let shown = text;
+      for (const value of [...values].sort((a, b) => b.length - a.length)) shown = shown.replaceAll(value, "•••");
       return shown;
     },
   };

@@ -1,23 +1,23 @@
 // Visible text: what stands in the document when it is there, what is added or shown later, what is taken away.
-// It comes as a person reads it, an element's whole text at once; it goes by its lines.
+// Known by its text nodes. What comes is told as a person reads it, the whole text of the element that changed; what
+// goes by its lines. What goes and comes in one batch was only rendered anew.
 
-import { below, cancel } from "./appearing.js";
+import { cancel } from "./appearing.js";
 
 const LONGEST_CHUNK = 2000;
 const OVERLAP = 200; // so that a sentence cut by a chunk's end stands whole in one of two
 const MOST_CHUNKS = 50; // of one element
-const MOST_SEEN = 2000;
-const MOST_GONE = 1000; // a batch
+const MOST_LINES = 20000; // a batch
 const LONG = 50000;
-const BLOCKLESS = new Set("a abbr b bdi bdo cite code em font i kbd label mark q s small span strong sub sup time u".split(" "));
+const IN_LINE = new Set(
+  "a abbr b bdi bdo cite code em font i kbd label mark q s small span strong sub sup time u".split(" "),
+);
 
 export function openText({ say, secrets, wants }) {
-  const tellsGone = wants("text.disappeared");
-  const seen = new Map(); // chunk -> the element that shows it
-  const chunksOf = new WeakMap(); // element -> the chunks that were told of it
-  const visible = new WeakSet(); // text nodes, where their going is told
-  let come = []; // lines that came in this batch, and that went
-  let gone = [];
+  const visible = new WeakSet(); // text nodes
+  let read = []; // {chunks, lines}: elements of this batch, and which of their lines were not visible before
+  let gone = []; // lines
+  let count = 0;
   let lost = 0;
   let baseline = false;
 
@@ -25,92 +25,84 @@ export function openText({ say, secrets, wants }) {
     if (!root.isConnected) return;
     if (!isShown(root)) return yield* hide(root);
     for (const [element, text] of pieces(root)) {
-      report(element, text);
+      const lines = keep(yield* refresh(element));
+      if (lines.length) read.push({ chunks: Array.from(chunks(tidy(text))).slice(0, MOST_CHUNKS), lines });
       yield;
     }
-    if (tellsGone) yield* lookAtNodes(root);
   }
 
-  function report(element, raw) {
-    const text = raw.replace(/[ \t]+/g, " ").replace(/\n{2,}/g, "\n").trim();
-    const now = Array.from(chunks(secrets.hideIn(text))).slice(0, MOST_CHUNKS);
-    forget(element, now);
-    if (!now.length) return;
-    chunksOf.set(element, now);
-    for (const chunk of now) {
-      const known = seen.has(chunk);
-      seen.delete(chunk);
-      seen.set(chunk, new WeakRef(element));
-      if (seen.size > MOST_SEEN) seen.delete(seen.keys().next().value);
-      if (!known && wants("text.appeared")) say("text.appeared", { text: chunk, ...(baseline && { baseline }) });
-    }
-  }
-
-  // What an element shows no more may come again, and is news then.
-  function forget(element, kept = []) {
-    for (const chunk of chunksOf.get(element) ?? []) {
-      if (!kept.includes(chunk) && seen.get(chunk)?.deref() === element) seen.delete(chunk);
-    }
-    chunksOf.delete(element);
-  }
-
-  function* hide(root) {
-    const out = [];
-    for (const element of below(root)) {
-      forget(element);
-      yield;
-    }
-    if (tellsGone) for (const node of textsBelow(root)) if (visible.delete(node)) out.push(node);
-    keep(gone, lines(out));
-  }
-
-  function* lookAtNodes(root) {
-    const shownParents = new Map();
-    const [into, out] = [[], []];
-    for (const node of textsBelow(root)) {
+  // The lines below `element` that came to be visible; those that went are noted.
+  function* refresh(element) {
+    const parents = new Map();
+    const [came, went] = [[], []];
+    for (const node of textsBelow(element)) {
       const parent = node.parentElement ?? node.parentNode.host;
-      if (!shownParents.has(parent)) shownParents.set(parent, isShown(parent));
-      const shown = shownParents.get(parent) && node.data.trim() !== "";
+      if (!parents.has(parent)) parents.set(parent, isShown(parent));
+      const shown = parents.get(parent) && node.data.trim() !== "";
       if (shown === visible.has(node)) continue;
-      (shown ? into : out).push(node);
+      (shown ? came : went).push(node);
       if (shown) visible.add(node);
       else visible.delete(node);
       yield;
     }
-    keep(come, lines(into));
-    keep(gone, lines(out));
+    gone.push(...keep(lines(went)));
+    return lines(came);
   }
 
-  function* lostFrom(node) {
-    yield* hide(node);
+  function* hide(root) {
+    const went = [];
+    for (const node of textsBelow(root)) {
+      if (visible.delete(node)) went.push(node);
+      yield;
+    }
+    gone.push(...keep(lines(went)));
   }
 
   function rewritten(node, old) {
-    if (!tellsGone || !visible.delete(node)) return;
-    keep(gone, [clean(old)]);
+    if (visible.delete(node)) gone.push(...keep([clean(old)]));
   }
 
-  function keep(list, texts) {
-    for (const text of texts) {
-      if (!text) continue;
-      if (list.length < MOST_GONE) list.push(text);
-      else lost += 1;
-    }
+  function keep(texts) {
+    const kept = texts.slice(0, MOST_LINES - count);
+    count += kept.length;
+    lost += texts.length - kept.length;
+    return kept;
   }
 
   function tell() {
-    const [, olds] = cancel(come, gone, String);
-    for (const text of olds) say("text.disappeared", { text: secrets.hideIn(text).slice(0, LONGEST_CHUNK) });
+    const [news, olds] = cancel(read.flatMap((one) => one.lines), gone, String);
+    const left = new Set(news.map(folded));
+    if (wants("text.appeared")) for (const text of appeared(left)) say("text.appeared", { text, ...(baseline && { baseline }) });
+    if (wants("text.disappeared")) for (const text of olds) say("text.disappeared", { text: hidden(text) });
     if (lost) say("dropped", { count: lost });
-    come = [];
+    read = [];
     gone = [];
-    lost = 0;
+    count = lost = 0;
     baseline = false;
+  }
+
+  // The chunks in which a new line stands; all of an element's where the page shows its letters otherwise.
+  function* appeared(left) {
+    const told = new Set();
+    for (const { chunks: all, lines: came } of read) {
+      const news = came.map(folded).filter((line) => left.has(line));
+      if (!news.length) continue;
+      const some = all.filter((chunk) => news.some((line) => folded(chunk).includes(line)));
+      for (const chunk of some.length ? some : all) {
+        if (told.has(chunk)) continue;
+        told.add(chunk);
+        yield hidden(chunk);
+      }
+    }
+  }
+
+  function hidden(text) {
+    return secrets.hideIn(text).slice(0, LONGEST_CHUNK);
   }
 
   return {
     look,
-    lost: lostFrom,
+    lost: hide,
     rewritten,
     tell,
     asBaseline() {
@@ -127,10 +119,10 @@ function isShown(element) {
 // [element, text]: a long text is read part by part, so that none takes long. An open shadow root is a part of its own.
 function* pieces(root) {
   if ((root.textContent ?? "").length > LONG && root.childElementCount) {
-    yield [root, Array.from(root.childNodes, (node) => (node.nodeType === 3 ? node.data.trim() : "")).join(" ")];
     for (const child of root.children) if (isShown(child)) yield* pieces(child);
+    yield [root, Array.from(root.childNodes, (node) => (node.nodeType === 3 ? node.data.trim() : "")).join(" ")];
   } else {
-    yield [root, root.innerText ?? ""];
+    yield [root, root.innerText ?? root.textContent ?? ""];
     for (const element of root.getElementsByTagName("*")) yield* shadowPieces(element);
   }
   yield* shadowPieces(root);
@@ -140,9 +132,13 @@ function* shadowPieces(host) {
   for (const child of host.shadowRoot?.children ?? []) if (isShown(child)) yield* pieces(child);
 }
 
+// In the order of the document, open shadow roots before the rest of their host.
 function* textsBelow(root) {
-  if (root.nodeType === 3) return yield root;
-  for (const element of below(root)) for (const node of element.childNodes) if (node.nodeType === 3) yield node;
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
+  for (let node = walker.currentNode; node; node = walker.nextNode()) {
+    if (node.nodeType === 3) yield node;
+    else if (node.shadowRoot) yield* textsBelow(node.shadowRoot);
+  }
 }
 
 // Text nodes that stood in one line, as one text.
@@ -150,25 +146,29 @@ function lines(nodes) {
   const found = [];
   let last = null;
   for (const node of nodes) {
-    const text = node.data;
-    if (last && isInLine(last, node)) found.push(found.pop() + text);
-    else found.push(text);
+    if (last && blockOf(last) === blockOf(node)) found.push(found.pop() + node.data);
+    else found.push(node.data);
     last = node;
   }
-  return found.map(clean);
+  return found.map(clean).filter((line) => line);
 }
 
-function isInLine(before, after) {
-  const block = (node) => {
-    let element = node.parentElement;
-    while (element && BLOCKLESS.has(element.localName)) element = element.parentElement;
-    return element;
-  };
-  return block(before) === block(after);
+function blockOf(node) {
+  let element = node.parentElement;
+  while (element?.parentElement && IN_LINE.has(element.localName)) element = element.parentElement;
+  return element;
 }
 
 function clean(text) {
   return text.replace(/\s+/g, " ").trim();
+}
+
+function folded(text) {
+  return clean(text).toLowerCase();
+}
+
+function tidy(text) {
+  return text.replace(/[ \t]+/g, " ").replace(/\n{2,}/g, "\n").trim();
 }
 
 function* chunks(text) {
