@@ -18,7 +18,7 @@ from typing import NamedTuple
 from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent, InotifyFD, Mask, WatchDescriptor
 
 from agentd.sources.files.places import Places
-from agentd.sources.files.walk import Root
+from agentd.sources.files.walk import Root, in_words
 
 _C = InotifyConstants
 MASK = Mask(
@@ -95,7 +95,7 @@ class Watcher:
             try:
                 self._translate(event, self._roots[label], path)
             except OSError as error:
-                self._tell(Note("lost", "", f"{error.filename or self._roots[label].path}: {error.strerror}"))
+                self._tell(Note("lost", "", in_words(error)))
 
     def _translate(self, event: InotifyEvent, root: Root, path: str) -> None:
         mask, folder = event.mask, bool(event.mask & _C.IN_ISDIR)

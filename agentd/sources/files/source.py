@@ -10,6 +10,7 @@ from agentd.sources.base import Sink, SourceLostError
 from agentd.sources.files.attachment import Attachment
 from agentd.sources.files.memory import Memory
 from agentd.sources.files.troubles import Troubles
+from agentd.sources.files.walk import in_words
 
 
 class FilesSource:
@@ -45,14 +46,14 @@ class FilesSource:
         try:
             attached = Attachment(self._roots, self._own, tell, self._troubles, gone)
         except OSError as error:
-            raise _lost(error) from None
+            raise SourceLostError(in_words(error)) from None
         try:
             await attached.begin()
             self._attached = attached
             ready()
             await attached.lost
         except OSError as error:
-            raise _lost(error) from None
+            raise SourceLostError(in_words(error)) from None
         finally:
             self._attached = None
             attached.end()
@@ -61,7 +62,3 @@ class FilesSource:
         """Return once all that was written and closed before is reported, at most after ``timeout_s`` seconds."""
         if self._attached is not None:
             await self._attached.fence(timeout_s)
-
-
-def _lost(error: OSError) -> SourceLostError:
-    return SourceLostError(f"{error.filename or 'files'}: {error.strerror}")

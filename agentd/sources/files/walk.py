@@ -26,6 +26,12 @@ class RootGoneError(OSError):
     """The root's path leads nowhere, or to another directory than the one that is watched."""
 
 
+def in_words(error: OSError) -> str:
+    """What is wrong with which path."""
+    between = " " if isinstance(error, RootGoneError) else ": "
+    return f"{error.filename or 'files'}{between}{error.strerror}"
+
+
 class Root:
     """A watched directory. ``hidden``: relative paths that are none of ours, such as the daemon's own journal.
 
