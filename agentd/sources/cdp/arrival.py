@@ -90,6 +90,7 @@ class Arrival:
     _answered: dict[str, None] = field(default_factory=dict)
     _strays: dict[str, None] = field(default_factory=dict)
     _is_heard: bool = False
+    _is_listed: bool = False
     _begun: dict[str, str] = field(default_factory=dict)
 
     def message(self, browser: Browser, method: str, params: Params) -> Iterator[Message]:
@@ -107,12 +108,14 @@ class Arrival:
         elif number in self._unsent:
             yield from self._goes_on(one)
             return
-        elif method == "Network.loadingFailed" and not self.known and not self._is_told(browser, number):
+        elif method == "Network.loadingFailed" and not self._is_told(browser, number):
             self._miss("a request failed of which nothing was heard before")
         elif method == "Network.loadingFinished":
             self._end(number)
             if not self._is_told(browser, number):
-                self._strays[number] = None  # the document's list will have it
+                self._strays[number] = None  # the document's list will have it, if that is not over
+                if self._is_listed:
+                    self._miss("a request was over of which nothing was heard before")
         yield one
 
     def began(self, params: Params) -> None:
@@ -146,6 +149,7 @@ class Arrival:
                 self._drop(number)
         self.known = True
         if listing["complete"]:
+            self._is_listed = True
             self._strays.clear()
 
     def replaced(self, browser: Browser, loader: str, url: str) -> Iterator[Message]:
