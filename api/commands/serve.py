@@ -18,10 +18,10 @@ import orjson
 import uvicorn
 
 from api.app import create_app
-from api.at_root import AtRoot
 from api.commands.common import add_store, store_settings
 from api.keys import admin_token_file, write_private
 from api.notify import Notifier
+from api.routes.at_root import AtRoot
 from api.settings import Settings
 
 BACKLOG = 2_048
