@@ -39,6 +39,7 @@ class Arrived(NamedTuple):
     """An answer to `Display.convert`; ``property`` 0: refused."""
 
     property: int
+    target: int
 
 
 class Written(NamedTuple):
@@ -120,7 +121,7 @@ class Display:
         if isinstance(event, xcffib.xfixes.SelectionNotifyEvent):
             return Owned(event.selection, event.owner if event.subtype == 0 else 0, event.timestamp)
         if isinstance(event, xcffib.xproto.SelectionNotifyEvent):
-            return Arrived(event.property)
+            return Arrived(event.property, event.target)
         if isinstance(event, xcffib.xproto.PropertyNotifyEvent) and event.state == Property.NewValue:
             return Written(event.atom)
         return None

@@ -26,7 +26,7 @@ KEPT = 64 << 10
 
 _TEXTS = ("UTF8_STRING", "text/plain;charset=utf-8", "text/plain", "STRING", "TEXT", "text/uri-list")
 _SECRET = "x-kde-passwordManagerHint"
-_PROPERTIES = 8
+_PROPERTIES = 64
 _MOST_TYPES = 40
 _NO_TYPES = frozenset(("TARGETS", "MULTIPLE", "TIMESTAMP", "SAVE_TARGETS", "DELETE", "INSERT_SELECTION"))
 
@@ -56,9 +56,11 @@ class Reader:
         self._pause = pause
         self._stopping = stopping
         self.others: deque[Owned] = deque()
-        # A late answer to an earlier question must not be taken for this one's: each has a property of its own.
-        names = itertools.cycle(f"AGENTD_SELECTION_{number}" for number in range(_PROPERTIES))
-        self._properties = map(display.atom, names)
+        # A late answer to an earlier question must not be taken for this one's: each has a property of its own until it
+        # is answered. The one that was asked longest ago comes first.
+        self._free = deque(display.atom(f"AGENTD_SELECTION_{number}") for number in range(_PROPERTIES))
+        self._open: deque[int] = deque()
+        self._current = 0
 
     def read(self, selection: int, at: int) -> Reading:
         """Ask the present owner, and no longer than it stays the owner."""
@@ -74,14 +76,23 @@ class Reader:
             return self._text(selection, target, at, until)._replace(types=types)
         except _NotReadError as reason:
             return Reading(types, unread=str(reason))
+        finally:
+            self._current = 0
 
     def take_in(self) -> Iterator[Answer]:
-        """What came in; new owners are put aside."""
+        """What came in; new owners are put aside, and late answers thrown away."""
         for happening in self._display.happenings():
             if isinstance(happening, Owned):
                 self.others.append(happening)
+            elif isinstance(happening, Arrived) and self._is_late(happening.property):
+                self._open.remove(happening.property)
+                self._free.append(happening.property)
+                self._display.forget(happening.property)
             else:
                 yield happening
+
+    def _is_late(self, name: int) -> bool:
+        return name in self._open and name != self._current
 
     def _types(self, selection: int, at: int, until: float) -> tuple[str, ...]:
         _, pieces = self._ask(selection, "TARGETS", at, until)
@@ -97,9 +108,16 @@ class Reader:
 
     def _ask(self, selection: int, target: str, at: int, until: float) -> tuple[int, Iterable[bytes]]:
         """The form and the pieces of an answer."""
-        display, into = self._display, next(self._properties)
-        display.convert(selection, display.atom(target), into, at)
-        if not self._await(Arrived(into), selection, until):
+        display = self._display
+        into = self._free.popleft() if self._free else self._open.popleft()
+        self._open.append(into)
+        self._current = into
+        asked = Arrived(into, display.atom(target))
+        display.convert(selection, asked.target, into, at)
+        came = self._await(asked, selection, until)
+        self._open.remove(into)
+        self._free.append(into)
+        if not came.property:
             raise _NotReadError("refused")
         form, pieces = display.take(into)
         if form != display.atom("INCR"):
@@ -122,18 +140,17 @@ class Reader:
             self._await(Written(into), selection, until)
             _, pieces = self._display.take(into)
 
-    def _await(self, wanted: Answer, selection: int, until: float) -> int:
-        """Wait for a happening of the kind and property of ``wanted``; the property that it has, 0 for a refusal."""
+    def _await(self, wanted: Answer, selection: int, until: float) -> Answer:
+        """Wait for ``wanted``, or a refusal of it (property 0)."""
+        good = (wanted, wanted._replace(property=0))
         until = min(until, time.monotonic() + ANSWER_S)
         while True:
-            came = [one.property for one in self.take_in() if type(one) is type(wanted)]
+            came = [one for one in self.take_in() if type(one) is type(wanted) and one in good]
             if any(other.selection == selection for other in self.others):
                 # From here on it would be the next owner's text.
                 raise _NotReadError("superseded")
-            # Another property is that of an earlier question, whose answer is of no use any more.
-            for name in came:
-                if name in (0, wanted.property):
-                    return name
+            if came:
+                return came[0]
             left = until - time.monotonic()
             if left <= 0 or self._stopping():
                 raise _NotReadError("timeout")
