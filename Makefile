@@ -50,7 +50,7 @@ $(VENV)/ready: pyproject.toml requirements/dev.txt tools/build_page_script.py
 	@PYTHON="$(PYTHON)" tools/set-up $(VENV)
 
 # pyppeteer holds websockets back, so it has an environment of its own; the tree itself is run from where it lies.
-$(VENV)-pyppeteer/ready: requirements/pyppeteer.txt $(VENV)/ready
+$(VENV)-pyppeteer/ready: requirements/pyppeteer.txt | $(VENV)/ready
 	@PYTHON="$(PYTHON)" tools/set-up-pyppeteer $(VENV)-pyppeteer
 
 clean: ## take away what the verbs above made

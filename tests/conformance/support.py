@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,13 @@ def run_harness(name: str, *words: str) -> str:
     if not python.exists():
         pytest.skip(f"{python.parent.parent.name} is missing: `make test` makes it")
     command = [os.fspath(python), "-m", f"tests.conformance.harness.{name}", *words]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-    assert done.returncode == 0, f"{name} ended with {done.returncode}:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
-    return done.stdout
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # its browser too
+            out, err = process.communicate()
+    assert process.returncode == 0, f"{name} ended with {process.returncode}:\n{out[-2000:]}\n{err[-4000:]}"
+    return out

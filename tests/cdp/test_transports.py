@@ -1,0 +1,159 @@
+"""The wires below the browser source, message by message: filters, attaching by name, nesting."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import orjson
+import pytest
+
+from agentd.sources.cdp.transports.byhand import ByHand
+from agentd.sources.cdp.transports.carrier import Inbox
+from agentd.sources.cdp.transports.filters import Filter, passes
+from agentd.sources.cdp.transports.tunnel import Tunnel
+
+FILTERS: list[tuple[Filter | None, str, bool]] = [
+    ([{"type": "page"}], "page", True),
+    ([{"type": "page"}], "iframe", False),
+    ([], "page", False),
+    ([{}], "worker", True),
+    ([{"type": "page", "exclude": True}, {}], "page", False),
+    ([{"type": "page", "exclude": True}, {}], "tab", True),
+    ([{}, {"type": "page", "exclude": True}], "page", True),
+    (None, "page", True),
+    (None, "tab", False),
+    (None, "browser", False),
+]
+
+
+@pytest.mark.parametrize(("wanted", "kind", "through"), FILTERS)
+def test_the_first_entry_for_a_type_decides(wanted: Filter | None, kind: str, through: bool) -> None:
+    assert passes(wanted, kind) is through
+
+
+class Browser:
+    """What a browser said, in order; a wire that keeps what is sent."""
+
+    def __init__(self, *said: dict[str, Any]) -> None:
+        self._said = said
+        self.sent: list[tuple[str, Mapping[str, Any]]] = []
+
+    def send(self, message: dict[str, Any]) -> None:
+        self.sent.append((message["method"], message["params"]))
+
+    async def messages(self) -> AsyncIterator[dict[str, Any]]:
+        for message in self._said:
+            yield message
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def _created(target: str, kind: str, context: str = "A") -> dict[str, Any]:
+    info = {"targetId": target, "type": kind, "browserContextId": context}
+    return {"method": "Target.targetCreated", "params": {"targetInfo": info}}
+
+
+def _auto(*kinds: str) -> dict[str, Any]:
+    return {"autoAttach": True, "filter": [{"type": kind} for kind in kinds]}
+
+
+async def _through(wire: ByHand) -> list[str]:
+    return [one["params"].get("targetInfo", one["params"])["targetId"] async for one in wire.messages()]
+
+
+@pytest.mark.parametrize(
+    ("scope", "told", "attached"),
+    [(None, ["p1", "p2", "p1"], ["t1", "t2", "s1"]), ("A", ["p1", "p1"], ["t1", "s1"])],
+    ids=["a whole browser", "one context"],
+)
+async def test_targets_are_attached_to_by_name(scope: str | None, told: list[str], attached: list[str]) -> None:
+    """Tabs and service workers as the filter wants; frames and dedicated workers belong to their page."""
+    browser = Browser(
+        _created("t1", "tab"), _created("p1", "page"), _created("f1", "iframe"), _created("w1", "worker"),
+        _created("t2", "tab", "B"), _created("p2", "page", "B"), _created("s1", "service_worker"),
+        _created("t1", "tab"), {"method": "Target.targetDestroyed", "params": {"targetId": "p1"}},
+        {"method": "Target.targetDestroyed", "params": {"targetId": "t1"}},
+    )  # fmt: skip
+    wire = ByHand(browser, scope)
+    wire.send({"id": 1, "method": "Target.setDiscoverTargets", "params": {"filter": [{"type": "page"}]}})
+    wire.send({"id": 2, "method": "Target.setAutoAttach", "params": _auto("tab", "iframe", "worker", "service_worker")})
+    assert await _through(wire) == told
+    assert [params["targetId"] for method, params in browser.sent if method == "Target.attachToTarget"] == attached
+    assert "Target.setAutoAttach" not in [method for method, _ in browser.sent]
+
+
+async def test_a_session_below_sets_up_attachment_as_it_is_told() -> None:
+    browser = Browser()
+    ByHand(browser).send({"id": 1, "sessionId": "S", "method": "Target.setAutoAttach", "params": _auto("page")})
+    assert browser.sent == [("Target.setAutoAttach", _auto("page"))]
+
+
+class Carried:
+    """A carrier that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[int, str, dict[str, Any]]] = []
+
+    def send(self, number: int, method: str, params: dict[str, Any]) -> None:
+        self.sent.append((number, method, params))
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def _attached(session: str) -> dict[str, Any]:
+    return {"method": "Target.attachedToTarget", "params": {"sessionId": session, "targetInfo": {}}}
+
+
+def _inside(session: str, message: dict[str, Any]) -> dict[str, Any]:
+    params = {"sessionId": session, "message": orjson.dumps(message).decode()}
+    return {"method": "Target.receivedMessageFromTarget", "params": params}
+
+
+async def _tunnel(*came: dict[str, Any]) -> tuple[Tunnel, Carried, Inbox, list[dict[str, Any]]]:
+    carrier, inbox = Carried(), Inbox()
+    tunnel = Tunnel(carrier, inbox)
+    for message in (*came, None):
+        inbox.put(message)
+    return tunnel, carrier, inbox, [one async for one in tunnel.messages()]
+
+
+async def test_what_comes_from_a_frame_is_unpacked_level_by_level() -> None:
+    said = {"method": "Page.frameNavigated", "params": {}}
+    *_, told = await _tunnel(
+        _attached("tab"), _inside("tab", _attached("page")), _inside("tab", _inside("page", said)),
+        _inside("stranger", said),
+    )  # fmt: skip
+    assert [(one["sessionId"], one["method"]) for one in told] == [
+        ("", "Target.attachedToTarget"),
+        ("tab", "Target.attachedToTarget"),
+        ("page", "Page.frameNavigated"),
+    ]
+
+
+async def test_a_command_to_a_frame_is_packed_level_by_level_and_its_answer_comes_back() -> None:
+    tunnel, carrier, inbox, _ = await _tunnel(_attached("tab"), _inside("tab", _attached("page")))
+    tunnel.send({"id": 7, "sessionId": "page", "method": "Target.setAutoAttach", "params": {"flatten": True}})
+    number, method, params = carrier.sent[-1]
+    assert (method, params["sessionId"]) == ("Target.sendMessageToTarget", "tab")
+    outer = orjson.loads(params["message"])
+    inner = orjson.loads(outer["params"]["message"])
+    assert (outer["method"], outer["params"]["sessionId"]) == ("Target.sendMessageToTarget", "page")
+    assert inner == {"id": 7, "method": "Target.setAutoAttach", "params": {"flatten": False}}
+    for message in ({"id": number, "result": {}}, _inside("tab", _inside("page", {"id": 7, "result": {}})), None):
+        inbox.put(message)
+    assert [one async for one in tunnel.messages()] == [{"id": 7, "result": {}, "sessionId": "page"}]
+
+
+@pytest.mark.parametrize("session", ["tab", "gone"])
+async def test_a_command_to_a_session_that_has_gone_fails(session: str) -> None:
+    """Refused on the way, or not even sent."""
+    tunnel, carrier, inbox, _ = await _tunnel(_attached("tab"))
+    tunnel.send({"id": 7, "sessionId": session, "method": "Page.enable", "params": {}})
+    if carrier.sent:
+        inbox.put({"id": carrier.sent[-1][0], "error": {"message": "No session"}})
+    inbox.put(None)
+    (answer,) = [one async for one in tunnel.messages()]
+    assert (answer["id"], answer["sessionId"], "error" in answer) == (7, session, True)
