@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 
 class Answer(NamedTuple):
-    """What the site answers."""
+    """What the site answers; ``lacks``: bytes that it promises and never sends."""
 
     body: str | bytes = ""
     status: int = 200
     headers: tuple[tuple[str, str], ...] = (("content-type", "text/html; charset=utf-8"),)
+    lacks: int = 0
 
 
 class Asked(NamedTuple):
@@ -92,7 +93,7 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
             self.send_response(answer.status)
             for name, value in answer.headers:
                 self.send_header(name, value)
-            self.send_header("content-length", str(len(content)))
+            self.send_header("content-length", str(len(content) + answer.lacks))
             self.end_headers()
             self.wfile.write(content)
 

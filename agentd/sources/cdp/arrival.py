@@ -72,7 +72,7 @@ class Arrival:
     done by GET; ``document``: the one that stood there
     when its renderer could be heard; ``known``: its first document is accounted for; ``completed``: the requests that
     were put in, with their addresses; ``missed``: why there is a gap, ``said`` once; ``over``: it is
-    the first document no more."""
+    the first document no more; ``downloads``: the tab has begun a download."""
 
     expected: str = ""
     prepared: bool = False
@@ -81,6 +81,7 @@ class Arrival:
     completed: dict[str, str] = field(default_factory=dict)
     missed: str = ""
     said: bool = False
+    downloads: bool = False
     over: bool = False
     _sent: dict[str, None] = field(default_factory=dict)
     _urls: Counter[str] = field(default_factory=Counter)
@@ -177,6 +178,11 @@ class Arrival:
         if not self.known and (self.document or lost or unheard):
             self._miss("a tab's first document was gone before its requests were known")
         self.known = True
+
+    def may_have_downloaded(self, url: str) -> bool:
+        """Whether a tab that is gone, on ``url`` at last, was opened for a download of which nothing was heard."""
+        wanted = _outer(self.expected) or any(_outer(one) for one in self._begun.values())
+        return wanted and not self.downloads and not _outer(url)
 
     # -- what is seen of a request
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from agentd.sources.cdp.state import Seen
 
 REQUESTS = ("request",)
+DOWNLOADS = ("download",)
 PAGE_PARTS = ("element", "field", "form", "text")
 """What a document's observer tells of."""
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from agentd.sources.cdp import dialogs, downloads, late_workers, navigation, page_events, sessions, tabs
 from agentd.sources.cdp.asks import Asks
-from agentd.sources.cdp.gaps import REQUESTS, gap
+from agentd.sources.cdp.gaps import DOWNLOADS, REQUESTS, gap
 from agentd.sources.cdp.history import MOST_LATE, released
 from agentd.sources.cdp.masking import Secrets, cover
 from agentd.sources.cdp.network import Network
@@ -136,6 +136,9 @@ class Normaliser:
             for message in state.arrival.left(self.browser):
                 yield from self._exchange(state, *message)
             yield from self._missed(state)
+            known = self.browser.frames.get(state.root)
+            if state.arrival.may_have_downloaded(known.url if known else ""):
+                yield from gap(DOWNLOADS, "a tab was gone before it could be heard what it was opened for")
         yield from downloads.left(self.browser, state)
         yield from self.network.gone(state)
         if not state.is_page and not state.via:

@@ -56,6 +56,8 @@ def arrives(browser: Browser, state: SessionState, method: str, params: Params) 
         return
     frame = browser.frames.get(state.root)
     match method:
+        case "Page.downloadWillBegin":
+            arrival.downloads = True
         case "Page.frameStartedNavigating" if params["frameId"] == state.root:
             arrival.began(params)
         case "Page.getFrameTree":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from agentd.sources.cdp.gaps import DOWNLOADS, REQUESTS, gap
 from agentd.sources.cdp.masking import mask_url
 from agentd.sources.cdp.state import Browser, Params, Seen, SessionState
 
@@ -32,6 +33,8 @@ def told(browser: Browser, method: str, params: Params) -> Iterator[Seen]:
             yield from _info(browser, params["targetInfo"])
         case "Target.targetDestroyed":
             page = params["targetId"]
+            if browser.live and browser.settled and page in browser.tabs and page not in browser.pages.tabs:
+                yield from gap(REQUESTS + DOWNLOADS, "a tab was gone before it could be listened to")
             if browser.pages.is_shown(page):
                 yield from closed(browser, browser.pages.tab(page))
             browser.pages.tabs.pop(page, None)
