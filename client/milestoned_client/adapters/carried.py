@@ -1,0 +1,110 @@
+"""What a trainer carries along with a sample, made fit to be sent: the reference in it, and the words of the agent."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+REFERENCE = ("episode_id", "episode", "task_id", "task", "task_version", "version", "step")
+NESTED = ("milestoned", "extra_info", "metadata", "verifier_metadata", "ground_truth", "label", "task_data")
+"""The members that the service reads: rows hold images and arrays too, which stay where they are."""
+DEEPEST = 3
+
+_SPECIAL = re.compile(r"<\|[^<>|]{1,40}\|>|</?(?:s|eos|bos|pad|eot|end_of_turn|start_of_turn)>")
+
+
+def label_of(*carried: Any) -> Any:
+    """The first of ``carried`` that may name an episode or a task, as JSON; None where none does."""
+    for one in carried:
+        found = _kept(one, DEEPEST)
+        if found:
+            return found
+    return None
+
+
+def _kept(value: Any, deeper: int) -> Any:
+    """A text as it is, of an object the members that are read, of anything else nothing."""
+    if isinstance(value, str):
+        return value.strip()
+    if not isinstance(value, Mapping) or deeper < 0:
+        return None
+    found = {name: kept for name in REFERENCE if (kept := _plain(value.get(name))) is not None}
+    found |= {name: kept for name in NESTED if (kept := _kept(value.get(name), deeper - 1))}
+    return found if found.keys() - {"step", "version", "task_version"} else None
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "item"):  # a number of NumPy's
+        value = value.item()
+    if isinstance(value, Mapping):  # NeMo Gym's ids
+        return {str(name): part for name, part in value.items() if isinstance(part, str | int)} or None
+    return value if isinstance(value, str | int | float) else None
+
+
+class Named(NamedTuple):
+    """What a label names: an episode that runs, or a task of which one can be opened."""
+
+    episode: str | None = None
+    task: str | None = None
+    version: str | None = None
+
+
+def named(label: Any) -> Named:
+    """What a label names, wherever in it. Raises `ValueError` where it names nothing."""
+    found = _named(label, DEEPEST)
+    if found is None:
+        raise ValueError(f"label: got {str(label)[:120]!r}; wanted a task id, or an object with task_id or episode_id")
+    return found
+
+
+def _named(label: Any, deeper: int) -> Named | None:
+    if isinstance(label, str):
+        if label.startswith("{") and deeper > 0:
+            try:
+                return _named(json.loads(label), deeper - 1)
+            except ValueError:
+                return None
+        return (Named(episode=label) if label.startswith("ep_") else Named(task=label)) if label else None
+    if not isinstance(label, Mapping) or deeper < 0:
+        return None
+    episode, task, version = (
+        next((label[name] for name in names if isinstance(label.get(name), str)), None)
+        for names in (("episode_id", "episode"), ("task_id", "task"), ("task_version", "version"))
+    )
+    if episode or task:
+        return Named(episode, task, version)
+    inner = (_named(label.get(name), deeper - 1) for name in NESTED)
+    return next((one for one in inner if one is not None), None)
+
+
+def said(completion: Any) -> str:
+    """What the agent said last: of a text all of it, of messages the last one that is the assistant's.
+
+    Special tokens, which some trainers keep, are taken out.
+    """
+    if isinstance(completion, str):
+        return _SPECIAL.sub("", completion).strip()
+    if isinstance(completion, Mapping):
+        return said(completion.get("content"))
+    if not isinstance(completion, list | tuple):
+        return ""
+    blocks = [part["text"] for part in completion if isinstance(part, Mapping) and isinstance(part.get("text"), str)]
+    if blocks:
+        return said("".join(blocks))
+    spoken = [part for part in completion if isinstance(part, Mapping) and part.get("role", "assistant") == "assistant"]
+    return said(spoken[-1].get("content")) if spoken else ""
+
+
+def plain(value: Any) -> Any:
+    """An action as JSON: arrays as lists, what JSON does not know as its text."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {str(name): plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    return str(value)

@@ -1,0 +1,41 @@
+"""OpenEnv: a rubric for environments of one's own; `EnvClient`s need none, they speak to the service's `/openenv`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from openenv.core.rubrics.base import Rubric
+
+from milestoned_client.adapters.carried import label_of, said
+from milestoned_client.adapters.scoring import number, score
+from milestoned_client.adapters.settings import settings
+from milestoned_client.scores import Sample, Score
+
+
+class HttpRubric(Rubric):  # type: ignore[misc]  # OpenEnv is not installed where this is checked
+    """The reward of what the observation's metadata or the action names, else of an answer under ``task``.
+
+    ``last``: the whole score of the last call. Settings are those of `adapters.settings`. One client serves all
+    sessions of a process.
+    """
+
+    def __init__(self, task: str | None = None, **given: Any) -> None:
+        super().__init__()
+        self._task, self._settings = task, settings(**given)
+        self.last: Score | None = None
+
+    async def forward(self, action: Any, observation: Any) -> float:
+        """Raises `UnknownRewardError` where nobody knows and there is no fall-back."""
+        label = label_of(*map(_members, (getattr(observation, "metadata", None), observation, action)), self._task)
+        answer = _members(action).get("answer")
+        sample = Sample(label=label, answer=None if answer is None else said(answer))
+        found = (await score([sample], self._settings))[0]
+        self.last = found if isinstance(found, Score) else None
+        return number(found, self._settings)
+
+
+def _members(value: Any) -> Mapping[str, Any]:
+    if isinstance(value, Mapping):
+        return value
+    return dict(value) if hasattr(type(value), "model_fields") else {}

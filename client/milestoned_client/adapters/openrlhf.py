@@ -1,0 +1,44 @@
+"""OpenRLHF: `--reward.remote_url` with a file that says `from milestoned_client.adapters.openrlhf import reward_func`,
+`--train.agent_func_path` with one that imports `AgentExecutor`. (A URL, without any file, does for the first.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from milestoned_client.adapters.carried import label_of, said
+from milestoned_client.adapters.paid import Paid, of
+from milestoned_client.adapters.scoring import number, score_now
+from milestoned_client.adapters.settings import settings
+from milestoned_client.scores import Sample
+
+
+def reward_func(queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]) -> dict[str, Any]:
+    """Lists of the queries' length, always, and in `extra_logs` numbers under keys that never change.
+
+    Raises `ValueError` for lists of unlike length, and `UnknownRewardError` where nobody knows and there is no
+    fall-back: OpenRLHF logs it, leaves the reward None and stops at the next batch.
+    """
+    asked = settings()
+    samples = [
+        Sample(label=label_of(label), answer=said(query.removeprefix(prompt)))
+        for query, prompt, label in zip(queries, prompts, labels, strict=True)
+    ]
+    found = score_now(samples, asked)
+    rewards = [number(one, asked) for one in found]
+    told = [of(one).logs() for one in found]
+    return {
+        "rewards": rewards,
+        "scores": [min(1.0, max(0.0, one)) for one in rewards],
+        "extra_logs": {key: [one[key] for one in told] for key in Paid(None).logs()},
+    }
+
+
+def __getattr__(name: str) -> Any:
+    """What needs OpenRLHF itself is only made when it is asked for."""
+    if name in ("AgentExecutor", "RewardAgentInstance"):
+        from milestoned_client.adapters import openrlhf_agent
+
+        return getattr(openrlhf_agent, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,99 @@
+"""OpenRLHF's agent mode: one instance a rollout, each turn a step of the rollout's own episode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from openrlhf.utils.agent import AgentInstanceBase, MultiTurnAgentExecutor
+
+from milestoned_client.adapters.carried import label_of, named, said
+from milestoned_client.adapters.paid import Paid, of, together
+from milestoned_client.adapters.scoring import OUTAGE, score, shared_async
+from milestoned_client.adapters.settings import settings
+from milestoned_client.async_client import AsyncEpisode
+from milestoned_client.scores import Sample
+
+
+class Number(float):
+    """A reward as OpenRLHF reads it: it calls `.item()`, as of a tensor."""
+
+    def item(self) -> float:
+        """The number."""
+        return float(self)
+
+
+class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF is not installed where this is checked
+    """As it is: one turn, whose text is scored by the task (or episode) that the label names.
+
+    A subclass with a sandbox overrides `opened` and `act`: then each rollout opens an episode of the label's task,
+    since all rollouts of a prompt share its label, and each turn is a step.
+    """
+
+    def __init__(self, *_args: Any, **_more: Any) -> None:
+        self._settings = settings()
+        self._episode: AsyncEpisode | None = None
+        self._step, self._total = 0, 0.0
+
+    async def opened(self, episode: AsyncEpisode) -> str:
+        """To be overridden: start sandbox and daemon; gives text that is appended to the prompt."""
+        return ""
+
+    async def act(self, action: str) -> tuple[str, bool]:
+        """To be overridden: do what the text says; gives the text that answers it, and whether it was the last."""
+        raise NotImplementedError
+
+    async def reset(self, states: dict[str, Any], **_more: Any) -> dict[str, Any]:
+        """Open the rollout's episode, if it has a sandbox. Raises `ValueError` where the label names none."""
+        seen = states["observation"]
+        if type(self).act is not RewardAgentInstance.act:
+            where, client = named(label_of(states.get("label"))), shared_async(self._settings).client
+            if where.episode:
+                self._episode = client.episode(where.episode)
+            else:
+                self._episode = await client.open(where.task or "", version=where.version)
+            seen += await self.opened(self._episode)
+        return {"observation": seen}
+
+    async def step(self, state_dict: dict[str, Any], **_more: Any) -> dict[str, Any]:
+        """A turn. Raises `UnknownRewardError` where nobody knows its reward and there is no fall-back."""
+        text = said(state_dict["action_text"])
+        if self._episode is None:
+            sample = Sample(label=label_of(state_dict.get("label")), answer=text)
+            return self._result(of((await score([sample], self._settings))[0]), "", True)
+        began = await self._episode.step(action={"text": text})
+        self._step = began.step if began.step is not None else self._step
+        feedback, done = await self.act(text)
+        await self._episode.end_step()
+        return self._result(await self._paid(self._episode, done), feedback, done)
+
+    async def _paid(self, episode: AsyncEpisode, done: bool) -> Paid:
+        """The step's worth; of the last one with what the close decides: what was paid before is not paid again."""
+        try:
+            if not done:
+                return together([await episode.reward(self._step, wait_s=self._settings.wait_s)])
+            closing = await episode.close("the rollout ended", wait_s=self._settings.wait_s)
+        except OUTAGE as error:
+            return Paid(None, str(error))
+        if closing.status != "closed":
+            return Paid(None, "milestoned:settling: the episode is not closed yet")
+        return together([one for one in closing.rewards if one.step >= self._step])
+
+    def _result(self, paid: Paid, feedback: str, done: bool) -> dict[str, Any]:
+        value = paid.amount(self._settings)
+        self._total += value
+        return {
+            "rewards": Number(value),
+            "scores": min(1.0, max(0.0, self._total)),
+            "environment_feedback": feedback,
+            "done": done,
+            "extra_logs": paid.logs(),
+        }
+
+
+class AgentExecutor(MultiTurnAgentExecutor):  # type: ignore[misc]
+    """What OpenRLHF looks for in the file of `--train.agent_func_path`; a subclass names its own ``instance``."""
+
+    instance: type[RewardAgentInstance] = RewardAgentInstance
+
+    def __init__(self, agent_instance_cls: type[RewardAgentInstance] | None = None) -> None:
+        super().__init__(agent_instance_cls or self.instance)

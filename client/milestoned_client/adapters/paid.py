@@ -1,0 +1,65 @@
+"""What a sample, a step or a whole rollout paid, as all adapters tell it on: one amount, numbers for logs, a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from milestoned_client.adapters.scoring import Found, certain, unknown, why
+from milestoned_client.adapters.settings import Settings
+from milestoned_client.results import Reward
+from milestoned_client.scores import Score
+
+
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """``reward`` None: not known, and ``reason`` says why."""
+
+    reward: float | None
+    reason: str | None = None
+    components: Mapping[str, float] = field(default_factory=dict)
+    milestones: int = 0
+    steps: int = 0
+    success: bool | None = None
+
+    def amount(self, settings: Settings) -> float:
+        """The reward, or the configured fall-back. Raises `UnknownRewardError` where there is neither."""
+        value = self.reward if self.reward is not None else unknown(str(self.reason), settings)
+        return certain(value, self.reason)
+
+    def logs(self) -> dict[str, float]:
+        """Numbers for a trainer's logs, the same keys whatever was found."""
+        return {
+            "milestones": float(self.milestones),
+            "steps": float(self.steps),
+            "success": float(self.success is True),
+            "unknown": float(self.reward is None),
+        }
+
+
+def of(found: Found) -> Paid:
+    """What a score says. Raises a refusal as it is."""
+    if not isinstance(found, Score):
+        return Paid(None, why(found))
+    reason = None if found.reward is not None else why(found)
+    steps = len(found.step_rewards)
+    return Paid(found.reward, reason, found.reward_components, found.milestones, steps, found.success)
+
+
+def together(rewards: Sequence[Reward]) -> Paid:
+    """What steps paid together: None as soon as one of them is not known."""
+    if not rewards:
+        return Paid(None, "there was no step")
+    components: dict[str, float] = {}
+    for one in rewards:
+        for name, part in one.components.items():
+            components[name] = components.get(name, 0.0) + (part or 0.0)
+    masked = next((one for one in rewards if one.reward is None), None)
+    return Paid(
+        sum(one.reward or 0.0 for one in rewards) if masked is None else None,
+        f"milestoned:{masked.status}: {masked.reason}" if masked is not None else None,
+        components,
+        sum(len(one.milestones) for one in rewards),
+        len(rewards),
+        rewards[-1].success,
+    )

@@ -1,0 +1,123 @@
+"""A rollout that is stepped by blocking code: its episode, its steps, and what each was worth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from milestoned_client.adapters.carried import named, plain
+from milestoned_client.adapters.paid import Paid, together
+from milestoned_client.adapters.scoring import OUTAGE, Found, score_now, shared
+from milestoned_client.adapters.settings import Settings
+from milestoned_client.control import Control, ControlDir
+from milestoned_client.scores import Sample
+from milestoned_client.sync_client import Episode, RewardClient
+
+Watch = Callable[[Episode], Control | ControlDir | None]
+"""Starts the daemon of an episode that was just opened; gives its state folder, for steps that go to it directly."""
+
+
+class Rollout:
+    """One episode after the other. The one that runs is closed by the next."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._episode: Episode | None = None
+        self._own: RewardClient | None = None
+        self._step = 0
+
+    @property
+    def id(self) -> str:
+        """The episode's id. Raises `LookupError` before the first one."""
+        return self._now.id
+
+    @property
+    def _now(self) -> Episode:
+        if self._episode is None:
+            raise LookupError("episode: none was opened; wanted a reset first")
+        return self._episode
+
+    def open(
+        self,
+        task: str,
+        *,
+        version: str | None = None,
+        labels: Mapping[str, str | int | float | bool] | None = None,
+        seed: int | None = None,
+        watch: Watch | None = None,
+    ) -> Episode:
+        """Open an episode of ``task``, and have it watched. The episode before is closed."""
+        self.abandon("the next rollout began")
+        self._episode = shared(self._settings).open(task, version=version, labels=labels, seed=seed)
+        opened = self._episode.opened
+        control = watch(self._episode) if watch is not None else None
+        if control is not None:
+            self._own = RewardClient(self._settings.url, self._settings.token, control=control)
+            self._episode = Episode(self._own, self._episode.id, opened)
+        return self._episode
+
+    def attach(self, episode: str) -> Episode:
+        """Go on with an episode that was opened elsewhere."""
+        self.abandon("the next rollout began")
+        self._episode = shared(self._settings).episode(episode)
+        return self._episode
+
+    def begin(self, label: Any) -> Episode:
+        """Go on with the episode that a label names, or open one of its task. Raises `ValueError` for neither."""
+        where = named(label)
+        return self.attach(where.episode) if where.episode else self.open(where.task or "", version=where.version)
+
+    @contextmanager
+    def acting(self, action: Any) -> Iterator[int]:
+        """A step: it begins here and ends with the block. One whose action raised is left to the close."""
+        began = self._now.step(action=plain(action))
+        self._step = began.step if began.step is not None else self._step
+        yield self._step
+        self._now.end_step()
+
+    def paid(self) -> Paid:
+        """What the step that just ended was worth."""
+        try:
+            return together([self._now.reward(self._step, wait_s=self._settings.wait_s)])
+        except OUTAGE as error:
+            return Paid(None, str(error))
+
+    def close(self, reason: str, answer: str | None = None) -> Paid:
+        """Close the episode: what its last step and the close after it were worth together."""
+        episode, since = self._now, self._step
+        try:
+            if answer is not None:
+                episode.answer(answer)
+            closing = episode.close(reason, wait_s=self._settings.wait_s)
+        except OUTAGE as error:
+            return Paid(None, str(error))
+        finally:
+            self._forget()
+        if closing.status != "closed":
+            return Paid(None, "milestoned:settling: the episode is not closed yet")
+        return together([one for one in closing.rewards if one.step >= since])
+
+    def close_and_score(self, reason: str) -> Found:
+        """Close the episode: what all of it was worth, folded as the settings say."""
+        episode = self._now
+        try:
+            episode.close(reason, wait_s=self._settings.wait_s)
+        except OUTAGE as error:
+            return error
+        finally:
+            self._forget()
+        return score_now([Sample(episode=episode.id)], self._settings)[0]
+
+    def abandon(self, reason: str) -> None:
+        """Close the episode if one runs; nobody waits for what it was worth."""
+        if self._episode is not None:
+            try:
+                self._episode.close(reason, wait_s=0)
+            finally:
+                self._forget()
+
+    def _forget(self) -> None:
+        if self._own is not None:
+            self._own.close()
+        self._episode, self._own, self._step = None, None, 0

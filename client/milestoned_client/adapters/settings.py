@@ -1,0 +1,90 @@
+"""The settings of all adapters, in one place: keyword arguments first, then the environment.
+
+MILESTONED_URL       where the service is; a password in it is the token (http://any:TOKEN@host)
+MILESTONED_TOKEN     a token of scope trainer; read is enough where nothing is opened or stepped
+MILESTONED_FOLD      how step rewards become one number: sum (default), last, discounted
+MILESTONED_GAMMA     the discount of `discounted`, 0 to 1 (default 1)
+MILESTONED_FALLBACK  what is paid where nothing can be known; unset: the trainer's own way to leave a sample out, or an
+                     error
+MILESTONED_WAIT_S    seconds to wait for a reward that is still settling (default 10)
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass, field
+from typing import Any, cast, get_args
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from milestoned_client.scores import Fold
+
+NAMES = ("url", "token", "fold", "gamma", "fallback", "wait_s")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where the service is, and how its rewards become what a trainer takes. ``fallback`` None: there is none."""
+
+    url: str
+    token: str = field(repr=False)
+    fold: Fold = "sum"
+    gamma: float = 1.0
+    fallback: float | None = None
+    wait_s: float = 10.0
+
+
+def settings(**given: Any) -> Settings:
+    """The settings out of ``given`` and, for what is None or missing there, the environment.
+
+    Raises `ValueError` naming what is missing or wrong, `TypeError` for a name that there is not.
+    """
+    for name in given:
+        if name not in NAMES:
+            raise TypeError(f"{name}: there is no such setting; wanted {', '.join(NAMES)}")
+
+    def of(name: str) -> Any:
+        value = given.get(name)
+        return value if value is not None else os.environ.get(f"MILESTONED_{name.upper()}") or None
+
+    url, password = _address(str(of("url") or ""))
+    token = str(of("token") or password)
+    if not token:
+        raise ValueError("token: got none; wanted MILESTONED_TOKEN, token=, or a password in the address")
+    fold = of("fold") or "sum"
+    if fold not in get_args(Fold):
+        raise ValueError(f"fold: got {fold!r}; wanted one of {', '.join(get_args(Fold))}")
+    gamma, fallback, wait_s = (_number(name, of(name)) for name in ("gamma", "fallback", "wait_s"))
+    if gamma is not None and not 0 <= gamma <= 1:
+        raise ValueError(f"gamma: got {gamma}; wanted 0 to 1")
+    if wait_s is not None and wait_s < 0:
+        raise ValueError(f"wait_s: got {wait_s}; wanted seconds, 0 or more")
+    return Settings(
+        url,
+        token,
+        cast(Fold, fold),
+        1.0 if gamma is None else gamma,
+        fallback,
+        10.0 if wait_s is None else wait_s,
+    )
+
+
+def _address(url: str) -> tuple[str, str]:
+    """The address without its user, and the password that was in it."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"url: got {parts.scheme + ':…' if parts.scheme else 'none'}; wanted MILESTONED_URL or url=")
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", "")), unquote(parts.password or "")
+
+
+def _number(name: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{name}: got {str(value)[:40]!r}; wanted a finite number")
+    return number

@@ -1,0 +1,72 @@
+"""SkyRL: an environment whose step rewards are ours. SkyRL keeps them: each lands on its turn's last token."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
+
+from milestoned_client.adapters.carried import label_of, said
+from milestoned_client.adapters.paid import Paid, of
+from milestoned_client.adapters.rollout import Rollout
+from milestoned_client.adapters.scoring import score_now
+from milestoned_client.adapters.settings import settings
+from milestoned_client.scores import Sample
+from milestoned_client.sync_client import Episode
+
+
+class RewardTextEnv(BaseTextEnv):  # type: ignore[misc]  # SkyRL is not installed where this is checked
+    """As it is: one turn, whose text is scored by the task (or episode) that `extras` name.
+
+    A subclass with a sandbox overrides `opened` and `act`: then each rollout opens an episode of the task, since SkyRL
+    tells an environment nothing that would tell rollouts of one prompt apart, and each turn is a step.
+    """
+
+    def __init__(self, env_config: Any = None, extras: Mapping[str, Any] | None = None, **given: Any) -> None:
+        super().__init__()
+        extras = extras or {}
+        self._settings = settings(**given)
+        self._rollout = Rollout(self._settings)
+        spec = extras.get("reward_spec")
+        self._label = label_of(extras, spec if isinstance(spec, Mapping) else None)
+        self.max_turns = int(extras.get("max_turns", 1))
+
+    def opened(self, episode: Episode) -> list[dict[str, str]]:
+        """To be overridden: start sandbox and daemon; gives messages that follow the prompt."""
+        return []
+
+    def act(self, action: str) -> tuple[list[dict[str, str]], bool]:
+        """To be overridden: do what the text says; gives the messages that answer it, and whether it was the last."""
+        raise NotImplementedError
+
+    @property
+    def _acts(self) -> bool:
+        return type(self).act is not RewardTextEnv.act
+
+    def init(self, prompt: Any) -> tuple[Any, dict[str, Any]]:
+        """Open the rollout's episode, if it has a sandbox. Raises `ValueError` where the extras name none."""
+        if not self._acts:
+            return prompt, {}
+        episode = self._rollout.begin(self._label)
+        return [*prompt, *self.opened(episode)], {"episode_id": episode.id}
+
+    def step(self, action: str) -> BaseTextEnvStepOutput:
+        """A turn. Raises `UnknownRewardError` where nobody knows its reward and there is no fall-back."""
+        self.turns += 1
+        if not self._acts:
+            sample = Sample(label=self._label, answer=said(action))
+            return self._output(of(score_now([sample], self._settings)[0]), [], True)
+        with self._rollout.acting({"text": action}):
+            seen, last = self.act(action)
+        done = last or self.turns >= self.max_turns
+        paid = self._rollout.close("the rollout ended") if done else self._rollout.paid()
+        return self._output(paid, [] if done else seen, done)
+
+    def close(self) -> None:
+        """Close an episode that still runs."""
+        self._rollout.abandon("the rollout was given up")
+
+    def _output(self, paid: Paid, seen: list[dict[str, str]], done: bool) -> BaseTextEnvStepOutput:
+        told = {**paid.logs(), "reward_components": dict(paid.components)}
+        return BaseTextEnvStepOutput(observations=seen, reward=paid.amount(self._settings), done=done, metadata=told)

@@ -1,0 +1,35 @@
+"""slime: `--custom-rm-path milestoned_client.adapters.slime.custom_rm`.
+
+The sample's `metadata` (where a custom generate function puts its `episode_id`) or its `label` says what is scored.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from milestoned_client.adapters.carried import label_of, said
+from milestoned_client.adapters.paid import of
+from milestoned_client.adapters.scoring import Found, number, score
+from milestoned_client.adapters.settings import Settings, settings
+from milestoned_client.scores import Sample
+
+
+async def custom_rm(args: Any, sample: Any, **_more: Any) -> Any:
+    """One sample's reward, or a list of them for a list (slime's group mode). With `--reward-key` an object each.
+
+    Raises `UnknownRewardError` where nobody knows and there is no fall-back; slime then fails the rollout.
+    """
+    asked = settings()
+    samples = sample if isinstance(sample, list) else [sample]
+    found = await score([_sample(one) for one in samples], asked)
+    paid = [_paid(args, one, asked) for one in found]
+    return paid if isinstance(sample, list) else paid[0]
+
+
+def _sample(sample: Any) -> Sample:
+    return Sample(label=label_of(sample.metadata, sample.label), answer=said(sample.response))
+
+
+def _paid(args: Any, found: Found, asked: Settings) -> float | dict[str, float]:
+    value, key = number(found, asked), getattr(args, "reward_key", None)
+    return {**of(found).logs(), key: value} if key else value

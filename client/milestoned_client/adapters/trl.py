@@ -1,0 +1,64 @@
+"""TRL: `GRPOTrainer(reward_funcs=reward_func, …)`, or environments whose reward is ours.
+
+A column of the data set (`label`, `ground_truth`, `extra_info`, `metadata`, `task_id`, `episode_id` …) says what is
+scored. What is not known is None, which TRL leaves out of the group, unless a fall-back is configured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from milestoned_client.adapters.carried import NESTED, REFERENCE, label_of, said
+from milestoned_client.adapters.rollout import Rollout
+from milestoned_client.adapters.scoring import score, worth
+from milestoned_client.adapters.settings import settings
+from milestoned_client.scores import Sample
+from milestoned_client.sync_client import Episode
+
+
+async def reward_func(
+    prompts: Sequence[Any], completions: Sequence[Any], completion_ids: Any = None, **columns: Any
+) -> list[float | None]:
+    """One reward for each completion, in order; None where nobody knows. Raises refusals."""
+    asked = settings()
+    carried = {name: columns[name] for name in (*REFERENCE, *NESTED) if isinstance(columns.get(name), list)}
+    samples = [
+        Sample(label=label_of({name: column[at] for name, column in carried.items()}), answer=said(completion))
+        for at, completion in enumerate(completions)
+    ]
+    found = await score(samples, asked)
+    if callable(log := columns.get("log_metric")) and found:
+        log("milestoned/unknown", sum(getattr(one, "reward", None) is None for one in found) / len(found))
+    return [worth(one, asked) for one in found]
+
+
+class RewardEnvironment:
+    """Base of a class for `environment_factory`: its public methods are the model's tools, its reward is ours.
+
+    A row names an `episode_id` that runs already, or the `task_id` of which an episode is opened.
+    """
+
+    def __init__(self) -> None:
+        self._settings = settings()
+        self._rollout = Rollout(self._settings)
+
+    def reset(self, **row: Any) -> Any:
+        """Open the row's episode; gives what `_opened` gives. Raises refusals, and `ValueError` for a row that names none."""
+        return self._opened(self._rollout.begin(label_of(row)), row)
+
+    def get_reward(self) -> float | None:
+        """Close the episode; all of it, folded. TRL leaves None out."""
+        return worth(self._rollout.close_and_score("the rollout ended"), self._settings)
+
+    def _opened(self, episode: Episode, row: Mapping[str, Any]) -> Any:
+        """To be overridden: start sandbox and daemon (with ``episode.id`` and ``episode.token``), and give the text
+        that is appended to the prompt, or None."""
+        return None
+
+    @contextmanager
+    def _acting(self, action: Any) -> Iterator[int]:
+        """A step, for the body of a tool: ``with self._acting({"click": name}): …``"""
+        with self._rollout.acting(action) as step:
+            yield step

@@ -1,0 +1,26 @@
+"""verifiers v1: `[task.rewards.milestoned] fn = "milestoned_client.adapters.verifiers:reward"` in the run's TOML.
+
+`trace.info`, the task's own fields, a NeMo Gym row, or at last the task's `id` says what is scored.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from milestoned_client.adapters.carried import NESTED, REFERENCE, label_of, said
+from milestoned_client.adapters.paid import of
+from milestoned_client.adapters.scoring import number, score
+from milestoned_client.adapters.settings import settings
+from milestoned_client.scores import Sample
+
+
+async def reward(task: Any, trace: Any) -> float:
+    """The rollout's reward. Raises `UnknownRewardError`: verifiers notes it on the trace, and no reward is 0."""
+    asked = settings()
+    fields = {name: getattr(task, name, None) for name in (*REFERENCE, *NESTED)}
+    label = label_of(trace.info, fields, getattr(task, "row", None), getattr(task, "id", None))
+    found = (await score([Sample(label=label, answer=said(trace.last_reply))], asked))[0]
+    value = number(found, asked)
+    for name, part in of(found).logs().items():
+        trace.record_metric(f"milestoned_{name}", part)
+    return value

@@ -1,0 +1,42 @@
+"""verl's reward manager for episodes: it sees all outputs of a trajectory, so whichever names the episode counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
+
+from milestoned_client.adapters.carried import label_of, named
+from milestoned_client.adapters.verl import compute_score
+
+
+class EpisodeRewardManager(RewardManagerBase):  # type: ignore[misc]  # verl is not installed where this is checked
+    """`reward.reward_manager.{source=importlib,name=EpisodeRewardManager,module.path=pkg://…adapters.verl}`.
+
+    Only where no output names an episode is the last response read, and scored by its task.
+    """
+
+    async def run_single(self, data: Any) -> dict[str, Any]:
+        """The trajectory's score. Raises what `compute_score` raises."""
+        function = self.config.reward.get("custom_reward_function") or {}
+        given = dict(function.get("reward_kwargs") or {})
+        carried = [label for item in reversed(range(len(data))) if (label := label_of(*_carried(data[item])))]
+        episodes = [label for label in carried if named(label).episode]
+        label = (episodes or carried or [None])[0]
+        text = "" if episodes else await self.loop.run_in_executor(None, self._text, data[len(data) - 1])
+        paid = await compute_score(solution_str=text, extra_info=label, **given)
+        return {"reward_score": paid["score"], "reward_extra_info": paid}
+
+    def _text(self, item: Any) -> str:
+        response = item.batch["responses"]
+        length = item.batch["attention_mask"][-response.shape[-1] :].sum()
+        return str(self.tokenizer.decode(response[:length], skip_special_tokens=True))
+
+
+def _carried(item: Any) -> Iterator[Any]:
+    row = item.non_tensor_batch
+    yield row
+    for name in ("tool_extra_fields", "extra_info"):
+        yield row.get(name)
+    yield (row.get("reward_model") or {}).get("ground_truth")

@@ -1,0 +1,1 @@
+"""RL trainers' own code from their packages, unmodified, against a running service."""

@@ -1,0 +1,32 @@
+"""One real service for all trainers of a module, with two tasks: an answer, and a shop that is watched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from tests.api.processes import Process
+from tests.api.service import TASK
+from tests.api.test_score import ANSWER
+from tests.trainers.support import GONE, episode_of, operator
+
+
+@pytest.fixture(scope="module")
+def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    """The service."""
+    found = Process(tmp_path_factory.mktemp("trainers"))
+    found.start()
+    for task in (ANSWER, TASK):
+        headers = {"authorization": f"Bearer {found.admin}"}
+        httpx.post(f"{found.url}/v1/tasks", json=task, headers=headers).raise_for_status()
+    yield found
+    found.stop_if_running()
+
+
+@pytest.fixture
+async def lost(process: Process) -> str:
+    """An episode whose browser died: nobody can know what it was worth."""
+    async with operator(process) as service:
+        return await episode_of(service, GONE)

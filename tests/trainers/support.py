@@ -1,0 +1,117 @@
+"""Runs a harness in the trainers' environment against a running service, and the daemons that it asks for."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.api.daemon import Daemon
+from tests.api.processes import ROOT, Process
+from tests.api.service import TASK, Service
+from tests.api.test_score import DEAD
+from tests.support.logs import Said, clicked, went
+
+PYTHON = ROOT / ".venv-trainers" / "bin" / "python"
+PATIENCE_S = 120.0
+EFFECTS: Mapping[int, Sequence[Said]] = {0: [went("/cart")], 1: [clicked("Buy")]}
+"""What is seen in the steps of a good episode of the shop: both its milestones."""
+GONE: Mapping[int, Sequence[Said]] = {0: [went("/cart"), DEAD]}
+
+
+async def run_harness(name: str, process: Process, *words: str, effects: Mapping[int, Sequence[Said]] = EFFECTS) -> Any:
+    """The `result` of ``tests.trainers.harness.NAME``; skips where its environment was not made."""
+    if not PYTHON.exists():
+        pytest.skip(f"{PYTHON.parent.parent.name} is missing: `make test` makes it")
+    environment = {
+        "PATH": os.environ.get("PATH", ""),
+        "HOME": os.environ.get("HOME", "/"),
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'client'}",
+        "MILESTONED_URL": process.url,
+        "MILESTONED_TOKEN": process.admin,
+    }
+    child = await asyncio.create_subprocess_exec(
+        os.fspath(PYTHON),
+        "-m",
+        f"tests.trainers.harness.{name}",
+        *words,
+        cwd=ROOT,
+        env=environment,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        limit=16 * 1024 * 1024,
+    )
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            return await _hear(child, process, effects)
+    finally:
+        if child.returncode is None:
+            child.kill()
+            await child.wait()
+
+
+async def _hear(child: asyncio.subprocess.Process, process: Process, effects: Mapping[int, Sequence[Said]]) -> Any:
+    assert child.stdout is not None
+    assert child.stderr is not None
+    errors = asyncio.create_task(child.stderr.read())
+    daemons: list[asyncio.Task[None]] = []
+    found: dict[str, Any] = {}
+    async with operator(process) as service:
+        async for line in child.stdout:
+            if not line.startswith(b"{"):
+                continue
+            said = json.loads(line)
+            if "skip" in said:
+                pytest.skip(said["skip"])
+            if "episode" in said:
+                daemon = Daemon(service, said["episode"], said["token"], effects)
+                daemons.append(asyncio.create_task(daemon.run()))
+            found |= said
+        status = await child.wait()
+        for one in daemons:
+            await one
+    assert status == 0, f"the harness ended with {status}:\n{(await errors).decode()[-4000:]}"
+    return found["result"]
+
+
+class operator:  # noqa: N801  # it is used like a function
+    """A client of the wire with the operator's token."""
+
+    def __init__(self, process: Process) -> None:
+        headers = {"authorization": f"Bearer {process.admin}"}
+        self._http = httpx.AsyncClient(base_url=process.url, timeout=60, headers=headers)
+
+    async def __aenter__(self) -> Service:
+        return Service(self._http, None)
+
+    async def __aexit__(self, *_about: object) -> None:
+        await self._http.aclose()
+
+
+async def opened(service: Service) -> tuple[str, str]:
+    """An episode of the shop, and its daemon's token."""
+    answer = (await service.http.post("/v1/episodes", json={"task": TASK["id"]})).json()
+    return answer["episode"], answer["token"]
+
+
+async def episode_of(service: Service, effects: Mapping[int, Sequence[Said]]) -> str:
+    """An episode that is over: its steps are those of ``effects``."""
+    id, token = await opened(service)
+    running = asyncio.create_task(Daemon(service, id, token, effects).run())
+    for step in effects:
+        (await service.http.post(f"/v1/episodes/{id}/steps", json={"step": step, "wait_ms": 9_000})).raise_for_status()
+        (await service.http.post(f"/v1/episodes/{id}/steps/{step}:end", json={"wait_ms": 9_000})).raise_for_status()
+    await service.http.post(f"/v1/episodes/{id}:close", json={"wait_ms": 9_000})
+    await running
+    return id
+
+
+def client_folder() -> Path:
+    """Where what trainers import lies."""
+    return ROOT / "client"
