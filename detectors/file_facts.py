@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from detectors.matchers import TextMatch, text_key
 from detectors.registry import Keys
 from detectors.types import Event
-from detectors.world import World
+from detectors.world import MAX_NAME, World
+
+_NUMBERED = re.compile(r" \(\d{1,3}\)")
 
 
 def file_index(name: TextMatch | None) -> Keys | None:
@@ -32,6 +35,19 @@ def named(data: Mapping[str, Any], name: TextMatch | None, path: TextMatch | Non
 
 
 def cause(event: Event, world: World) -> tuple[tuple[int, ...], int | None]:
-    """(seqs of evidence, step) of the download that brought the file; nothing if none is known by its name."""
-    known = world.downloads.get(str(event.data.get("name")))
-    return ((known[0],), known[1]) if known else ((), None)
+    """(seqs of evidence, step) of the download that brought the file; nothing if none is known.
+
+    It bears the suggested name, or that with a number where the name was taken; if its size is known it is the
+    file's; of several it is the one that began last.
+    """
+    name, size = str(event.data.get("name"))[:MAX_NAME], event.data.get("size")
+    names = _suggested(name)
+    for suggested, began, step, received, finished in reversed(world.downloads.values()):
+        if suggested in names and (received is None or size is None or received == size):
+            return (began,) if finished is None else (began, finished), step
+    return (), None
+
+
+def _suggested(name: str) -> frozenset[str]:
+    """The names under which a file could have been offered: "a.csv" for "a (1).csv"."""
+    return frozenset((name, *(name[: at.start()] + name[at.end() :] for at in _NUMBERED.finditer(name))))

@@ -13,7 +13,7 @@ from detectors.rewards import milestone_from_json, milestone_to_json
 from detectors.types import Milestone
 from detectors.world import World
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 
 
 @dataclass(slots=True)

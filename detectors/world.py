@@ -25,10 +25,10 @@ MAX_NAME = 256
 @dataclass(slots=True)
 class World:
     """``frames``: frame → {tab, url, fields: {field key → names, value, checked, seq, trusted}};
-    ``downloads``: suggested file name → [seq of download.began, step]."""
+    ``downloads``: download → [suggested file name, seq of download.began, step, bytes once it is in, seq of that]."""
 
     frames: dict[str, dict[str, Any]] = field(default_factory=dict)
-    downloads: dict[str, list[int]] = field(default_factory=dict)
+    downloads: dict[str, list[Any]] = field(default_factory=dict)
 
     def url(self, frame: str) -> str:
         """The frame's address, or an empty text if it was never seen."""
@@ -55,11 +55,19 @@ def fold(world: World, event: Event, step: int) -> None:
             for frame in [f for f, known in world.frames.items() if known["tab"] == tab]:
                 del world.frames[frame]
         case "download.began":
-            world.downloads[str(event.data.get("name"))[:MAX_NAME]] = [event.seq, step]
+            name = str(event.data.get("name"))[:MAX_NAME]
+            world.downloads[_download(event)] = [name, event.seq, step, None, None]
             _cap(world.downloads, MAX_DOWNLOADS)
+        case "download.finished":
+            if begun := world.downloads.get(_download(event)):
+                begun[3:] = [event.data.get("size"), event.seq]
+        case "download.canceled":
+            world.downloads.pop(_download(event), None)
 
 
-FOLDED = frozenset(("page.navigated", "field.filled", "frame.detached", "tab.closed", "download.began"))
+FOLDED = frozenset(
+    "page.navigated field.filled frame.detached tab.closed download.began download.finished download.canceled".split()
+)
 """The kinds that `fold` takes in."""
 
 
@@ -126,6 +134,10 @@ def widget_key(data: Any, what: Any) -> str:
     widget = mapping(data.get("widget"))
     name = widget.get("id") or f"{widget.get('role')}:{widget.get('name')}"
     return f"widget:{data.get('app')}/{data.get('window')}/{name}:{what}"
+
+
+def _download(event: Event) -> str:
+    return str(event.data.get("download"))[:MAX_NAME]
 
 
 def field_keys(event: Event) -> tuple[str, ...]:
