@@ -140,13 +140,22 @@ def unwatched(settings: Settings, plan: Mapping[str, Any]) -> dict[str, str]:
 
 
 class Supervisor:
-    """Runs ``sources`` until `stop`; ``gaps`` names those that see nothing now."""
+    """Runs ``sources`` until `stop`; ``gaps`` names those that see nothing now.
+
+    ``unwatched``: sources that nobody gave, with the reason; ``needed``: a task leans on them (a recording on none).
+    """
 
     def __init__(
-        self, sources: Iterable[Source], recorder: Recorder, unwatched: Mapping[str, str] | None = None
+        self,
+        sources: Iterable[Source],
+        recorder: Recorder,
+        unwatched: Mapping[str, str] | None = None,
+        *,
+        needed: bool = True,
     ) -> None:
         self._sources = list(sources)
         self._unwatched = unwatched or {}
+        self._needed = needed
         self._recorder = recorder
         self._tasks: list[asyncio.Task[None]] = []
         self._ready = asyncio.Event()
@@ -195,9 +204,12 @@ class Supervisor:
         """Start every source; each is a gap until it is ready."""
         for name, reason in self._unwatched.items():
             self.began(name, reason)
-            log.warning(
-                "The task needs a source that is not watched: its steps will be unobserved.", source=name, why=reason
-            )
+            if self._needed:
+                log.warning(
+                    "The task needs a source that is not watched: its steps will be unobserved.",
+                    source=name,
+                    why=reason,
+                )
         for source in self._sources:
             self.began(source.name, "starting")
             self._tasks.append(asyncio.create_task(self._keep(source), name=f"source {source.name}"))

@@ -35,7 +35,8 @@ class Session:
         self.recorder = Recorder(self.journal)
         self.steps = Steps()
         self._seen_step: int | None = None
-        self.supervisor = Supervisor(sources_of(settings, plan), self.recorder, unwatched(settings, plan))
+        lacking, needed = unwatched(settings, plan), plan.get("hears") is not None
+        self.supervisor = Supervisor(sources_of(settings, plan), self.recorder, lacking, needed=needed)
         sealer = Sealer(plan.get("hears"), plan["quiet_ms"], plan["settle_ms"])
         self.conductor = Conductor(self.recorder, self.steps, sealer, self.supervisor)
         self._port = ControlPort(make_app(self.conductor, control_token(state), self.health), settings.port)
