@@ -34,6 +34,10 @@ class Hand:
     async def call(self, session: str, method: str, **params: Any) -> Any:
         return await self._connection.send(method, params, session)
 
+    def soon(self, session: str, method: str, **params: Any) -> asyncio.Future[Params]:
+        """Send a command whose answer is to be waited for later."""
+        return self._connection.send(method, params, session)
+
     async def crash(self, session: str) -> None:
         """Let the session's renderer crash; the command itself is never answered."""
         self._connection.send("Page.crash", {}, session)
