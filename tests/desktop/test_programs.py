@@ -82,10 +82,10 @@ async def test_a_calculator_of_gtk_4_tells_what_it_shows(desktop: Desktop, sum_:
 
 
 @needs("pcmanfm")
-@pytest.mark.parametrize("end", ["Return", "Escape"], ids=["right", "wrong"])
-async def test_a_new_folder_in_a_file_manager_of_gtk_2(desktop: Desktop, end: str) -> None:
+@pytest.mark.parametrize(("tabs", "button"), [(2, "OK"), (1, "Cancel")], ids=["right", "wrong"])
+async def test_a_new_folder_in_a_file_manager_of_gtk_2(desktop: Desktop, tabs: int, button: str) -> None:
     """Right: named and made, so the status bar counts it. Wrong: the dialog is dismissed, and it counts as before."""
-    folder = desktop.folder / f"shelf-{end}"
+    folder = desktop.folder / f"shelf-{button}"
     folder.mkdir()
     (folder / "a.txt").write_text("x")
     async with watching(desktop) as watch:
@@ -99,12 +99,15 @@ async def test_a_new_folder_in_a_file_manager_of_gtk_2(desktop: Desktop, end: st
         await watch.until(lambda: watch.all("widget.focused", window=asked["window"], role="text"))
         await watch.type("reports")
         await watch.until(lambda: "reports" in watch.texts(window=asked["window"], role="text"))
-        await watch.keys(end)
+        await watch.keys(*["Tab"] * tabs)
+        await watch.one("widget.focused", role="push button", name=button)
+        await watch.keys("space")
         await watch.one("window.closed", window=asked["window"])
-        if end == "Return":
+        if button == "OK":
             await watch.until(lambda: watch.texts(role="status bar")[-1] == "2 items")
-        assert (folder / "reports").is_dir() == (end == "Return")
-        assert ("2 items" in watch.texts(role="status bar")) == (end == "Return")
+        assert [(one["widget"]["name"], one["by"]) for one in watch.all("widget.activated")] == [(button, "key")]
+        assert (folder / "reports").is_dir() == (button == "OK")
+        assert ("2 items" in watch.texts(role="status bar")) == (button == "OK")
 
 
 @pytest.mark.slow

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from agentd.sources.ax import AxSource
+from agentd.sources.ax.child import PYTHON
 from agentd.sources.base import SourceLostError
 from tests.support.desktop import Desktop
 
 PATIENCE_S = 60.0
+TRIES = 30
+WHERE = Path(__file__).with_name("where.py")
 Data = Mapping[str, Any]
 
 
@@ -82,6 +87,21 @@ class Watch:
     async def window(self, title: str) -> None:
         """Wait for an X window and give it the keyboard."""
         await asyncio.to_thread(self.desktop.window, title)
+
+    async def place(self, role: str, name: str) -> tuple[int, int]:
+        """Where on the screen an object is, in pixels; waits until it is shown."""
+        for _ in range(TRIES):
+            said = await asyncio.to_thread(self._look, role, name)
+            if said:
+                return int(said[0]), int(said[1])
+        raise AssertionError(f"{role} {name!r} is not shown")
+
+    def _look(self, role: str, name: str) -> list[str]:
+        command = [PYTHON, str(WHERE), role, name]
+        run = subprocess.run(
+            command, env=self.desktop.environ, check=True, capture_output=True, text=True, timeout=PATIENCE_S
+        )
+        return run.stdout.split()
 
     async def seal(self) -> None:
         """What the daemon does at a step's end."""

@@ -154,6 +154,12 @@ class Desktop:
         self.do("windowactivate", "--sync", found)
         return found
 
+    def corner(self, title: str) -> tuple[int, int]:
+        """Where a window's upper left corner is on the screen, in pixels."""
+        said = self.do("search", "--onlyvisible", "--name", title, "getwindowgeometry", "--shell")
+        values = dict(line.split("=") for line in said.splitlines())
+        return int(values["X"]), int(values["Y"])
+
     def active_title(self) -> str:
         """The title of the window with the keyboard."""
         return self.do("getactivewindow", "getwindowname")

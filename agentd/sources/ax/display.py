@@ -32,6 +32,13 @@ _CLIENTS = 1000
 What = Literal["key", "down", "up"]
 
 
+class Press(NamedTuple):
+    """Something was pressed, at a time of the X server's: ms, modulo 2**32."""
+
+    what: What
+    time: int
+
+
 class Place(NamedTuple):
     """Where the pointer is: on the screen, and in which program's window (its process id; 0: not known)."""
 
@@ -82,20 +89,20 @@ class Display:
         )
         inputs.XISelectEventsChecked(self._root, 1, [mask]).check()
 
-    def heard(self) -> list[What]:
+    def heard(self) -> list[Press]:
         """What was pressed since the last call: keys that activate, and the first button."""
-        found: list[What] = []
+        found: list[Press] = []
         with _losing():
             while (event := _xcb.lib.xcb_poll_for_event(self._connection._conn)) != _xcb.ffi.NULL:
                 event = _xcb.ffi.gc(event, _xcb.c_free)
                 # xcffib counts the valuators behind these fields wrongly, so it is not asked to read the event.
-                kind, number, detail = struct.unpack("=B7xH6xI", bytes(_xcb.ffi.buffer(event, 20)))
+                kind, number, moment, detail = struct.unpack("=B7xH2xII", bytes(_xcb.ffi.buffer(event, 20)))
                 if kind & 0x7F != _GENERIC:
                     continue
                 if number == _RAW_KEY and detail in self._keys:
-                    found.append("key")
+                    found.append(Press("key", moment))
                 elif number in (_RAW_DOWN, _RAW_UP) and detail == _FIRST_BUTTON:
-                    found.append("down" if number == _RAW_DOWN else "up")
+                    found.append(Press("down" if number == _RAW_DOWN else "up", moment))
             self._connection.invalid()
         return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,6 +19,7 @@ from agentd.sources.worker import Worker
 LATE_S = 0.04
 """How long after the pointer went up a menu's item may still be told as highlighted, in seconds."""
 ANSWER_S = 0.05
+SAME_CLOCK_MS = 10_000
 CLIENTS_S = 1.0
 """How often the windows on the display are listed, in seconds."""
 STILL = 10
@@ -27,6 +29,14 @@ PATIENT = 3
 REASON = "unobservable: its window is there, but it is not on the accessibility bus"
 
 log = structlog.get_logger(__name__)
+
+
+@dataclass
+class _Click:
+    """A press under way: ``up``: how it ended, "" while the button is down; ``answered``: whether the child did."""
+
+    up: str = ""
+    answered: bool = False
 
 
 class Eye:
@@ -43,8 +53,7 @@ class Eye:
         self._sink = sink
         self._number = 0
         self._down: Place | None = None
-        self._answered = self._is_up = False
-        self._timer: asyncio.TimerHandle | None = None
+        self._clicks: dict[int, _Click] = {}
         self._idle = asyncio.Event()
         self._idle.set()
         self._clients: list[Client] = []
@@ -64,7 +73,6 @@ class Eye:
 
     async def close(self) -> None:
         """Hear nothing more."""
-        self._end_click()
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
 
@@ -72,21 +80,23 @@ class Eye:
         """What the thread saw, on the loop."""
         match kind:
             case "key":
-                self._feed({"t": "press", "what": "key"})
+                self._feed({"t": "press", "what": "key", "at": data["at"]})
             case "down":
-                self._went_down(data["place"])
+                self._went_down(data["place"], data["at"])
             case "up":
                 self._went_up(data["place"])
             case "clients":
                 self._clients = data["clients"]
 
-    def _went_down(self, place: Place) -> None:
-        self._end_click()
+    def _went_down(self, place: Place, at: int) -> None:
         self._number += 1
         self._down = place
-        self._answered = self._is_up = False
+        self._clicks[self._number] = _Click()
         self._idle.clear()
-        self._feed({"t": "press", "what": "down"})
+        self._feed({"t": "press", "what": "down", "n": self._number, "at": at})
+        if not place.pid:  # a window manager's frame, the desktop's ground, a menu; or it is gone already
+            self._clicks[self._number].answered = True
+            return
         self._ask(
             {
                 "c": "hit", "n": self._number, "pid": place.pid,
@@ -95,38 +105,36 @@ class Eye:
         )  # fmt: skip
 
     def _went_up(self, place: Place) -> None:
-        if self._down is None:
+        click = self._clicks.get(self._number)
+        if self._down is None or click is None:
             return
-        self._is_up = max(abs(place.x - self._down.x), abs(place.y - self._down.y)) <= STILL
-        self._down = None
-        self._end_soon()
+        moved = max(abs(place.x - self._down.x), abs(place.y - self._down.y)) > STILL
+        self._down, click.up = None, "dragged" if moved else "up"
+        self._end_soon(self._number)
 
     def hit(self, message: Message) -> None:
         """The child's answer to what is under the pointer."""
-        if message["n"] == self._number:
-            self._answered = True
-            self._feed({"t": "press", "what": "under", "id": message["id"] or ""})
-            self._end_soon()
+        if click := self._clicks.get(message["n"]):
+            click.answered = True
+            self._feed({"t": "press", "what": "under", "n": message["n"], "id": message["id"]})
+            self._end_soon(message["n"])
 
-    def _end_soon(self) -> None:
+    def _end_soon(self, number: int) -> None:
         """A menu's item may be highlighted on the accessibility bus only now, though the pointer is up already."""
-        if self._down is None and self._answered and self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(LATE_S, self._end_click)
+        if self._clicks[number].up and self._clicks[number].answered:
+            asyncio.get_running_loop().call_later(LATE_S, self._end_click, number)
 
-    def _end_click(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if self._is_up:
-            self._is_up = False
-            self._feed({"t": "press", "what": "up"})
-        self._idle.set()
+    def _end_click(self, number: int) -> None:
+        if click := self._clicks.pop(number, None):
+            self._feed({"t": "press", "what": click.up, "n": number})
+        if not self._clicks:
+            self._idle.set()
 
     async def rest(self) -> None:
         """Return when the last click is told; a button that is held down is not waited for."""
         if self._worker is not None:
             await self._worker.ask(lambda: None, ANSWER_S)
-        while self._down is None and not self._idle.is_set():
+        if self._down is None:
             await self._idle.wait()
 
     def review(self, on_bus: Iterable[int]) -> None:
@@ -154,8 +162,9 @@ def _watch(name: str, worker: Worker) -> None:
     while not worker.stopping:
         # Questions to the server take in what comes meanwhile, which no file descriptor tells of: so look again.
         while heard := display.heard():
-            for what in heard:
-                worker.tell(what, {} if what == "key" else {"place": display.pointer()})
+            for press in heard:
+                place = {} if press.what == "key" else {"place": display.pointer()}
+                worker.tell(press.what, {"at": _clock(press.time)} | place)
         if time.monotonic() >= due:
             worker.tell("clients", {"clients": display.clients()})
             due = time.monotonic() + CLIENTS_S
@@ -163,3 +172,10 @@ def _watch(name: str, worker: Worker) -> None:
         worker.answer()
         worker.pause(due - time.monotonic(), display.fileno)
     display.close()
+
+
+def _clock(moment: int) -> int:
+    """A time of the X server's as ours, in ms. A server on this machine has the same clock; of another it is now."""
+    now = round(time.monotonic() * 1000)
+    late = (now - moment) & 0xFFFFFFFF
+    return now - late if late < SAME_CLOCK_MS else now

@@ -40,6 +40,7 @@ class Fold:
         self._pressing = Pressing(self.model, self._holding.of)
         self._baseline = True
         self._focus = ""
+        self._at = 0
 
     @property
     def due(self) -> bool:
@@ -59,6 +60,7 @@ class Fold:
         return list(self._feed(message))
 
     def _feed(self, message: Message) -> Iterator[Say]:
+        self._at = message.get("at", self._at)
         match message["t"]:
             case "node":
                 self.model.add(message)
@@ -74,11 +76,11 @@ class Fold:
             case "event":
                 yield from self._event(message)
             case "press":
-                if pressed := self._pressing.press(message, self._focus):
+                if pressed := self._pressing.press(message):
                     by = "key" if message["what"] == "key" else "pointer"
                     yield Say("widget.activated", pressed | {"by": by})
             case "hid" if node := self.model.nodes.get(message["id"]):
-                self._pressing.hid(node)
+                self._pressing.hid(node, self._at)
             case "moved" if node := self.model.nodes.get(message["id"]):
                 node.index = message["index"]
             case "drop":
@@ -109,6 +111,7 @@ class Fold:
         root = self.model.nodes.get(message["id"])
         app.name = root.name if root is not None else app.name
         app.toolkit, app.pid = message["toolkit"], message["pid"]
+        app.coarse = app.toolkit == "GTK" and message["version"].startswith("4.")
         said: dict[str, Any] = {"app": app.name}
         if app.toolkit:
             said["toolkit"] = f"{app.toolkit} {message['version']}".strip()
@@ -138,8 +141,8 @@ class Fold:
 
     def _is_switched_on(self, node: Node) -> bool:
         if node.role == "page tab":
-            return "selected" in node.states and node.showing
-        return node.role in CHECKABLE and "checked" in node.states and node.showing
+            return "selected" in node.states and self.model.shown(node)
+        return node.role in CHECKABLE and "checked" in node.states and self.model.shown(node)
 
     def _notice(self, message: Message) -> Say:
         mask = self._masker.mask_text
@@ -184,8 +187,8 @@ class Fold:
         was = state in node.states
         node.pointed = node.pointed or (on and state in ("selected", "focused"))
         (node.states.add if on else node.states.discard)(state)
-        if state in ("focused", "selected"):
-            self._pressing.highlight(node, on)
+        if state == "selected":
+            self._pressing.select(node, on, self._at)
         if state == "active":
             if on:
                 yield from self._windows.told("activate", node, self._flags())
@@ -204,11 +207,12 @@ class Fold:
         """Whether a person would see the switch: menus and hidden panels follow their program's state by themselves."""
         if node.role in MENUS:
             return state != "selected" and node.pointed
-        return node.showing and (state != "selected" or node.name != "")
+        return self.model.shown(node) and (state != "selected" or node.name != "")
 
     def _focused(self, node: Node | None) -> Iterator[Say]:
         if node is None or node.id == self._focus or node.role in UNFOCUSED:
             return
+        self._pressing.focus(node, self._at)
         left = self.model.nodes.get(self._focus)
         self._focus = node.id
         self._holding.moved_on(left, node)

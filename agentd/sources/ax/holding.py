@@ -126,6 +126,9 @@ class Holding:
         self._asked.pop(message["id"], None)
         if node is None:
             return
+        if message.get("late"):
+            self._want(node)
+            return
         if message.get("dead"):
             yield from self._settle(node)
             return
@@ -167,7 +170,7 @@ class Holding:
         yield from self._told(node, text, text is not None and len(text) > LONGEST_TEXT, {})
 
     def _told(self, node: Node, text: str | None, cut: bool, flags: dict[str, bool]) -> Iterator[Say]:
-        if text is not None and (node.role in TEXTS or (node.role in LABELS and node.showing)):
+        if text is not None and (node.role in TEXTS or (node.role in LABELS and self._model.shown(node))):
             text = _plain(text)[:LONGEST_TEXT]
             before, node.told = node.told, text
             if text != (before or "") or (before is not None and node.role == SECRET):
@@ -177,7 +180,7 @@ class Holding:
         if node.sensitive is not None:
             now = "sensitive" in node.states
             before_sensitive, node.sensitive = node.sensitive, None
-            if now != before_sensitive and node.showing:
+            if now != before_sensitive and self._model.shown(node):
                 yield Say("widget.state_changed", self.of(node) | {"state": "sensitive", "on": now} | flags)
 
     def _told_value(self, node: Node, value: float | None, flags: dict[str, bool]) -> Iterator[Say]:

@@ -30,10 +30,6 @@ class Node:
     sensitive: bool | None = None
     """Whether it was sensitive before changes of that which are not told yet; None: there are none."""
 
-    @property
-    def showing(self) -> bool:
-        return "showing" in self.states
-
 
 @dataclass
 class Window:
@@ -59,6 +55,8 @@ class App:
     name: str
     toolkit: str = ""
     pid: int = 0
+    coarse: bool = False
+    """Whether its widgets are never `showing`, only `visible` (GTK 4)."""
     shifted: bool = False
     busy: int = 0
     blind: str = ""
@@ -129,6 +127,10 @@ class Model:
         }  # fmt: skip
         states = [state for state in SHOWN_STATES if state in node.states]
         return said | {"states": states} if states else said
+
+    def shown(self, node: Node) -> bool:
+        """Whether a person can see the object, as far as its program says."""
+        return "showing" in node.states or ("visible" in node.states and self.app(node.bus).coarse)
 
     def rename(self, node: Node, name: str) -> None:
         """The object has another name now."""

@@ -2,13 +2,18 @@
 
 A key that activates, pressed while a button or an item of an open menu has the focus, activates it. The pointer does
 where it goes down and up in the same place: on the highlighted item of an open menu, else on what the program says to
-be at that place. A button that is not sensitive is none.
+be at that place; where it closed its window too soon to say, on the button that the press gave the focus. A button
+that is not sensitive is none.
+
+Presses and the tree's events come over two ways, so what had the focus is remembered with its time (``at``, in ms).
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from agentd.sources.ax.messages import Message
 from agentd.sources.ax.model import Model, Node
@@ -18,61 +23,106 @@ BUTTONS = frozenset(("push button", "toggle button", "check box", "radio button"
 POPUPS = frozenset(("popup menu", "menu", "window"))
 HIGHEST = 4
 """How far above the object at the pointer its button may be: a label in a box in a button."""
+REMEMBERED = 64
+
+Found = dict[str, Any] | None
+
+
+class _Since(NamedTuple):
+    """From ``at`` on: the highlighted item, the focused button, each as told; the window that has the focus."""
+
+    at: int
+    item: Found = None
+    button: Found = None
+    window: str = ""
+    gained: bool = False
+    """Whether the button came by the focus just then."""
+
+
+@dataclass
+class _Click:
+    """A press of the pointer: how things were as it went down, and what the program says was there."""
+
+    down: _Since
+    under: Found = None
+    unknown: bool = True
 
 
 class Pressing:
     """Follows focus and highlighting; ``press`` gives what a press activates, as ``of`` describes it.
 
-    It is described when it is found, since a button that closes its program is gone when the pointer goes up.
+    It is described when it is seen, since a button that closes its program is gone when the pointer goes up.
     """
 
     def __init__(self, model: Model, of: Callable[[Node], dict[str, Any]]) -> None:
         self._model = model
         self._of = of
         self._highlit = ""
-        self._item: dict[str, Any] | None = None
-        self._under: dict[str, Any] | None = None
-        self._focused: dict[str, Any] | None = None
-        self._unknown = False
-        self._is_down = False
+        self._past: deque[_Since] = deque([_Since(0)], maxlen=REMEMBERED)
+        self._clicks: dict[int, _Click] = {}
 
-    def highlight(self, node: Node, on: bool) -> None:
-        """An object was focused or selected, or is no more."""
-        if on:
-            self._highlit = node.id if node.role in ITEMS and not self._opens(node) else ""
-            if self._is_down and self._highlit:
-                self._item = self._of(node)
-            elif self._is_down and node.role in BUTTONS:
-                self._focused = self._found(node.id)
-        elif node.id == self._highlit:
+    def focus(self, node: Node, at: int) -> None:
+        """An object has the focus now."""
+        window = self._model.window_of(node)
+        if node.role in ITEMS:
+            self._past.append(_Since(at, self._item(node), None, window))
+        else:
             self._highlit = ""
+            self._past.append(_Since(at, None, self._button(node.id), window, gained=True))
 
-    def hid(self, node: Node) -> None:
+    def select(self, node: Node, on: bool, at: int) -> None:
+        """An object was highlighted, or is no more."""
+        last = self._past[-1]
+        if on and node.role in ITEMS:
+            self._past.append(last._replace(at=at, item=self._item(node), gained=False))
+        elif not on and node.id == self._highlit:
+            self._hide(at)
+
+    def hid(self, node: Node, at: int) -> None:
         """A menu is not shown any more."""
-        if node.role in POPUPS:
-            self._highlit = ""
+        if node.role in POPUPS and self._highlit:
+            self._hide(at)
 
-    def press(self, message: Message, focus: str) -> dict[str, Any] | None:
-        """``what``: key, down, under (the ``id`` of what was under the pointer as it went down), up."""
-        match message["what"]:
-            case "key":
-                return self._found(self._highlit or focus)
-            case "down":
-                self._item, self._under, self._focused = self._found(self._highlit), None, None
-                self._is_down = True
-            case "under":
-                self._under, self._unknown = self._found(message["id"]), message["id"] == ""
-            case "up":
-                self._is_down = False
-                # A program that closed at once could not say what was there, but did say what the press focused.
-                return self._item or self._under or (self._focused if self._unknown else None)
+    def press(self, message: Message) -> Found:
+        """``what``: key, down, under (the ``id`` of what was under the pointer as it went down), up, dragged."""
+        if message["what"] == "key":
+            then = self._then(message["at"])
+            return then.item or then.button
+        if message["what"] == "down":
+            self._clicks[message["n"]] = _Click(self._then(message["at"])._replace(at=message["at"]))
+        elif click := self._clicks.get(message["n"]):
+            if message["what"] == "under":
+                node = self._model.nodes.get(message["id"] or "")
+                click.under = self._button(node.id) if node is not None else None
+                click.unknown = node is None or self._model.window_of(node) != click.down.window
+                return None
+            del self._clicks[message["n"]]
+            return self._clicked(click) if message["what"] == "up" else None
         return None
 
-    def _found(self, one: str) -> dict[str, Any] | None:
+    def _clicked(self, click: _Click) -> Found:
+        since = [one for one in self._past if one.at >= click.down.at]
+        item = click.down.item or next((one.item for one in since if one.item), None)
+        if item or click.under or not click.unknown:
+            return item or click.under
+        gained = (one.button for one in since if one.gained and one.window == click.down.window)
+        return next((button for button in gained if button), None)
+
+    def _then(self, at: int) -> _Since:
+        return next((one for one in reversed(self._past) if one.at <= at), self._past[0])
+
+    def _hide(self, at: int) -> None:
+        self._highlit = ""
+        self._past.append(self._past[-1]._replace(at=at, item=None, gained=False))
+
+    def _item(self, node: Node) -> Found:
+        opens = self._opens(node)
+        self._highlit = "" if opens else node.id
+        return None if opens else self._of(node)
+
+    def _button(self, one: str) -> Found:
         node = self._model.nodes.get(one)
-        if node is None:
-            return None
-        for above in self._model.line(node)[:HIGHEST]:
+        for above in self._model.line(node)[:HIGHEST] if node is not None else ():
             if above.role in BUTTONS:
                 able = above.states & {"sensitive", "enabled"} and not self._opens(above)
                 return self._of(above) if able else None

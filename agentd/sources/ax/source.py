@@ -130,6 +130,7 @@ class _Live:
             if self._eye is not None:
                 self._eye.hit(message)
             return
+        message.setdefault("at", round(self._loop.time() * 1000))
         for say in self._fold.feed(message):
             self._tell(say)
         if message["t"] == "event" and self._fold.due:

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from gi.repository import Atspi, GLib
 
-TIMEOUT_MS = 400
-PAUSE_S = 1.0
+TIMEOUT_MS = 2000
+PAUSE_S = 2.0
 """How long a program that did not answer is left alone, in seconds."""
 MOST_TEXT = 10_000
 _SLOW = ("timed out", "timeout", "did not receive a reply", "no reply")

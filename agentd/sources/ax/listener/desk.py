@@ -144,6 +144,8 @@ class Desk:
         self._wire.say({"t": "busy", "bus": bus, "on": on})
         if on:
             GLib.timeout_add(int(PAUSE_S * 1000) + 100, self._ping, bus)
+        else:
+            self._touch(bus)
 
     def _ping(self, bus: str) -> bool:
         if bus in self._roots:
@@ -161,6 +163,7 @@ class Desk:
             self._walker.forget(one)
         self._roots.pop(bus, None)
         self._pids.pop(bus, None)
+        self._asking.busy.pop(bus, None)
         self._touched.discard(bus)
         self._tree.remove_all(bus)
         self._wire.say({"t": "gone", "bus": bus})
@@ -270,6 +273,8 @@ class Desk:
                 said |= {"text": text[0], "cut": text[1]}
             if value is not None:
                 said["value"] = value
-            if states is None or "defunct" in states:
+            if bus in self._asking.busy:
+                said = {"t": "read", "id": one, "late": True}
+            elif states is None or "defunct" in states:
                 said = {"t": "read", "id": one, "dead": True}
             self._wire.say(said)

@@ -32,6 +32,8 @@ def _descend(asking: Asking, bus: str, window: Any, kind: Atspi.CoordType, x: in
     here = None
     for _ in range(DEEPEST):
         below = asking.ask(bus, _at, here or window, kind, x, y)
+        if bus in asking.busy:
+            return None  # what is inside is not known
         if below is None or identity(below)[0] in (identity(here or window)[0], identity(window)[0]):
             break
         here = below
