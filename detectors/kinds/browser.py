@@ -34,7 +34,9 @@ BROWSER: dict[str, Kind] = {
         "login prompt stands, and where the agent gives the password over DevTools, nobody is told of a challenge.",
     ),
     "download.began": kind("cdp", "tab frame url name download", "The browser starts a download."),
-    "download.progressed": kind("cdp", "download received total?", "Bytes so far; at most twice a second.", asked=True),
+    "download.progressed": kind(
+        "cdp", "download received total?", "Bytes so far, at every twentieth of them all.", asked=True
+    ),
     "download.finished": kind("cdp", "tab url name download size", "The browser has the whole file."),
     "download.canceled": kind("cdp", "tab url name download", "The download was cancelled or failed."),
 }

@@ -18,6 +18,7 @@ from websockets.asyncio.server import ServerConnection, serve
 from agentd.sources.cdp import CdpSource, normaliser
 from agentd.sources.cdp.asks import Asks
 from agentd.sources.cdp.state import Params
+from tests.cdp.hands import hand
 from tests.cdp.site import Answer, Site
 from tests.cdp.watching import Watch, watching
 from tests.support.chromium import Chromium
@@ -33,7 +34,8 @@ HEARD = (
     "Network.getResponseBody Network.enable Network.requestServedFromCache Network.requestWillBeSentExtraInfo "
     "Network.responseReceivedExtraInfo Network.webSocketCreated Network.webSocketHandshakeResponseReceived "
     "Network.webSocketFrameSent Network.webSocketFrameReceived Network.webSocketClosed "
-    "Network.eventSourceMessageReceived"
+    "Network.eventSourceMessageReceived Network.dataReceived Page.frameStartedNavigating Page.frameRequestedNavigation "
+    "Page.getNavigationHistory Page.observed Page.listed Page.windowOpen Page.downloadProgress Inspector.targetCrashed"
 ).split()
 LEFT_OUT = (
     "timing",
@@ -52,11 +54,11 @@ def replay(raw: list[dict[str, Any]]) -> list[list[Any]]:
     """What the normaliser makes of a recording."""
     head, *messages = raw
     asks = Asks.of(head["plan"]) if "plan" in head else Asks(lambda url: url.endswith(("/order", "/up")))
-    fold = normaliser.Normaliser(head["binding"], head["salt"], asks)
+    fold = normaliser.Normaliser(head["binding"], head["salt"], asks, live=head.get("live", False))
     seen: list[list[Any]] = []
     for message in messages:
         if message["method"] == "settled":
-            fold.browser.settled = True
+            seen.extend([one.kind, one.data] for one in fold.settle())
             continue
         seen.extend([one.kind, one.data] for one in fold.feed(message["session"], message["method"], message["params"]))
         fold.network.take_missing()
@@ -209,7 +211,7 @@ async def record(name: str, scene: Any, plan: dict[str, Any]) -> None:
                 await agent.close()
     finally:
         normaliser.Normaliser.feed = told  # type: ignore[method-assign]
-    raw.insert(0, {"binding": script.binding, "salt": script.salt, "plan": plan})
+    raw.insert(0, {"binding": script.binding, "salt": script.salt, "plan": plan, "live": True})
     write(GOLDEN / f"{name}.raw.jsonl", raw)
     write(GOLDEN / f"{name}.seen.jsonl", replay(raw))
 
@@ -220,9 +222,53 @@ def write(path: Path, rows: list[Any]) -> None:
     print(path, len(rows))
 
 
+async def browsing(_: Page, site: Site, watch: Watch) -> None:
+    """A person's hand: tabs, popups, history, an error page, a crash, a permission, downloads."""
+    assert watch.browser is not None
+    script = (("content-type", "text/javascript"),)
+    site.page("/a", "<title>A</title><a href='#x'>X</a><button onclick=\"open('/p', '', 'noopener')\">P</button>")
+    site.page("/p", "<title>P</title><script src=/p.js></script>")
+    site.page("/p.js", Answer("1", headers=script))
+    attachment = (("content-disposition", "attachment; filename=a.bin"),)
+    site.page("/file", Answer("a" * 4000, headers=attachment))
+    site.page("/slow", Answer("a" * 4000, headers=attachment, lacks=4000))
+    async with hand(watch.browser) as user:
+        tab = await user.open(f"{site.url}/a")
+        await watch.one("tab.activated", tab=tab)
+        await watch.one("page.idled", tab=tab)
+        session = await user.session(tab)
+        await user.click(session, "a")
+        await watch.one("page.navigated", url=f"{site.url}/a#x")
+        await user.evaluate(session, "history.back()")
+        await watch.one("page.navigated", how="back")
+        await user.call(session, "Page.reload")
+        await watch.until(lambda: watch.all("page.loaded", tab=tab)[1:])
+        await user.click(session, "button")
+        popup = await watch.one("page.loaded", url=f"{site.url}/p")
+        await watch.fence()
+        await user.close(popup["tab"])
+        await watch.one("tab.closed", tab=popup["tab"])
+        permission = {"name": "geolocation"}
+        await user.call("", "Browser.setPermission", permission=permission, setting="granted", origin=site.url)
+        await watch.one("permission.changed", tab=tab)
+        await user.evaluate(session, "location = '/file'; 0")
+        await watch.one("download.finished")
+        await user.evaluate(session, "location = '/slow'; 0")
+        await watch.until(lambda: watch.all("download.began")[1:])
+        await user.call("", "Browser.cancelDownload", guid=watch.all("download.began")[1]["download"])
+        await watch.one("download.canceled")
+        await user.call(session, "Page.navigate", url="http://127.0.0.1:9/")
+        await watch.one("page.failed", tab=tab)
+        await user.crash(session)
+        await watch.one("tab.crashed", tab=tab)
+        await user.close(tab)
+        await watch.one("tab.closed", tab=tab)
+
+
 SCENES: dict[str, tuple[Any, dict[str, Any]]] = {
     "shop": (shop, {}),
     "asking": (asking, {}),
+    "browsing": (browsing, {"also": ["page.parsed", "page.idled", "download.progressed"]}),
     "exchange": (
         exchange,
         {

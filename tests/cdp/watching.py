@@ -22,6 +22,7 @@ class Watch:
         self.ready = asyncio.Event()
         self._news = asyncio.Event()
         self.source: CdpSource | None = None
+        self.browser: Chromium | None = None
         self.task: asyncio.Task[None] | None = None
 
     def sink(self, kind: str, data: Data) -> None:
@@ -75,6 +76,7 @@ async def watching(
 ) -> AsyncIterator[Watch]:
     """A source attached to ``browser`` and ready."""
     watch = Watch()
+    watch.browser = browser
     watch.source = source or CdpSource(browser.endpoint, None, plan or {})
     task = watch.task = asyncio.create_task(watch.source.run(watch.sink, watch.ready.set))
     task.add_done_callback(lambda _: watch.wake())
