@@ -15,12 +15,12 @@ demo: $(VENV)/ready ## the main job on real Chromium: service, daemon, shop, age
 	@tools/system-packages chromium
 	$(BIN)/milestoned demo $(ARGS)
 
-test: $(VENV)/ready $(VENV)-pyppeteer/ready ## everything that must hold, but for the slow suites
+test: $(VENV)/ready $(VENV)-pyppeteer/ready $(VENV)-trainers/ready ## everything that must hold, but for the slow suites
 	@tools/system-packages $(DESKTOP) chromium xvfb postgresql
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest -m "not slow" $(ARGS)
 
-test-all: $(VENV)/ready $(VENV)-pyppeteer/ready ## the slow suites too
+test-all: $(VENV)/ready $(VENV)-pyppeteer/ready $(VENV)-trainers/ready ## the slow suites too
 	@tools/system-packages $(DESKTOP) chromium xvfb postgresql
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest $(ARGS)
@@ -44,6 +44,8 @@ EXTRAS = $(shell $(PYTHON) -c 'import tomllib; extras = tomllib.load(open("pypro
 pins: ## the hashed requirement files, from pyproject.toml and requirements/dev.in
 	$(PIN) $(EXTRAS) pyproject.toml requirements/dev.in -o requirements/dev.txt
 	$(PIN) --extra pyppeteer pyproject.toml -o requirements/pyppeteer.txt
+	$(PIN) requirements/trainers.in -o requirements/trainers.txt
+	$(PIN) --no-deps requirements/trainers-alone.in -o requirements/trainers-alone.txt
 
 # The mark is written last: an interrupted set-up starts again.
 $(VENV)/ready: pyproject.toml requirements/dev.txt tools/build_page_script.py
@@ -53,5 +55,9 @@ $(VENV)/ready: pyproject.toml requirements/dev.txt tools/build_page_script.py
 $(VENV)-pyppeteer/ready: requirements/pyppeteer.txt | $(VENV)/ready
 	@PYTHON="$(PYTHON)" tools/set-up-pyppeteer $(VENV)-pyppeteer
 
+# RL trainers bring what the project itself does not want, each in a version of its own.
+$(VENV)-trainers/ready: requirements/trainers.txt requirements/trainers-alone.txt tools/set-up-trainers $(VENV)/ready
+	@PYTHON="$(PYTHON)" tools/set-up-trainers $(VENV)-trainers
+
 clean: ## take away what the verbs above made
-	rm -rf $(VENV) $(VENV)-pyppeteer .build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-pyppeteer $(VENV)-trainers .build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -18,6 +18,8 @@ from api.scoring.reference import Reference, reference_of
 from api.scoring.scorer import Folding, Sample
 
 router = APIRouter(tags=["rewards"])
+MOST_LETTERS = 1_000_000
+"""Of an answer: a policy that thinks aloud says a hundred thousand, and must not spoil its batch."""
 
 
 class SampleShape(Body):
@@ -28,7 +30,7 @@ class SampleShape(Body):
     task: Annotated[str, Field(max_length=512)] | None = None
     version: Annotated[str, Field(max_length=256)] | None = None
     label: Any = None
-    answer: Annotated[str, Field(max_length=65_536)] | None = None
+    answer: Annotated[str, Field(max_length=MOST_LETTERS)] | None = None
 
 
 class ScoreBody(Body):

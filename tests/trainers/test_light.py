@@ -38,7 +38,7 @@ async def test_openrlhf_with_one_line_of_python(process: Process, tmp_path: Path
     found = await run_harness("openrlhf_code", process, str(tmp_path))
     assert [one["reward"] for one in found["function"]] == [[1.0], [0.0]]
     assert [one["reward"] for one in found["words"]] == [1.0, 0.0]
-    assert found["sandbox"]["reward"] == pytest.approx(0.1 + 0.2 + 0.2, abs=0.2)
+    assert found["sandbox"]["reward"] == pytest.approx(0.5)
     assert (found["sandbox"]["extra_logs"]["success"], found["sandbox"]["extra_logs"]["unknown"]) == (1.0, 0.0)
     assert len(keys([*found["function"], *found["words"], found["sandbox"]])) == 1
 

@@ -82,10 +82,10 @@ def _named(label: Any, deeper: int) -> Named | None:
 def said(completion: Any) -> str:
     """What the agent said last: of a text all of it, of messages the last one that is the assistant's.
 
-    Special tokens, which some trainers keep, are taken out.
+    Special tokens, which some trainers keep, are taken out, and half characters, which JSON does not know.
     """
     if isinstance(completion, str):
-        return _SPECIAL.sub("", completion).strip()
+        return _SPECIAL.sub("", completion).strip().encode("utf-8", "replace").decode()
     if isinstance(completion, Mapping):
         return said(completion.get("content"))
     if not isinstance(completion, list | tuple):

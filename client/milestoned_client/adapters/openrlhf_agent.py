@@ -8,7 +8,7 @@ from openrlhf.utils.agent import AgentInstanceBase, MultiTurnAgentExecutor
 
 from milestoned_client.adapters.carried import label_of, named, said
 from milestoned_client.adapters.paid import Paid, of, together
-from milestoned_client.adapters.scoring import OUTAGE, score, shared_async
+from milestoned_client.adapters.scoring import UNANSWERED, score, shared_async
 from milestoned_client.adapters.settings import settings
 from milestoned_client.async_client import AsyncEpisode
 from milestoned_client.scores import Sample
@@ -72,7 +72,7 @@ class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF 
             if not done:
                 return together([await episode.reward(self._step, wait_s=self._settings.wait_s)])
             closing = await episode.close("the rollout ended", wait_s=self._settings.wait_s)
-        except OUTAGE as error:
+        except UNANSWERED as error:
             return Paid(None, str(error))
         if closing.status != "closed":
             return Paid(None, "milestoned:settling: the episode is not closed yet")

@@ -8,7 +8,7 @@ from typing import Any
 
 from milestoned_client.adapters.carried import named, plain
 from milestoned_client.adapters.paid import Paid, together
-from milestoned_client.adapters.scoring import OUTAGE, Found, score_now, shared
+from milestoned_client.adapters.scoring import UNANSWERED, Found, score_now, shared
 from milestoned_client.adapters.settings import Settings
 from milestoned_client.control import Control, ControlDir
 from milestoned_client.scores import Sample
@@ -80,7 +80,7 @@ class Rollout:
         """What the step that just ended was worth."""
         try:
             return together([self._now.reward(self._step, wait_s=self._settings.wait_s)])
-        except OUTAGE as error:
+        except UNANSWERED as error:
             return Paid(None, str(error))
 
     def close(self, reason: str, answer: str | None = None) -> Paid:
@@ -90,7 +90,7 @@ class Rollout:
             if answer is not None:
                 episode.answer(answer)
             closing = episode.close(reason, wait_s=self._settings.wait_s)
-        except OUTAGE as error:
+        except UNANSWERED as error:
             return Paid(None, str(error))
         finally:
             self._forget()
@@ -103,7 +103,7 @@ class Rollout:
         episode = self._now
         try:
             episode.close(reason, wait_s=self._settings.wait_s)
-        except OUTAGE as error:
+        except UNANSWERED as error:
             return error
         finally:
             self._forget()

@@ -8,17 +8,24 @@ wrong token, a label that names nothing, an episode that there is not) is a mist
 from __future__ import annotations
 
 import asyncio
-import functools
 import itertools
+import json
 import logging
 import math
 import os
+import threading
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from milestoned_client.adapters.settings import Settings
 from milestoned_client.async_client import AsyncRewardClient
-from milestoned_client.errors import ClientError, PeerUnreachableError, ServiceFaultError, TooManyRequestsError
+from milestoned_client.errors import (
+    ClientError,
+    PeerUnreachableError,
+    ServiceFaultError,
+    TooLargeError,
+    TooManyRequestsError,
+)
 from milestoned_client.scores import Sample, Score
 from milestoned_client.sync_client import RewardClient
 
@@ -27,10 +34,11 @@ logger = logging.getLogger("milestoned_client.adapters")
 IN_FLIGHT = 64
 """Requests at once in one event loop, and so sockets: trainers call for 512 samples at once."""
 A_REQUEST = 250
-LETTERS = 500_000
-"""Samples, and letters of their answers, in one request at most."""
+BYTES = 900_000
+"""Samples, and bytes, in one request at most: the service takes 1,000 and a mebibyte."""
 
-OUTAGE = (PeerUnreachableError, ServiceFaultError, TooManyRequestsError)
+UNANSWERED = (PeerUnreachableError, ServiceFaultError, TooManyRequestsError, TooLargeError)
+"""What is no mistake in the set-up: an outage, and an answer so long that it can't be sent (a policy's doing)."""
 Found = Score | ClientError
 
 
@@ -44,6 +52,8 @@ class _Shared(NamedTuple):
 
 
 _loops: dict[asyncio.AbstractEventLoop, dict[Settings, _Shared]] = {}
+_clients: dict[tuple[int, Settings], RewardClient] = {}
+_making = threading.Lock()
 
 
 def shared_async(settings: Settings) -> _Shared:
@@ -60,12 +70,25 @@ def shared_async(settings: Settings) -> _Shared:
 
 def shared(settings: Settings) -> RewardClient:
     """The blocking client of this process, for all its threads."""
-    return _shared(os.getpid(), settings)
+    key = (os.getpid(), settings)
+    with _making:
+        if key not in _clients:
+            _clients[key] = RewardClient(settings.url, settings.token)
+        return _clients[key]
 
 
-@functools.lru_cache(maxsize=64)
-def _shared(_process: int, settings: Settings) -> RewardClient:
-    return RewardClient(settings.url, settings.token)
+async def close() -> None:
+    """Give back the connections of the running event loop, and those of the blocking callers."""
+    for one in _loops.pop(asyncio.get_running_loop(), {}).values():
+        await one.client.close()
+    close_now()
+
+
+def close_now() -> None:
+    """Give back the connections of the blocking callers; the next call makes new ones."""
+    with _making:
+        while _clients:
+            _clients.popitem()[1].close()
 
 
 async def score(samples: Sequence[Sample], settings: Settings) -> list[Found]:
@@ -76,7 +99,7 @@ async def score(samples: Sequence[Sample], settings: Settings) -> list[Found]:
         async with gate:
             try:
                 given = await client.score(part, fold=settings.fold, gamma=settings.gamma, wait_s=settings.wait_s)
-            except OUTAGE as error:
+            except UNANSWERED as error:
                 return [error] * len(part)
         return list(given)
 
@@ -89,21 +112,21 @@ def score_now(samples: Sequence[Sample], settings: Settings) -> list[Found]:
     for part in _parts(samples):
         try:
             found += client.score(part, fold=settings.fold, gamma=settings.gamma, wait_s=settings.wait_s)
-        except OUTAGE as error:
+        except UNANSWERED as error:
             found += [error] * len(part)
     return found
 
 
 def _parts(samples: Sequence[Sample]) -> Iterator[list[Sample]]:
     part: list[Sample] = []
-    letters = 0
+    size = 0
     for sample in samples:
-        length = len(sample.answer or "")
-        if part and (len(part) == A_REQUEST or letters + length > LETTERS):
+        more = len(json.dumps(sample.document()))
+        if part and (len(part) == A_REQUEST or size + more > BYTES):
             yield part
-            part, letters = [], 0
+            part, size = [], 0
         part.append(sample)
-        letters += length
+        size += more
     if part:
         yield part
 
@@ -138,7 +161,7 @@ def why(found: Found) -> str:
     """Why a reward is not known. Raises a refusal as it is."""
     if isinstance(found, Score):
         return f"{found.failure_kind}: {found.failure_reason}"
-    if not isinstance(found, OUTAGE):
+    if not isinstance(found, UNANSWERED):
         raise found
     return str(found)
 

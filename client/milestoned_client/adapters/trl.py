@@ -45,7 +45,7 @@ class RewardEnvironment:
         self._rollout = Rollout(self._settings)
 
     def reset(self, **row: Any) -> Any:
-        """Open the row's episode; gives what `_opened` gives. Raises refusals, and `ValueError` for a row that names none."""
+        """Open the row's episode; gives what `_opened` gives. Raises `ValueError` for a row that names nothing."""
         return self._opened(self._rollout.begin(label_of(row)), row)
 
     def get_reward(self) -> float | None:
