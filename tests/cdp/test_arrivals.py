@@ -202,9 +202,19 @@ def test_a_tab_that_closes_at_once() -> None:
     fold = Fold()  # for a download: its own address, by GET
     fold.headers("L", Accept="*/*")
     fold.answered()
-    assert fold.told("Target.detachedFromTarget", "", sessionId="S") == GET_POP
-    assert Fold().told("Target.detachedFromTarget", "", sessionId="S") == GAP
+    fold.told("Page.downloadWillBegin", frameId="P", guid="g", url=URL, suggestedFilename="a")
+    [*ends, finished, canceled] = fold.told("Target.detachedFromTarget", "", sessionId="S")
+    assert ends == GET_POP
+    assert {finished[1], canceled[1]} == {"download.finished", "download.canceled"}
+    unheard = [*GAP, ("gap.began", "download")]
+    assert Fold().told("Target.detachedFromTarget", "", sessionId="S") == unheard
     assert Fold(expected="about:blank").told("Target.detachedFromTarget", "", sessionId="S") == []
+
+
+def test_a_tab_that_is_gone_before_anybody_attached_to_it() -> None:
+    fold = Fold()
+    fold.told("Target.targetCreated", "", targetInfo=_page("Q"))
+    assert fold.told("Target.targetDestroyed", "", targetId="Q") == [*GAP, ("gap.began", "download")]
 
 
 def test_of_what_was_there_before_the_daemon_nothing_is_put_in() -> None:

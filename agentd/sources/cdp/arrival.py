@@ -4,7 +4,7 @@ A session begins some milliseconds after its page does, and reaches the page's r
 tell of an answer without having told of the request. What the request surely was is put in before the answer, and the
 message goes its usual way; what can't be known is a gap. Sure are
 
-- scripts, styles, images, fonts and media, which are always fetched by GET;
+- scripts, styles, images, icons, fonts and media, which are always fetched by GET;
 - a request of which the network service showed the headers, without an Origin, which everything but GET and HEAD
   carries, and whose answer had a body, which HEAD has not;
 - a document that the tab's history does not call the result of a form, at the address that was asked for. (A redirect
@@ -26,7 +26,7 @@ MOST = 2000
 """Requests that are looked at; a page that has more was listened to long ago."""
 
 _GET_TYPES = frozenset("Stylesheet Script Image Font Media TextTrack Manifest EventSource Prefetch".split())
-_MAYBE_GET = frozenset(("XHR", "Fetch"))
+_MAYBE_GET = frozenset(("XHR", "Fetch", "Other"))
 # Initiator of an entry in a document's list → type of the request, of what is always fetched by GET.
 _INITIATORS = {
     "script": "Script", "link": "Other", "css": "Other", "img": "Image", "image": "Image", "input": "Image",
@@ -38,13 +38,16 @@ LISTING = """(() => {
   if (!/^https?:/.test(location.href)) return null;
   const [own] = performance.getEntriesByType("navigation");
   const rest = performance.getEntriesByType("resource").slice(0, 500);
+  const icons = Array.from(document.querySelectorAll("link[rel~=icon]"), (one) => one.href);
+  icons.push(new URL("/favicon.ico", location.href).href);
+  const kind = (one) => one.initiatorType === "other" && icons.includes(one.name) ? "icon" : one.initiatorType;
   return {
     url: location.href,
     status: own?.responseStatus ?? 0,
     redirects: own?.redirectCount ?? 0,
     ended: own?.responseEnd > 0,
     complete: document.readyState === "complete",
-    loaded: rest.map((one) => [one.name, one.initiatorType, one.responseStatus ?? 0, one.redirectStart > 0]),
+    loaded: rest.map((one) => [one.name, kind(one), one.responseStatus ?? 0, one.redirectStart > 0]),
   };
 })()"""
 """Read in the isolated world of a tab's first document; null where that is none of the network's."""
@@ -206,7 +209,7 @@ class Arrival:
             return
         kind = one.params.get("type", "Other")
         self._urls[_plain(url)] += 1
-        if kind in _GET_TYPES:
+        if kind in _GET_TYPES or url.partition("?")[0].endswith("/favicon.ico"):
             yield self._completing(number, one.params, url)
             yield one
         else:
@@ -232,7 +235,8 @@ class Arrival:
         first = unsent.held[0].params
         yield self._completing(number, first, first["response"]["url"])
         yield from unsent.held
-        self._end(number)
+        if unsent.held[-1].method == "Network.loadingFinished":
+            self._end(number)
 
     def _end(self, number: str) -> None:
         self._ended[number] = None
