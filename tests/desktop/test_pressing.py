@@ -17,6 +17,7 @@ async def editor(watch: Watch, desktop: Desktop) -> None:
     desktop.start("mousepad", "--disable-server", note)
     await watch.one("window.activated", app="mousepad")
     await watch.window("note.txt")
+    await watch.keys("ctrl+Home")
     await watch.type("x")
     await watch.until(lambda: "xhello\n" in watch.texts(role="text"))
 

@@ -9,8 +9,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from agentd.masking import Masker
 from agentd.sources.ax import AxSource
 from agentd.sources.ax.child import PYTHON
+from agentd.sources.ax.fold import Fold
 from agentd.sources.base import SourceLostError
 from tests.support.desktop import Desktop
 
@@ -23,9 +25,9 @@ Data = Mapping[str, Any]
 class Watch:
     """What a source said, in order: ``seen`` holds (kind, data). ``lost``: why each of its lives ended."""
 
-    def __init__(self, desktop: Desktop, plan: Data) -> None:
+    def __init__(self, desktop: Desktop, plan: Data, make_fold: Callable[[Masker], Fold]) -> None:
         self.desktop = desktop
-        self.source = AxSource(plan, desktop.environ)
+        self.source = AxSource(plan, desktop.environ, make_fold)
         self.seen: list[tuple[str, dict[str, Any]]] = []
         self.lost: list[str] = []
         self.lives = 0
@@ -114,9 +116,11 @@ def _has(data: Data, wanted: Data) -> bool:
 
 
 @asynccontextmanager
-async def watching(desktop: Desktop, plan: Data | None = None) -> AsyncIterator[Watch]:
+async def watching(
+    desktop: Desktop, plan: Data | None = None, make_fold: Callable[[Masker], Fold] = Fold
+) -> AsyncIterator[Watch]:
     """A source that watches ``desktop`` and is ready."""
-    watch = Watch(desktop, plan or {"hears": None})
+    watch = Watch(desktop, plan or {"hears": None}, make_fold)
     task = asyncio.create_task(watch.run())
     try:
         await watch.until(lambda: watch.lives)

@@ -160,6 +160,19 @@ class Desktop:
         values = dict(line.split("=") for line in said.splitlines())
         return int(values["X"]), int(values["Y"])
 
+    def titles(self) -> list[str]:
+        """The titles of all visible windows."""
+        found = self.do("search", "--onlyvisible", "--name", ".").splitlines()
+        return [self.do("getwindowname", window) for window in found]
+
+    def await_file(self, path: Path, text: str) -> None:
+        """Wait until a file holds a text."""
+        deadline = time.monotonic() + PATIENCE_S
+        while path.read_text() != text:
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{path.name} holds {path.read_text()!r}; wanted {text!r}")
+            time.sleep(0.02)
+
     def active_title(self) -> str:
         """The title of the window with the keyboard."""
         return self.do("getactivewindow", "getwindowname")
