@@ -4,7 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # What the tests of a desktop drive, and are driven by.
-DESKTOP := xdotool xclip openbox x11-xserver-utils dbus at-spi2-core python3-pyatspi mousepad featherpad
+DESKTOP := xdotool xclip openbox x11-xserver-utils dbus at-spi2-core python3-pyatspi mousepad featherpad \
+  gedit gnome-calculator pcmanfm libatk-adaptor libgail-common libglib2.0-bin
 
 .PHONY: help demo test test-all check bench pins docs clean
 
@@ -21,7 +22,7 @@ test: $(VENV)/ready $(VENV)-pyppeteer/ready $(VENV)-trainers/ready ## everything
 	$(BIN)/python -m pytest -m "not slow" $(ARGS)
 
 test-all: $(VENV)/ready $(VENV)-pyppeteer/ready $(VENV)-trainers/ready ## the slow suites too
-	@tools/system-packages $(DESKTOP) chromium xvfb postgresql
+	@tools/system-packages $(DESKTOP) libreoffice-calc libreoffice-gtk3 chromium xvfb postgresql
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest $(ARGS)
 

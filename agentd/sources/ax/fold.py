@@ -34,9 +34,9 @@ class Fold:
     def __init__(self, masker: Masker | None = None) -> None:
         self.model = Model()
         self._masker = masker or Masker()
-        self._windows = Windows(self.model, self._masker)
-        self._sight = Sight(self.model)
         self._holding = Holding(self.model, self._masker)
+        self._windows = Windows(self.model, self._masker, self._holding.settle)
+        self._sight = Sight(self.model)
         self._pressing = Pressing(self.model, self._holding.of)
         self._baseline = True
         self._focus = ""
@@ -122,7 +122,6 @@ class Fold:
     def _gone(self, bus: str) -> Iterator[Say]:
         if bus not in self.model.apps:
             return
-        yield from self._holding.settle(bus)
         yield from self._windows.listed({"bus": bus, "windows": []}, {})
         yield from self._sight.left(bus)
         yield Say("app.vanished", {"app": self.model.apps[bus].name})

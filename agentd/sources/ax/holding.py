@@ -149,17 +149,17 @@ class Holding:
         yield from self._told(node, text, bool(message.get("cut")), flags)
         yield from self._told_value(node, message.get("value"), flags)
 
-    def settle(self, bus: str | None = None) -> list[Say]:
-        """Tell what is due by the events alone: of one program, or of all."""
+    def settle(self, window: str | None = None) -> list[Say]:
+        """Tell what is due by the events alone: of a window that closes, or of all."""
         said = []
         for one in [*self._asked, *self._due]:
             node = self._model.nodes.get(one)
-            if node is not None and bus not in (None, node.bus):
+            if node is not None and window not in (None, self._model.window_of(node)):
                 continue
             self._due.pop(one, None)
             self._asked.pop(one, None)
             if node is not None:
-                if bus is not None:
+                if window is not None:
                     node.sensitive = None  # a program that ends greys out its buttons; nobody sees that
                 said += list(self._settle(node))
         return said

@@ -7,7 +7,7 @@ is an old one.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from agentd.masking import Masker
@@ -21,9 +21,13 @@ _REMEMBERED = 200
 
 
 class Windows:
-    """The windows of all programs; ``flags`` are what baseline adds to an event."""
+    """The windows of all programs; ``flags`` are what baseline adds to an event.
 
-    def __init__(self, model: Model, masker: Masker) -> None:
+    ``closing`` gives what is to be told of a window, by its id, before it is told as closed.
+    """
+
+    def __init__(self, model: Model, masker: Masker, closing: Callable[[str], Iterable[Say]]) -> None:
+        self._closing = closing
         self._model = model
         self._masker = masker
         self._active = ""
@@ -89,6 +93,7 @@ class Windows:
         there = there or bool(node.states & {"showing", "active"})
         if window.open and not node.states & {"showing", "visible", "active"} and not there:
             window.open = False
+            yield from self._closing(window.id)
             yield Say("window.closed", self._said(window))
         elif not window.open and there and (node.role in DIALOGS or (node.role in NAMED and node.name != "")):
             window.open, window.title = True, node.name
@@ -109,6 +114,7 @@ class Windows:
         if self._active == one:
             self._active = ""
         if window.open:
+            yield from self._closing(one)
             yield Say("window.closed", self._said(window))
 
     def _said(self, window: Window) -> dict[str, Any]:
