@@ -143,3 +143,87 @@ def test_the_browsers_own_pages_are_no_tabs(fold: Normaliser) -> None:
     for url, kind in (("devtools://x", "page"), ("chrome-extension://x", "page"), ("https://a", "browser_ui")):
         info = {"targetId": "U", "type": kind, "url": url, "title": ""}
         assert told(fold, "", "Target.targetCreated", targetInfo=info) == []
+
+
+@pytest.fixture
+def live() -> Normaliser:
+    """As ``fold``, by a daemon that is at the browser; the tab shows a document."""
+    normaliser = Normaliser("bind", "salt", Asks(kinds=frozenset(["text.appeared"])), live=True)
+    info = {"targetId": "T", "type": "page", "url": "", "title": ""}
+    told(normaliser, "", "Target.attachedToTarget", sessionId="S", targetInfo=info)
+    normaliser.browser.settled = True
+    told(normaliser, "S", "Page.frameNavigated", frame=PAGE)
+    return normaliser
+
+
+def left(fold: Normaliser, *, gesture: bool = True) -> list[str]:
+    """The parts that are said to be missed when the document gives way to another."""
+    request = {"url": "https://a.example/2", "method": "GET", "headers": {}}
+    about = {"requestId": "L2", "loaderId": "L2", "frameId": "T", "type": "Document", "hasUserGesture": gesture}
+    told(fold, "S", "Network.requestWillBeSent", request=request, **about)
+    seen = told(fold, "S", "Page.frameNavigated", frame=PAGE | {"loaderId": "L2"})
+    return [data["of"] for kind, data in seen if kind == "gap.began"]
+
+
+def lives(fold: Normaliser, name: str) -> None:
+    told(fold, "S", "Page.lifecycleEvent", frameId="T", loaderId="L1", name=name)
+
+
+def test_a_document_that_was_shown_and_left_unheard_is_said_to_be(live: Normaliser) -> None:
+    lives(live, "firstPaint")
+    assert left(live) == ["element", "field", "form", "text"]
+
+
+def test_a_document_that_asked_to_be_left_without_a_gesture_hid_nothing_but_its_text(live: Normaliser) -> None:
+    lives(live, "firstContentfulPaint")
+    told(live, "S", "Page.frameRequestedNavigation", frameId="T", reason="scriptInitiated", disposition="currentTab")
+    assert left(live, gesture=False) == ["text.appeared"]
+
+
+def test_a_gesture_that_led_on_is_one(live: Normaliser) -> None:
+    lives(live, "firstPaint")
+    told(live, "S", "Page.frameRequestedNavigation", frameId="T", reason="anchorClick", disposition="currentTab")
+    assert left(live) == ["element", "field", "form", "text"]
+
+
+def test_a_document_that_nobody_saw_hid_nothing(live: Normaliser) -> None:
+    lives(live, "load")
+    assert left(live) == []
+
+
+def test_a_document_whose_observer_spoke_hid_nothing(live: Normaliser) -> None:
+    lives(live, "firstPaint")
+    told(live, "S", "Page.observed", frameId="T", loaderId="L1")
+    assert left(live) == []
+
+
+def test_somebody_who_acted_before_the_observer_was_there_is_a_gap_in_a_new_tab_only(live: Normaliser) -> None:
+    told(live, "S", "Page.createIsolatedWorld", frameId="T", executionContextId=7)
+    assert said(live, 7, "late") == []
+    told(live, "", "Target.attachedToTarget", sessionId="N", targetInfo={"targetId": "N", "type": "page", "url": ""})
+    told(live, "N", "Page.frameNavigated", frame=PAGE | {"id": "N"})
+    told(live, "N", "Page.createIsolatedWorld", frameId="N", executionContextId=7)
+    payload = orjson.dumps(["late", {}]).decode()
+    seen = told(live, "N", "Runtime.bindingCalled", name="bind", payload=payload, executionContextId=7)
+    assert [data["of"] for kind, data in seen if kind == "gap.began"] == ["element", "field", "form", "text"]
+
+
+def test_a_page_that_is_prepared_is_told_when_it_is_shown(live: Normaliser) -> None:
+    told(live, "", "Target.targetCreated", targetInfo={"targetId": "T", "type": "page", "url": "", "title": ""})
+    told(live, "", "Target.attachedToTarget", sessionId="TAB", targetInfo={"targetId": "X", "type": "tab", "url": ""})
+    page = {"type": "page", "url": "", "title": ""}
+    told(live, "TAB", "Target.attachedToTarget", sessionId="S", targetInfo=page | {"targetId": "T"})
+    ready = page | {"targetId": "R", "subtype": "prerender"}
+    assert told(live, "", "Target.targetCreated", targetInfo=ready) == []
+    told(live, "TAB", "Target.attachedToTarget", sessionId="P", targetInfo=ready)
+    frame = {"id": "R", "loaderId": "LR", "url": "https://a.example/next"}
+    assert told(live, "P", "Page.frameNavigated", frame=frame) == []
+    sent_early = told(live, "P", "Network.requestWillBeSent", **sent("9", frameId="R"))
+    assert [(kind, data["tab"], data["frame"]) for kind, data in sent_early] == [("request.sent", "T", "R")]
+    seen = told(live, "", "Target.targetInfoChanged", targetInfo=page | {"targetId": "R"})
+    assert [(kind, data["tab"], data["frame"]) for kind, data in seen] == [
+        ("frame.detached", "T", "T"),
+        ("page.navigated", "T", "R"),
+    ]
+    assert told(live, "", "Target.targetDestroyed", targetId="T") == [], "the tab goes on"
+    assert kinds(told(live, "", "Target.targetDestroyed", targetId="R")) == ["tab.closed"]

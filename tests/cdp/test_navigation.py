@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import pytest
-from playwright.async_api import Page
+from playwright.async_api import Error, Page
 
-from tests.cdp.site import Site
-from tests.cdp.watching import watching
+from tests.cdp.site import Answer, Site
+from tests.cdp.watching import Watch, watching
 from tests.support.chromium import Chromium, needs_chromium
 
 pytestmark = [pytest.mark.browser, needs_chromium]
@@ -140,3 +141,103 @@ async def test_what_exists_at_attachment_is_baseline(browser: Chromium, page: Pa
         assert told == {"tab.opened", "page.navigated", "page.loaded", "page.titled"}
         assert watch.all("page.navigated", url=f"{site.other}/inner", baseline=True)
         assert not [kind for kind, data in watch.seen if not data.get("baseline")]
+
+
+async def test_what_could_not_be_loaded_is_told_with_its_error(browser: Chromium, page: Page, site: Site) -> None:
+    site.page("/gone", Answer(status=404, body=""))
+    site.page("/shut", Answer("<p>in</p>", headers=(("content-type", "text/html"), ("x-frame-options", "DENY"))))
+    url = site.page("/", "<title>x</title><iframe src=/shut></iframe>")
+    async with watching(browser) as watch:
+        await page.goto(url)
+        inner = await watch.one("page.failed", url=f"{site.url}/shut")
+        assert (inner["main"], inner["error"]) == (False, "net::ERR_BLOCKED_BY_RESPONSE")
+        for address, error in (
+            ("http://nowhere.invalid/?a=1", "net::ERR_NAME_NOT_RESOLVED"),
+            (f"{site.url}/gone", "net::ERR_HTTP_RESPONSE_CODE_FAILURE"),
+        ):
+            with pytest.raises(Error, match=error):
+                await page.goto(address)
+            failed = await watch.one("page.failed", url=address)
+            assert (failed["main"], failed["error"]) == (True, error)
+            assert watch.all("page.navigated", frame=failed["frame"])[-1]["url"] == "chrome-error://chromewebdata/"
+            await watch.until(lambda failed=failed: _loaded_after(watch, failed))
+
+
+def _loaded_after(watch: Watch, failed: dict[str, Any]) -> bool:
+    """Whether the error page has been loaded since; a navigation before would be taken for its end."""
+    at = next(index for index, (_, data) in enumerate(watch.seen) if data == failed)
+    return any(kind == "page.loaded" and data["frame"] == failed["frame"] for kind, data in watch.seen[at:])
+
+
+async def test_stages_of_loading_are_told_to_who_asks(browser: Chromium, page: Page, site: Site) -> None:
+    url = site.page("/", "<title>x</title><iframe src=/in></iframe>")
+    site.page("/in", "<p>in</p>")
+    async with watching(browser, {"hears": ["page.parsed", "page.idled"]}) as watch:
+        await page.goto(url)
+        for address in (url, f"{site.url}/in"):
+            await watch.one("page.parsed", url=address)
+            await watch.one("page.idled", url=address)
+        await watch.fence()
+        stages = [kind for kind, data in watch.seen if data.get("url") == url and kind.startswith("page.")]
+        assert [kind for kind in stages if kind != "page.titled"] == [
+            "page.navigated", "page.parsed", "page.loaded", "page.idled",
+        ]  # fmt: skip
+    async with watching(browser) as watch:
+        await page.goto(url)
+        await watch.one("page.loaded", url=url)
+        await watch.fence()
+        assert not watch.all("page.parsed")
+
+
+async def test_frames_within_frames_of_other_sites(browser: Chromium, page: Page, site: Site) -> None:
+    site.page("/inner", "<button>Deep</button>")
+    site.page("/middle", f"<iframe src='{site.url}/inner'></iframe>")
+    url = site.page("/", f"<title>x</title><iframe src='{site.other}/middle'></iframe>")
+    async with watching(browser) as watch:
+        await page.goto(url)
+        await page.frame_locator("iframe").frame_locator("iframe").locator("button").click()
+        click = await watch.one("element.clicked")
+        frames = {one["url"]: one for one in watch.all("page.navigated")}
+        deep = frames[f"{site.url}/inner"]
+        assert click["frame"] == deep["frame"]
+        assert {one["tab"] for one in frames.values()} == {click["tab"]}
+        assert [one["main"] for one in (frames[url], frames[f"{site.other}/middle"], deep)] == [True, False, False]
+        await page.evaluate("document.querySelector('iframe').remove()")
+        await watch.one("frame.detached", frame=deep["frame"])
+        await watch.one("frame.detached", frame=frames[f"{site.other}/middle"]["frame"])
+
+
+async def test_a_popup_of_a_popup_has_it_as_its_opener(browser: Chromium, page: Page, site: Site) -> None:
+    opening = "<title>{}</title><button onclick=\"open('{}', '', 'width=300,height=300')\">Open</button>"
+    site.page("/second", "<title>second</title><button>Deep</button>")
+    site.page("/first", opening.format("first", "/second"))
+    url = site.page("/", opening.format("start", "/first"))
+    async with watching(browser) as watch:
+        await page.goto(url)
+        pages = [page]
+        for _ in range(2):
+            async with pages[-1].expect_popup() as opened:
+                await pages[-1].click("button")
+            pages.append(await opened.value)
+        await pages[-1].click("button")
+        tabs = [(await watch.one("page.navigated", url=site.url + path))["tab"] for path in ("/", "/first", "/second")]
+        openers = {one["tab"]: one["opener"] for one in watch.all("tab.opened")}
+        assert openers == {tabs[1]: tabs[0], tabs[2]: tabs[1]}
+        await watch.until(lambda: watch.all("element.clicked", tab=tabs[2]))
+        for one in pages[:0:-1]:
+            await one.close()
+        await watch.until(lambda: len(watch.all("tab.closed")) == 2)
+
+
+async def test_about_blank_that_goes_somewhere_is_both(browser: Chromium, page: Page, site: Site) -> None:
+    site.page("/there", "<title>there</title>")
+    url = site.page("/", "<title>x</title><button onclick=\"w = window.open(''); w.location = '/there'\">Open</button>")
+    async with watching(browser) as watch:
+        await page.goto(url)
+        async with page.expect_popup() as opened:
+            await page.click("button")
+        there = await watch.one("page.navigated", url=f"{site.url}/there")
+        told = [one["url"] for one in watch.all("page.navigated", tab=there["tab"])]
+        assert told in (["about:blank", there["url"]], [there["url"]])
+        await watch.one("page.titled", tab=there["tab"], title="there")
+        await (await opened.value).close()
