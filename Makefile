@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # What the tests of a desktop drive, and are driven by.
 DESKTOP := xdotool xclip openbox x11-xserver-utils dbus at-spi2-core python3-pyatspi mousepad featherpad \
-  gedit gnome-calculator pcmanfm libatk-adaptor libgail-common libglib2.0-bin
+  gedit gnome-calculator pcmanfm libatk-adaptor libgail-common libglib2.0-bin procps
 
 .PHONY: help demo test test-all check bench pins docs clean
 
