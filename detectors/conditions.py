@@ -29,7 +29,8 @@ class Conditions:
     STATEFUL: ClassVar[frozenset[str]] = frozenset(
         "page.navigated page.titled field.filled frame.detached tab.closed "
         "file.created file.modified file.deleted file.present file.moved "
-        "window.titled window.closed widget.state_changed widget.text_changed clipboard.changed process.ended".split()
+        "window.titled window.closed widget.state_changed widget.text_changed clipboard.changed "
+        "process.started process.ended probe.answered".split()
     )
     """Kinds that can make an earlier reading untrue, though no rule hears them."""
 

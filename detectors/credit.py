@@ -110,7 +110,7 @@ class Credit:
         began, level = self._state.began, standing.now
         if spec.penalty is not None or (began and level <= award.best):
             return
-        if began and event.source in self._state.gaps and self._in_order(spec, event.seq):
+        if began and self._in_a_gap(event.source) and self._in_order(spec, event.seq):
             # It came true while nobody watched: when, and by whom, can't be known.
             self._blind(event.seq, f"milestone {spec.id} came true during a gap", event.source)
         if spec.repeat > 1:
@@ -123,6 +123,9 @@ class Credit:
             self.reached.append(self._milestone(node, 0.0, 0.0, standing, standing.at, baseline=True))
         if award.met != met:
             self._tell_goals(node.owner, event)
+
+    def _in_a_gap(self, source: str) -> bool:
+        return any(name.partition(":")[0] == source for name in self._state.gaps)
 
     def _reached(self, n: int) -> Standing:
         full = 1.0 if self._award(n).met else 0.0

@@ -158,7 +158,9 @@ class Engine:
         if of is not None and name not in self.state.gaps and len(self.state.gaps) >= MAX_GAPS:
             name = source  # more parts than anybody keeps apart: then the whole is in doubt
         self.state.gaps[name] = [event.seq, str(event.data.get("reason"))]
-        if not self.state.sealed:
+        # What came between two steps pays in the next. A source that begins anew says what is so then; what a part
+        # missed nobody says again.
+        if not self.state.sealed or (of is not None and self.state.began):
             self.state.blind[name] = self.state.gaps[name]
 
     def _gap_ended(self, event: Event) -> None:
@@ -167,7 +169,8 @@ class Engine:
 
     def _dropped(self, event: Event) -> None:
         source = str(event.data.get("source"))
-        if source in self.ruleset.sources:
+        # Of the journal's own events a gap or its end may be among the lost: then nobody knows what was seen.
+        if source in self.ruleset.sources or source == "journal":
             self.state.blind[source] = [event.seq, f"{event.data.get('count')} observations dropped"]
 
     def _seal(self, seq: int) -> None:

@@ -109,7 +109,7 @@ def invalidated(event: Event, world: World) -> tuple[str, ...]:
             return (widget_key(data, "text"),)
         case "clipboard.changed":
             return (f"clipboard:{data.get('selection')}",)
-        case "process.ended":
+        case "process.started" | "process.ended":  # the same pid again: it became another program
             return (f"process:{data.get('pid')}",)
     return ()
 

@@ -46,12 +46,15 @@ class Args:
 @rule(component="ui", hears_of=lambda args: (args.kind,), args=Args, occurrence=True)
 def observed(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """An event of this kind, with these facts. What page script did (`trusted: false`) does not count, unless
-    `where` itself says something about `trusted`.
+    `where` itself says something about `trusted`; nor does what stood in a window when it opened (`initial`), unless
+    it says something about that.
 
     For what no rule of its own speaks of: a widget activated, a process started, a message received, text pasted.
     """
     data = event.data
     if "trusted" in data and data["trusted"] is not True and not (args.where and args.where.names("trusted")):
+        return
+    if data.get("initial") is True and not (args.where and args.where.names("initial")):
         return
     if args.app is not None and not args.app.matches(str(data.get("app"))):
         return

@@ -216,6 +216,26 @@ def test_a_gap_that_is_over_before_the_step_begins_changes_nothing() -> None:
     assert worth(rewards) == [0.05, 0.05]
 
 
+def test_a_part_that_missed_something_between_two_steps_blinds_the_next() -> None:
+    """What came there would have paid in the next step; a popup's first requests are not told again."""
+    gap = {"source": "cdp", "of": "request"}
+    between = [sealed(0), ("gap.began", {**gap, "reason": "a popup came before its observer"}), ("gap.ended", gap)]
+    assert worth(run(ruleset(PLACED), *episode(between, [clicked("Go")], []))) == [0.0, None, 0.0]
+    assert worth(run(ruleset(A), *episode(between, [went("/a")], []))) == [0.0, 0.1, 0.0]
+    assert worth(run(ruleset(PLACED), *episode([clicked("Go")], before=between[1:]))) == [0.0]
+
+
+def test_what_came_true_while_a_part_was_unseen_masks_the_step() -> None:
+    """As with a gap of the whole source: an application's tree shows again, and in it is what somebody did."""
+    gap = {"source": "ax", "of": "gedit"}
+    window = {"app": "gedit", "window": "1", "role": "frame", "title": "Saved", "baseline": True}
+    back = [("window.opened", window), ("gap.ended", gap)]
+    said = episode([sealed(0), ("gap.began", {**gap, "reason": "its tree is empty"}), *back], [clicked("Go")])
+    (first, second) = run(ruleset(SAVED), *said)
+    assert (first.reward, second.reward) == (0.0, None)
+    assert "milestone saved came true during a gap" in (second.reason or "")
+
+
 def test_a_browser_shut_down_after_the_last_seal_hid_nothing() -> None:
     """The harness ends its last step, closes the browser, then the episode; only what must hold is not known."""
     said = episode([went("/a"), sealed(0), DEAD])
@@ -259,6 +279,12 @@ def test_dropped_observations_mask_the_step() -> None:
     drop = ("journal.dropped", {"source": "cdp", "count": 3, "reason": "journal full"})
     (reward,) = run(ruleset(A), *episode([drop, went("/a")]))
     assert (reward.reward, reward.reason) == (None, "cdp saw nothing from event 3: 3 observations dropped")
+
+
+def test_dropped_events_of_the_journal_mask_the_step_whatever_it_leans_on() -> None:
+    """Among them may be a gap that began."""
+    drop = ("journal.dropped", {"source": "journal", "count": 1, "reason": "journal full"})
+    assert worth(run(ruleset(A), *episode([drop, went("/a")], [went("/x")]))) == [None, 0.0]
 
 
 def test_an_event_that_is_not_the_next_is_refused() -> None:

@@ -7,10 +7,15 @@ from typing import Any
 import pytest
 
 from detectors.arguments import parse_args
+from detectors.conditions import Conditions
 from detectors.errors import SpecError
 from detectors.kinds import KINDS, SOURCES, wanted
 from detectors.registry import Rule, rules
-from tests.support.logs import ORIGIN, ruleset
+from detectors.types import Event
+from detectors.world import World, invalidated
+from tests.detectors.tables_probes import PROBES, probed
+from tests.detectors.tables_senses import copied, process, state, typed, window
+from tests.support.logs import ORIGIN, Said, episode, ruleset, run, worth
 
 POST = {"url": "/api/*", "method": "POST"}
 
@@ -72,3 +77,43 @@ def test_every_kind_belongs_to_a_source_and_is_a_noun_and_a_participle() -> None
         assert kind.says.endswith("."), name
         fields = [field.removesuffix("?") for field in kind.fields]
         assert len(set(fields)) == len(fields), name
+
+
+def test_every_kind_that_replaces_a_fact_is_heard_for_it() -> None:
+    """Else what a rule read of a state would stand for ever."""
+    replaces = {kind for kind, about in KINDS.items() if invalidated(Event("E", 1, about.source, kind, 0, {}), World())}
+    assert replaces == Conditions.STATEFUL
+
+
+CHECKED = one("widget_state", name="Show lines", state="checked")
+SAVED = one("window_opened", title="Save As")
+FALLS: dict[str, tuple[dict[str, Any], Said, Said]] = {
+    "a probe answers otherwise": (one("probe_answers", probe="cart", value=3), probed(3), probed(2)),
+    "a probe's answer is too long now": (
+        one("probe_answers", probe="cart", value=3), probed(3), probed(None, cut=True),
+    ),
+    "a program became another": (one("process_started", name="sh"), process("sh"), process("python3")),
+    "a program ended": (one("process_started", name="sh"), process("sh"), process("sh", kind="ended")),
+    "something else was copied": (one("clipboard_holds", text="7"), copied("7"), copied("8")),
+    "another text was typed": (one("widget_text", text="Hello"), typed("Hello"), typed("Hello!")),
+    "a window closed": (SAVED, window(), window("closed")),
+    "a window bears another title": (SAVED, window(), window("titled", title="Open")),
+    "a box was cleared": (CHECKED, state(True), state(False)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FALLS)
+def test_a_fact_of_state_falls_when_it_is_replaced(name: str) -> None:
+    """It must hold at the end, and does not."""
+    milestone, true, untrue = FALLS[name]
+    rules = ruleset({**milestone, "must_hold_at_end": True}, probes=PROBES)
+    assert worth(run(rules, *episode([true], [])))[-1] == 0.1
+    assert worth(run(rules, *episode([true], [untrue]))) == [0.0, 0.0]
+
+
+def test_what_stood_in_a_window_when_it_opened_did_not_happen() -> None:
+    """Unless the task says that it counts."""
+    first = state(True, initial=True)
+    assert worth(run(ruleset(one("observed", kind="widget.state_changed")), *episode([first]))) == [0.0]
+    said = one("observed", kind="widget.state_changed", where={"initial": True})
+    assert worth(run(ruleset(said), *episode([first]))) == [0.1]
