@@ -15,7 +15,7 @@ _PART_NAME = re.compile(r'\bname="([^"]*)"', re.IGNORECASE)
 _BOUNDARY = re.compile(r'boundary="?([^";,\s]+)', re.IGNORECASE)
 _QUOTED = re.compile(r'("([^"\\]{1,200})"\s*:\s*")((?:[^"\\]|\\.)*)')
 _PAIRS = re.compile(r"^[\w.%+*~\[\]-]{1,200}=[^\s<>]*$")
-_INPUT = re.compile(r"<(?:input|meta)\b[^>]*>", re.IGNORECASE)
+_INPUT = re.compile(r"<(?:input|meta)\b", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""\b(type|name|id|value|content)\s*=\s*("[^"]*"|'[^']*'|[^\s>"']+)""", re.IGNORECASE)
 
 
@@ -33,7 +33,7 @@ def mask_body(text: str, mime: str, masker: Masker) -> str:
     if "urlencoded" in mime or _PAIRS.match(text):
         return masker.mask_pairs(text)
     if "html" in mime:
-        text = _INPUT.sub(lambda tag: _mask_tag(tag[0], masker), text)
+        text = _mask_tags(text, masker)
     return masker.mask_text(_mask_quoted(text, masker))
 
 
@@ -44,14 +44,18 @@ def boundary_of(mime: str) -> str | None:
 
 
 def map_parts(text: str, boundary: str, change: Callable[[str, str, str], str]) -> str:
-    """A multipart body with each part's content changed; ``change`` gets name, the part's head and its content."""
+    """A multipart body with each part's content changed; ``change`` gets name ("": none), the part's head and its
+    content."""
     parts = text.split(f"--{boundary}")
     for index, part in enumerate(parts):
         head, gap, value = part.partition("\r\n\r\n")
         name = _PART_NAME.search(head)
-        if gap and name:
+        if gap:
             content = value.removesuffix("\r\n")
-            parts[index] = head + gap + change(name[1], head, content) + value[len(content) :]
+            changed = change(name[1] if name else "", head, content)
+            parts[index] = head + gap + changed + value[len(content) :]
+        else:
+            parts[index] = change("", "", part)  # before the first part, after the last, or no part at all
     return f"--{boundary}".join(parts)
 
 
@@ -59,7 +63,11 @@ def _mask_multipart(text: str, mime: str, masker: Masker) -> str:
     boundary = boundary_of(mime)
     if boundary is None:
         return MASK  # without its boundary nobody can say where a password is
-    return map_parts(text, boundary, lambda name, _, value: masker.mask_value(name, value))
+
+    def change(name: str, head: str, content: str) -> str:
+        return masker.mask_value(name, content) if name else mask_body(content, "", masker)
+
+    return map_parts(text, boundary, change)
 
 
 def _mask_quoted(text: str, masker: Masker) -> str:
@@ -68,6 +76,18 @@ def _mask_quoted(text: str, masker: Masker) -> str:
         return found[1] + MASK if found[3] and masker.is_secret(found[2], found[3]) else found[0]
 
     return _QUOTED.sub(change, text)
+
+
+def _mask_tags(text: str, masker: Masker) -> str:
+    # Step by step: an expression that looks for each tag's end would read all that follows once for every tag.
+    pieces, done = [], 0
+    while found := _INPUT.search(text, done):
+        end = text.find(">", found.end()) + 1
+        if not end:
+            break
+        pieces += [text[done : found.start()], _mask_tag(text[found.start() : end], masker)]
+        done = end
+    return "".join(pieces) + text[done:]
 
 
 def _mask_tag(tag: str, masker: Masker) -> str:

@@ -7,16 +7,21 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
+import orjson
+
 from agentd.masking.cards import is_card, mask_cards
 from agentd.masking.names import is_telling, words
 from agentd.masking.tokens import mask_tokens
 
 MASK = "***"
+DEEPEST = 64
+"""Levels of a JSON value that are told; what lies deeper is masked as a whole."""
 
 _USERINFO = re.compile(r"^([a-z][a-z0-9+.-]*://)[^/?#@]*@", re.IGNORECASE)
 _URL = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _HEADER = re.compile(r"^([A-Za-z][\w-]*):\s*(.*)$", re.DOTALL)
 _SCHEME = re.compile(r"^([A-Za-z][\w-]*)\s+\S")
+_SPACE = re.compile(r"(\s+)")
 
 SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie", "set-cookie2", "cookie2"})
 """Headers whose values are masked whatever they hold; others by the lists of agentd/masking/names.py."""
@@ -49,10 +54,8 @@ class Masker:
         return mask_tokens(mask_cards(text, MASK), MASK)
 
     def mask_value(self, name: str, value: str) -> str:
-        """What may be told of ``value``, which stands under ``name``."""
-        if value == "":
-            return value
-        return MASK if self.is_secret(name, value) else self.mask_text(value)
+        """What may be told of ``value``, which stands under ``name``; one that is JSON itself is read as such."""
+        return self._value(name, value, 0)
 
     def mask_url(self, url: str) -> str:
         """``url`` without user and password before the host, and masked in path, query and fragment."""
@@ -83,16 +86,7 @@ class Masker:
 
     def mask_json(self, value: Any, name: str = "") -> Any:
         """A JSON value, masked: by its keys, and whatever shows by itself. Numbers that are cards become text."""
-        if isinstance(value, dict):
-            return {key: self.mask_json(item, key) for key, item in value.items()}
-        if isinstance(value, list):
-            return [self.mask_json(item, name) for item in value]
-        if value is None or isinstance(value, bool):
-            return value
-        if isinstance(value, str):
-            return self.mask_value(name, value)
-        secret = self.is_secret(name, str(value)) or (isinstance(value, int) and value > 0 and is_card(str(value)))
-        return MASK if secret else value
+        return self._json(value, name, 0)
 
     def mask_arguments(self, arguments: Sequence[str]) -> list[str]:
         """A command line: ``--password X``, ``--token=X``, ``KEY=X``, ``-u user:X``, headers, addresses, cards."""
@@ -102,6 +96,34 @@ class Masker:
             masked.append(self._mask_argument(argument, before))
             before = argument
         return masked
+
+    def _json(self, value: Any, name: str, depth: int) -> Any:
+        if isinstance(value, dict | list) and depth >= DEEPEST:
+            return MASK
+        if isinstance(value, dict):
+            return {key: self._json(item, key, depth + 1) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self._json(item, name, depth + 1) for item in value]
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, str):
+            return self._value(name, value, depth)
+        secret = self.is_secret(name, str(value)) or (isinstance(value, int) and value > 0 and is_card(str(value)))
+        return MASK if secret else value
+
+    def _value(self, name: str, value: str, depth: int) -> str:
+        if value == "":
+            return value
+        if self.is_secret(name, value):
+            return MASK
+        if value.lstrip()[:1] in ("{", "["):
+            try:
+                inner = orjson.loads(value)
+            except orjson.JSONDecodeError:
+                return self.mask_text(value)
+            masked = self._json(inner, name, depth + 1)
+            return value if masked == inner else orjson.dumps(masked).decode()
+        return self.mask_text(value)
 
     def _mask_argument(self, argument: str, before: str) -> str:
         if before in _USER_OPTIONS and ":" in argument and not _URL.match(argument):
@@ -117,7 +139,28 @@ class Masker:
             at = header.start(2) + len(argument) - len(header.string)
             if not header[2].startswith("//"):
                 return argument[:at] + self.mask_header(header[1], header[2])
-        return self.mask_url(argument) if _URL.match(argument) else self.mask_text(argument)
+        if _URL.match(argument):
+            return self.mask_url(argument)
+        if argument[:1] not in ("{", "[") and _SPACE.search(argument):
+            return self._mask_script(argument)
+        return self.mask_pairs(argument) if mark and "&" in value else self.mask_value("", argument)
+
+    def _mask_script(self, script: str) -> str:
+        """A command line within an argument, as a shell's -c takes it: word by word."""
+        masked: list[str] = []
+        before = quote_mark = ""
+        for word in _SPACE.split(script):
+            if not word or word.isspace():
+                masked.append(word)
+            elif quote_mark:  # still in the value of a header that is a secret
+                masked.append(MASK)
+                quote_mark = "" if word.rstrip(";)").endswith(quote_mark) else quote_mark
+            else:
+                masked.append(self._mask_argument(word, before))
+                if word[:1] in ("'", '"') and word.endswith(":") and self.is_secret_name(word):
+                    quote_mark = word[0]
+                before = word
+        return self.mask_text("".join(masked))
 
     def _mask_path(self, path: str) -> str:
         plain = unquote(path)

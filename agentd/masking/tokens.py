@@ -7,7 +7,6 @@ import re
 _SHAPES = re.compile(
     r"""
     (?P<keep>\b(?:Bearer|Basic|Digest|Negotiate)\s+)(?=[\w.~+/=-]*[0-9+/=_-])[\w.~+/-]{16,}={0,2}
-    | \beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*             # a JSON web token
     | -----BEGIN[ A-Z]*PRIVATE[ ]KEY-----.*?(?:-----END[ A-Z]*PRIVATE[ ]KEY-----|\Z)
     | \b(?:gh[pousr]_\w{30,}|github_pat_\w{30,}|glpat-[\w-]{20,}|xox[abeoprs]-[\w-]{10,}|sk-[\w-]{20,}
         |[sr]k_(?:live|test)_\w{16,}|(?:AKIA|ASIA)[A-Z0-9]{16}\b|AIza[\w-]{35}|npm_\w{36}|pypi-[\w-]{50,}|hf_\w{30,})
@@ -15,10 +14,31 @@ _SHAPES = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _LONG = re.compile(r"\S{15}")
+# Looked for from the beginning of a run only, and within it part by part: a page may write a run as long as it likes.
+_DOTTED = re.compile(r"(?<![\w.-])[\w.-]+")
+_JWT_PART = re.compile(r"\beyJ[\w-]{8}")
 
 
 def mask_tokens(text: str, mask: str) -> str:
     """``text`` with tokens and keys that show by their shape replaced by ``mask``."""
     if len(text) < 15 or (_LONG.search(text) is None and "PRIVATE KEY" not in text):
         return text
+    if ".eyJ" in text:
+        text = _DOTTED.sub(lambda found: _without_jwt(found[0], mask), text)
     return _SHAPES.sub(lambda found: (found["keep"] or "") + mask, text)
+
+
+def _without_jwt(run: str, mask: str) -> str:
+    """A run of dotted parts without a JSON web token: two parts of JSON in base64, and a signature."""
+    kept: list[str] = []
+    parts = run.split(".")
+    at = 0
+    while at < len(parts):
+        head = _JWT_PART.search(parts[at]) if at + 2 < len(parts) else None
+        if head is not None and _JWT_PART.match(parts[at + 1]):
+            kept.append(parts[at][: head.start()] + mask)
+            at += 3
+        else:
+            kept.append(parts[at])
+            at += 1
+    return ".".join(kept)

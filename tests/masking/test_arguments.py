@@ -22,6 +22,13 @@ from agentd.masking import Masker
         (["x", "--token", "--verbose"], ["x", "--token", "--verbose"]),
         (["x", "--max-tokens", "5", "-p", "22"], ["x", "--max-tokens", "5", "-p", "22"]),
         (["x", "--pin", "1234"], ["x", "--pin", "***"]),
+        (["curl", "-d", "user=ada&password=geheim"], ["curl", "-d", "user=ada&password=***"]),
+        (["curl", "-d", '{"password":"geheim"}'], ["curl", "-d", '{"password":"***"}']),
+        (["sh", "-c", "cd /x && mysql  --password geheim shop"], ["sh", "-c", "cd /x && mysql  --password *** shop"]),
+        (["sh", "-c", "A=1 PGPASSWORD=geheim psql"], ["sh", "-c", "A=1 PGPASSWORD=*** psql"]),
+        (["sh", "-c", "curl -H 'X-Api-Key: k 1' x"], ["sh", "-c", "curl -H 'X-Api-Key: *** *** x"]),
+        (["sh", "-c", 'curl -H "Accept: a/b" https://u:p@x/'], ["sh", "-c", 'curl -H "Accept: a/b" https://x/']),
+        (["python3", "-c", "print(1)\nx = 'a b'"], ["python3", "-c", "print(1)\nx = 'a b'"]),
         ([], []),
     ],
 )

@@ -98,7 +98,7 @@ def test_few_numbers_of_a_long_row_are_taken_for_cards() -> None:
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("part", ["1111 ", "4", "4111-", "DE89 ", "eyJa.", "Basic "])
+@pytest.mark.parametrize("part", ["1111 ", "4", "4111-", "DE89 ", "eyJa.", "-eyJaaaaaaaa", "Basic "])
 def test_a_hostile_text_does_not_hold_the_daemon_up(part: str) -> None:
     """With work that grows as the square of the length each of these would take many minutes."""
     text = part * 100_000
