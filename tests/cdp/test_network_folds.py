@@ -135,6 +135,17 @@ def test_nothing_that_waits_is_lost_when_the_table_is_full() -> None:
     assert len(fold.network._requests) <= MOST_REQUESTS
 
 
+def test_a_request_that_is_forgotten_on_its_way_is_a_gap() -> None:
+    """Its end will come and find nobody: a page that asks for that much hides nothing in silence."""
+    fold = Normaliser("", "", HEADERS)
+    assert all([kind for kind, _ in sent(fold, f"n{n}")] == ["request.sent"] for n in range(MOST_REQUESTS))
+    began, ended_, (kind, _) = sent(fold, "one more")
+    assert began[0] == "gap.began"
+    assert began[1]["of"] == "request"
+    assert ended_ == ("gap.ended", {"source": "cdp", "of": "request"})
+    assert kind == "request.sent"
+
+
 def test_an_answers_body_waits_only_its_own_request() -> None:
     fold = Normaliser("", "", Asks(response_body=lambda url: True))
     sent(fold, "1")

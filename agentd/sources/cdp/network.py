@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from agentd.sources.cdp import answers, bodies, challenges, late_workers, passed_on
 from agentd.sources.cdp.asks import LONGEST_BODY, Asks, WantsBody
+from agentd.sources.cdp.gaps import REQUESTS, gap
 from agentd.sources.cdp.headers import Heads, header, kept
 from agentd.sources.cdp.masking import mask_url
 from agentd.sources.cdp.messages import Messages
@@ -107,6 +108,10 @@ class Network:
             oldest = self._requests.pop(next(iter(self._requests)))
             oldest.waits.clear()
             yield from oldest.release("")
+            if not oldest.ended and not oldest.left:
+                yield from gap(
+                    REQUESTS, f"more than {MOST_REQUESTS} requests on their way: the end of one is not known"
+                )
 
     def _note_body(self, browser: Browser, request: Request, params: Params) -> None:
         about = params["request"]
