@@ -68,6 +68,8 @@ class Turns:
                 await self._commands.say(where.episode, "agent.answered", {"text": answer}, f"turn {step}")
             await self._commands.end(where.episode, step, None)
             if final:
+                # A close seals at once; what the turn set in motion is given the time that any step has to settle.
+                await self._scorer.score(Sample(Reference(where.episode, step)), Folding(), deadline)
                 await self._commands.close(where.episode, "the rollout ended")
                 await self._channel.closed(where.episode, deadline)
         if final:

@@ -8,6 +8,7 @@ from openrlhf.utils.agent import AgentInstanceBase, MultiTurnAgentExecutor
 
 from milestoned_client.adapters.carried import label_of, named, said
 from milestoned_client.adapters.paid import Paid, of, together
+from milestoned_client.adapters.rollout import begun
 from milestoned_client.adapters.scoring import UNANSWERED, score, shared_async
 from milestoned_client.adapters.settings import settings
 from milestoned_client.async_client import AsyncEpisode
@@ -60,8 +61,7 @@ class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF 
         if self._episode is None:
             sample = Sample(label=label_of(state_dict.get("label")), answer=text)
             return self._result(of((await score([sample], self._settings))[0]), "", True)
-        began = await self._episode.step(action={"text": text})
-        self._step = began.step if began.step is not None else self._step
+        self._step = begun(await self._episode.step(action={"text": text}))
         feedback, done = await self.act(text)
         await self._episode.end_step()
         return self._result(await self._paid(self._episode, done), feedback, done)
@@ -69,8 +69,9 @@ class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF 
     async def _paid(self, episode: AsyncEpisode, done: bool) -> Paid:
         """The step's worth; of the last one with what the close decides: what was paid before is not paid again."""
         try:
+            sealed = await episode.reward(self._step, wait_s=self._settings.wait_s)  # a close would seal at once
             if not done:
-                return together([await episode.reward(self._step, wait_s=self._settings.wait_s)])
+                return together([sealed])
             closing = await episode.close("the rollout ended", wait_s=self._settings.wait_s)
         except UNANSWERED as error:
             return Paid(None, str(error))

@@ -11,6 +11,8 @@ from milestoned_client.adapters.paid import Paid, together
 from milestoned_client.adapters.scoring import UNANSWERED, Found, score_now, shared
 from milestoned_client.adapters.settings import Settings
 from milestoned_client.control import Control, ControlDir
+from milestoned_client.errors import PeerUnreachableError
+from milestoned_client.results import Closing, Noted
 from milestoned_client.scores import Sample
 from milestoned_client.sync_client import Episode, RewardClient
 
@@ -25,7 +27,7 @@ class Rollout:
         self._settings = settings
         self._episode: Episode | None = None
         self._own: RewardClient | None = None
-        self._step = 0
+        self._step: int | None = None
 
     @property
     def id(self) -> str:
@@ -70,44 +72,51 @@ class Rollout:
 
     @contextmanager
     def acting(self, action: Any) -> Iterator[int]:
-        """A step: it begins here and ends with the block. One whose action raised is left to the close."""
-        began = self._now.step(action=plain(action))
-        self._step = began.step if began.step is not None else self._step
-        yield self._step
+        """A step: it begins here and ends with the block. One whose action raised is left to the close.
+
+        Raises `PeerUnreachableError`, before anything is done, where no daemon takes note of it.
+        """
+        step = begun(self._now.step(action=plain(action)))
+        yield step
         self._now.end_step()
+        self._step = step
 
     def paid(self) -> Paid:
         """What the step that just ended was worth."""
         try:
-            return together([self._now.reward(self._step, wait_s=self._settings.wait_s)])
+            return together([self._now.reward(self._step or 0, wait_s=self._settings.wait_s)])
         except UNANSWERED as error:
             return Paid(None, str(error))
 
-    def close(self, reason: str, answer: str | None = None) -> Paid:
+    def close(self, reason: str) -> Paid:
         """Close the episode: what its last step and the close after it were worth together."""
-        episode, since = self._now, self._step
+        since = self._step or 0
         try:
-            if answer is not None:
-                episode.answer(answer)
-            closing = episode.close(reason, wait_s=self._settings.wait_s)
+            closing = self._close(reason)
         except UNANSWERED as error:
             return Paid(None, str(error))
-        finally:
-            self._forget()
         if closing.status != "closed":
             return Paid(None, "milestoned:settling: the episode is not closed yet")
         return together([one for one in closing.rewards if one.step >= since])
 
     def close_and_score(self, reason: str) -> Found:
         """Close the episode: what all of it was worth, folded as the settings say."""
-        episode = self._now
+        id = self.id
         try:
-            episode.close(reason, wait_s=self._settings.wait_s)
+            self._close(reason)
         except UNANSWERED as error:
             return error
+        return score_now([Sample(episode=id)], self._settings)[0]
+
+    def _close(self, reason: str) -> Closing:
+        """A close seals at once, so the last step is first given the time that any step has to settle."""
+        episode = self._now
+        try:
+            if self._step is not None:
+                episode.reward(self._step, wait_s=self._settings.wait_s)
+            return episode.close(reason, wait_s=self._settings.wait_s)
         finally:
             self._forget()
-        return score_now([Sample(episode=episode.id)], self._settings)[0]
 
     def abandon(self, reason: str) -> None:
         """Close the episode if one runs; nobody waits for what it was worth."""
@@ -120,4 +129,11 @@ class Rollout:
     def _forget(self) -> None:
         if self._own is not None:
             self._own.close()
-        self._episode, self._own, self._step = None, None, 0
+        self._episode, self._own, self._step = None, None, None
+
+
+def begun(noted: Noted) -> int:
+    """The step that began, as the journal has it: what is done before its begin would be nobody's."""
+    if noted.step is None or noted.queued:
+        raise PeerUnreachableError("step: no daemon of the episode took note of its begin in time")
+    return noted.step
