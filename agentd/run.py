@@ -259,22 +259,24 @@ class Supervisor:
 
     async def before_seal(self, step: int | None, *, closing: bool = False) -> None:
         """Let the sources that work at the ends of steps do so, at most `SEAL_S`; blind ones are not asked."""
-        works = [
-            source.before_seal(step, closing=closing)
-            for source in self._sources
-            if isinstance(source, StepSource) and source.name not in self.gaps
-        ]
-        if not works:
+        sources = [one for one in self._sources if isinstance(one, StepSource) and one.name not in self.gaps]
+        if not sources:
             return
+        works = [asyncio.create_task(source.before_seal(step, closing=closing)) for source in sources]
         try:
-            async with asyncio.timeout(SEAL_S):
-                failures = await asyncio.gather(*works, return_exceptions=True)
-        except TimeoutError:
-            log.warning("A source overstays its budget at a step's end; nobody waits for it any longer.")
-            return
-        for failed in failures:
-            if isinstance(failed, Exception):
-                log.warning("Work at a step's end failed.", why=f"{type(failed).__name__}: {failed}")
+            await asyncio.wait(works, timeout=SEAL_S)
+        finally:
+            for work in works:
+                work.cancel()
+        for source, work in zip(sources, works, strict=True):
+            failed = work.exception() if work.done() and not work.cancelled() else None
+            if work.done() and failed is None:
+                continue
+            # What it would have said is lost: the step must not count as seen.
+            why = "overstayed its budget" if failed is None else f"failed: {type(failed).__name__}: {failed}"
+            lost = {"source": source.name, "count": 1, "reason": f"its work at a step's end {why}"[:500]}
+            self._recorder.append("journal", "journal.dropped", lost)
+            log.warning("Work at a step's end is lost.", source=source.name, why=why)
 
     def after_seal(self, step: int) -> None:
         """Tell the sources that work at the ends of steps that this one is sealed."""

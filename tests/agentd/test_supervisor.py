@@ -129,3 +129,29 @@ async def test_fences_do_not_wait_for_the_blind_nor_for_ever(recorder: Recorder)
     assert loop.time() - before < FENCE_S * 20
     assert (slow.fences, broken.fences, blind.fences) == (1, 1, 0)
     await supervisor.stop()
+
+
+class Stepping(Scripted):
+    """A source that works at a step's end: it fails there, or takes ``fence_s`` seconds."""
+
+    async def before_seal(self, step: int | None, *, closing: bool) -> None:
+        await self.fence(0.0)
+
+    def after_seal(self, step: int) -> None: ...
+
+
+async def test_work_that_is_lost_at_a_steps_end_is_on_record(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A source that fails or overstays there has not said what it should: the step must not count as seen."""
+    monkeypatch.setattr("agentd.run.SEAL_S", 0.2)
+    supervisor = await started(
+        recorder, Stepping("probe", fence_s=-1), Stepping("screen", fence_s=30.0), Stepping("ax")
+    )
+    before = recorder.journal.last
+    await supervisor.before_seal(0)
+    assert told(recorder)[before:] == [
+        ("journal.dropped", "probe", "its work at a step's end failed: RuntimeError: no fence today"),
+        ("journal.dropped", "screen", "its work at a step's end overstayed its budget"),
+    ]
+    await supervisor.stop()

@@ -34,6 +34,10 @@ async def test_a_killed_browser_is_a_loss_and_a_restarted_one_is_found(site: Sit
             assert [data["tab"] for kind, data in again.seen if kind == "tab.closed"] == [old]
             assert again.all("page.navigated", baseline=True)
             assert not again.all("page.navigated")
+        after_a_restart = CdpSource(None, browser.profile, {})
+        after_a_restart.recall((seq, kind, data) for seq, (kind, data) in enumerate(watch.seen, 1))
+        async with watching(browser, source=after_a_restart) as again:
+            assert [data["tab"] for kind, data in again.seen if kind == "tab.closed"] == [old]
 
 
 async def test_a_browser_that_is_not_there_is_a_loss(tmp_path: Path) -> None:

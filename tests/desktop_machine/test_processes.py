@@ -51,6 +51,25 @@ async def test_a_program_is_started_and_ended(shell: Shell, how: dict[str, Any])
         assert await watch.one("process.ended", pid=started["pid"]) == {"pid": started["pid"], "name": "sleep"}
 
 
+async def test_what_ended_while_nobody_watched_is_told(shell: Shell, how: dict[str, Any]) -> None:
+    """After a loss, and by a daemon that was started again, which reads the journal."""
+    source = ProcessesSource(str(shell.pid), {}, **how)
+    async with watching(source) as watch:
+        shell.run("sleep 1000 & sleeper=$!")
+        started = await watch.one("process.started", name="sleep")
+    rows = [(seq, kind, data) for seq, (kind, data) in enumerate(watch.seen, 1)]
+    shell.run("kill $sleeper; wait $sleeper")
+    await asyncio.to_thread(
+        psutil.wait_procs, [psutil.Process(started["pid"])] if psutil.pid_exists(started["pid"]) else []
+    )
+    again = ProcessesSource(str(shell.pid), {}, **how)
+    again.recall(rows)
+    for one in (source, again):
+        async with watching(one) as watch:
+            assert watch.all("process.ended") == [{"pid": started["pid"], "name": "sleep"}]
+            assert [data["pid"] for data in watch.all("process.started")] == [shell.pid]
+
+
 async def test_secrets_in_arguments_are_masked(shell: Shell, how: dict[str, Any]) -> None:
     """Before they are told."""
     secrets = "--password=geheim1 --token geheim2 https://ada:geheim3@host/ --pin 7263"

@@ -50,6 +50,7 @@ async def test_get_goes_to_no_other_site(site: Site) -> None:
     site.page("/there", Answer('{"there": true}', headers=JSON))
     site.page("/out", Answer(status=302, headers=(("location", site.other + "/there"),)))
     site.page("/round", Answer(status=302, headers=(("location", "/round"),)))
+    site.page("/nowhere", Answer(status=302, headers=(("location", "http://a]b/"),)))
     async with asking(get("/here"), origin=site.url) as asked:
         assert await asked.value() == {"status": 200, "body": {"there": True}}
     before = len(site.asked)
@@ -58,6 +59,8 @@ async def test_get_goes_to_no_other_site(site: Site) -> None:
     assert {one.path for one in site.asked[before:]} == {"/out"}
     async with asking(get("/round"), origin=site.url) as asked:
         assert "more than 5 times" in await asked.reason()
+    async with asking(get("/nowhere"), origin=site.url) as asked:
+        assert "ValueError" in await asked.reason()
 
 
 async def test_get_is_bounded_and_a_servers_failure_is_no_answer(site: Site) -> None:

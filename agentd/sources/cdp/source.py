@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,14 @@ class CdpSource:
         self._asks = Asks.of(plan)
         self._tabs: set[str] = set()
         self._live: _Live | None = None
+
+    def recall(self, events: Iterable[tuple[int, str, Mapping[str, Any]]]) -> None:
+        """Told before the first `run` what was reported before the daemon was restarted: tabs may be gone since."""
+        for _, kind, data in events:
+            if kind == "tab.opened":
+                self._tabs.add(data["tab"])
+            elif kind == "tab.closed":
+                self._tabs.discard(data["tab"])
 
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
         """Attach, report the baseline, call ``ready`` once, report until cancelled or the browser is lost."""

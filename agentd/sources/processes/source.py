@@ -39,16 +39,41 @@ class ProcessesSource:
         self._masker = Masker(plan.get("mask") or ())
         self._ask_kernel = ask_kernel
         self._live: tuple[Worker, _Watch] | None = None
+        self._told: dict[int, dict[str, Any]] = {}
+
+    def recall(self, events: Iterable[tuple[int, str, Mapping[str, Any]]]) -> None:
+        """Told before the first `run` what was reported before the daemon was restarted."""
+        for _, kind, data in events:
+            self._follow(kind, data)
+
+    def _follow(self, kind: str, data: Mapping[str, Any]) -> None:
+        if kind == "process.started":
+            self._told[data["pid"]] = {name: data[name] for name in ("pid", "name") if name in data}
+        elif kind == "process.ended":
+            self._told.pop(data["pid"], None)
 
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
         """Report what runs, then what starts and ends; raises `SourceLostError` when it can see no longer."""
         watch = _Watch(self._whose, self._masker, ask_kernel=self._ask_kernel)
-        worker = Worker("processes", watch.work, sink, ready)
+        before, self._told = self._told, {}
+
+        def tell(kind: str, data: Mapping[str, Any]) -> None:
+            self._follow(kind, data)
+            sink(kind, data)
+
+        def begun() -> None:
+            for pid in before.keys() - self._told.keys():  # ended while nobody watched
+                sink("process.ended", before[pid])
+            before.clear()
+            ready()
+
+        worker = Worker("processes", watch.work, tell, begun)
         self._live = worker, watch
         try:
             await worker.run()
         finally:
             self._live = None
+            self._told = before | self._told  # of a life that did not begin nothing is forgotten
 
     async def fence(self, timeout_s: float) -> None:
         """Return once every process that started or ended before is reported, at most after ``timeout_s`` seconds."""
