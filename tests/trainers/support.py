@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -110,8 +109,3 @@ async def episode_of(service: Service, effects: Mapping[int, Sequence[Said]]) ->
     await service.http.post(f"/v1/episodes/{id}:close", json={"wait_ms": 9_000})
     await running
     return id
-
-
-def client_folder() -> Path:
-    """Where what trainers import lies."""
-    return ROOT / "client"

@@ -200,5 +200,4 @@ def test_every_wait_ends_before_a_trainer_loses_patience() -> None:
     assert shared.WAIT_MS < 15_000
     assert openenv.WAIT_MS < 60_000
     assert Limits().wait_ms < 60_000
-    assert scoring.shared.__module__ == "milestoned_client.adapters.scoring"
     assert HERE.wait_s < 15
