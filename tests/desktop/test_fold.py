@@ -194,7 +194,11 @@ def test_what_is_not(name: str) -> None:
 
 def test_an_event_about_a_window_that_a_list_said_to_be_gone_is_an_old_one() -> None:
     """Lists are asked for and may be ahead of events."""
-    before = [node(DIALOG, "dialog", "Old", ROOT), windows((WINDOW, "a.txt"), (DIALOG, "Old")), windows((WINDOW, "a.txt"))]
+    before = [
+        node(DIALOG, "dialog", "Old", ROOT),
+        windows((WINDOW, "a.txt"), (DIALOG, "Old")),
+        windows((WINDOW, "a.txt")),
+    ]
     assert told(*before, event("window:activate", DIALOG)) == told(*before)
 
 

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
@@ -164,6 +165,14 @@ class Desktop:
         """The titles of all visible windows."""
         found = self.do("search", "--onlyvisible", "--name", ".").splitlines()
         return [self.do("getwindowname", window) for window in found]
+
+    def await_title(self, wanted: Callable[[str], bool]) -> None:
+        """Wait until the title of the window with the keyboard is as ``wanted`` says."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not wanted(title := self.active_title()):
+            if time.monotonic() > deadline:
+                raise AssertionError(f"the active window is still {title!r}")
+            time.sleep(0.02)
 
     def await_file(self, path: Path, text: str) -> None:
         """Wait until a file holds a text."""
