@@ -128,6 +128,7 @@ async def test_an_owner_that_does_not_come_to_an_end(
         assert (await news(watch))["unread"] == "timeout"
         copy(display, "next")
         await news(watch, text="next")
+        assert [kind for kind, _ in watch.seen] == ["gap.began", "clipboard.changed", "gap.ended", "clipboard.changed"]
 
 
 async def test_an_owner_that_hangs_holds_nothing_up(display: str, own: Own) -> None:

@@ -173,6 +173,9 @@ def test_a_gap_in_a_source_that_no_rule_hears_changes_nothing() -> None:
 
 PLACED = {"id": "placed", "when": {"request_accepted": {"url": "/a"}}, "component": "nav"}
 SAVED = {"id": "saved", "when": {"window_opened": {"title": "Saved", "app": "gedit"}}, "component": "nav"}
+COPIED = {"id": "copied", "when": {"clipboard_holds": {"text": "7"}}, "component": "nav"}
+PASTED = {"id": "p", "when": {"observed": {"kind": "clipboard.changed", "where": {"text": "7"}}}, "component": "nav"}
+OWNED = {"id": "o", "when": {"observed": {"kind": "clipboard.changed", "where": {"app": "A"}}}, "component": "nav"}
 PROBED = {"id": "probed", "when": {"window_opened": {"title": "Saved"}}, "component": "nav"}
 
 
@@ -190,6 +193,9 @@ PROBED = {"id": "probed", "when": {"window_opened": {"title": "Saved"}}, "compon
         (SAVED, "ax", "widget.activated", False),
         (PROBED, "ax", "xterm", True),  # any application would do, so none may be unseen
         (SAVED, "cdp", "request", False),
+        (COPIED, "clipboard", "text", True),
+        (PASTED, "clipboard", "text", True),
+        (OWNED, "clipboard", "text", False),
     ],
 )
 def test_a_partial_gap_blinds_what_leans_on_that_part(

@@ -23,6 +23,8 @@ LONGEST_TEXT = 10_000
 """So many characters of a text are told."""
 REST_S = 0.2
 """How long PRIMARY must rest, in seconds: while a mouse selects, every letter is a new selection."""
+UNSEEN = ("timeout", "refused", "unasked")
+"""Why there is no text where there may be one, which nobody but its owner knows."""
 _IDLE_S = 60.0
 _NOW = 0  # X's CurrentTime
 
@@ -139,7 +141,13 @@ class _Watch:
             data |= self._of_text(reading)
         else:
             data["length"] = 0
+        unseen = {"source": "clipboard", "of": "text"} if data.get("unread") in UNSEEN and not baseline else None
+        if unseen is not None:
+            reason = f"the text that was copied to {data['selection']} is not known: {data['unread']}"
+            self._worker.tell("gap.began", unseen | {"reason": reason})
         self._worker.tell("clipboard.changed", data | ({"baseline": True} if baseline else {}))
+        if unseen is not None:
+            self._worker.tell("gap.ended", unseen)
 
     def _read(self, owned: Owned) -> Reading:
         if "unread" in self._words:
