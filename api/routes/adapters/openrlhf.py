@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.errors import InvalidError
-from api.routes.adapters.shared import asked_of, described, sample_of, value_of
+from api.routes.adapters.shared import asked_of, clean, described, sample_of, value_of
 from api.routes.describe import problems
 from api.routes.support import READ, answer, caller, parsed, parts_of, read_body
 from api.scoring.scorer import Score
@@ -60,7 +60,7 @@ async def score(request: Request) -> Response:
         raise InvalidError(f"query: got {sizes}; wanted lists of one length")
     prompts = body.prompts or [""] * len(body.query)
     samples = [
-        sample_of(label, text.removeprefix(prompt))
+        sample_of(label, _said(text, prompt))
         for text, prompt, label in zip(body.query, prompts, body.labels, strict=True)
     ]
     found = await parts.scorer.score_all(samples, asked.folding, asked.deadline)
@@ -73,3 +73,9 @@ async def score(request: Request) -> Response:
         "unknown": [float(one.reward is None) for one in scored],
     }
     return answer({"rewards": rewards, "scores": [min(1.0, max(0.0, r)) for r in rewards], "extra_logs": logs})
+
+
+def _said(text: str, prompt: str) -> str:
+    """What the model wrote after its prompt, which comes with special tokens around it in one place and not the other:
+    what the prompt says is no answer."""
+    return text.removeprefix(prompt) if text.startswith(prompt) else clean(text).removeprefix(clean(prompt))
