@@ -137,7 +137,7 @@ async def test_openrlhf_gets_lists_of_numbers_under_constant_keys(service: Servi
         assert body["rewards"][0] == 1.0
         assert all(len(values) == 2 for values in (*body["extra_logs"].values(), body["scores"]))
         assert all(type(v) is float for values in body["extra_logs"].values() for v in values)
-    bare = {"query": ["<s>Say 7. 42</s>"], "prompts": ["Say 7."], "labels": asked["labels"][:1]}
+    bare = {"query": ["<s>Say 7. 42</s>"], "prompts": ["Say 7."], "labels": ["quiz/answer"]}
     assert (await service.post("/get_reward", bare)).json()["rewards"] == [1.0]
     empty = (await service.post("/get_reward", {"query": [], "prompts": [], "labels": []})).json()
     assert empty["rewards"] == []
