@@ -22,6 +22,8 @@ from detectors.world import FOLDED, fold
 MAX_STEP = 2**31
 MAX_GAPS = 64
 MAX_PART = 128
+REST = "…"
+"""Stands for the parts of a source beyond `MAX_GAPS`."""
 
 
 @dataclass(slots=True)
@@ -125,7 +127,7 @@ class Engine:
         if not self.state.sealed:
             self._seal(event.seq)
         self.state.step, self.state.began, self.state.sealed = step, True, False
-        self.state.blind |= self.state.gaps
+        self.state.blind |= {name: gap[:2] for name, gap in self.state.gaps.items()}
 
     def _sealed(self, event: Event) -> None:
         if event.data.get("step") == self.state.step and not self.state.sealed:
@@ -140,7 +142,7 @@ class Engine:
             # that was shut down in between hid nothing of any step, but what must hold at the end.
             state.step, state.sealed = state.step + 1, False
             held = any(m.must_hold_at_end for m in self.ruleset.task.milestones)
-            state.blind |= {name: gap for name, gap in state.gaps.items() if held or gap[0] < state.sealed_at}
+            state.blind |= {name: gap[:2] for name, gap in state.gaps.items() if held or gap[0] < state.sealed_at}
         self.credit.close(event)
         state.closed = True
         state.success = self.credit.success()
@@ -154,18 +156,24 @@ class Engine:
                 del self.state.gaps[name]
         if not self.ruleset.leans(source, of):
             return
-        name = source if of is None else f"{source}:{of}"
+        name, many = source if of is None else f"{source}:{of}", 1
         if of is not None and name not in self.state.gaps and len(self.state.gaps) >= MAX_GAPS:
-            name = source  # more parts than anybody keeps apart: then the whole is in doubt
-        self.state.gaps[name] = [event.seq, str(event.data.get("reason"))]
+            # More parts than anybody keeps apart: they are counted together, until all of them have ended.
+            name = f"{source}:{REST}"
+            many += self.state.gaps.get(name, [0, "", 0])[2]
+        self.state.gaps[name] = [event.seq, str(event.data.get("reason")), many]
         # What came between two steps pays in the next. A source that begins anew says what is so then; what a part
         # missed nobody says again.
         if not self.state.sealed or (of is not None and self.state.began):
-            self.state.blind[name] = self.state.gaps[name]
+            self.state.blind[name] = self.state.gaps[name][:2]
 
     def _gap_ended(self, event: Event) -> None:
         source, of = str(event.data.get("source")), _part_of(event)
-        self.state.gaps.pop(source if of is None else f"{source}:{of}", None)
+        name, rest = source if of is None else f"{source}:{of}", f"{source}:{REST}"
+        if self.state.gaps.pop(name, None) is None and of is not None and rest in self.state.gaps:
+            self.state.gaps[rest][2] -= self.ruleset.leans(source, of)
+            if self.state.gaps[rest][2] <= 0:
+                del self.state.gaps[rest]
 
     def _dropped(self, event: Event) -> None:
         source = str(event.data.get("source"))

@@ -24,5 +24,5 @@ def process_started(event: Event, world: World, args: Args) -> Iterator[Reading]
     """A process of that name runs. True until it ends. One that ran at the start earns nothing."""
     data = event.data
     words = " ".join(str(word) for word in listed(data.get("arguments")))
-    if args.name.matches(str(data.get("name"))) and (args.arguments is None or args.arguments.matches(words)):
+    if args.name.matches(str(data.get("name") or "")) and (args.arguments is None or args.arguments.matches(words)):
         yield Reading(1.0, f"process:{data.get('pid')}")

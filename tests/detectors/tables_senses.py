@@ -126,6 +126,7 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
     ],
     "process_started": [
         ({"name": "gedit"}, [process("gedit-helper")]),
+        ({"name": "None"}, [("process.started", {"pid": 7})]),
         ({"name": "gedit"}, [process("gedit", kind="ended")]),
         ({"name": "gedit"}, [process("gedit", baseline=True)]),
         ({"name": "python3", "arguments": {"contains": "report.py"}}, [process("python3", "other.py")]),

@@ -216,6 +216,14 @@ def test_a_partial_gap_ends_with_its_source() -> None:
     assert worth(run(ruleset(SAVED), *episode([gap], [lost, gap, back], [clicked("Go")]))) == [None, None, None]
 
 
+def test_more_partial_gaps_than_are_kept_apart_end_when_all_have_ended() -> None:
+    """Applications are the agent's to start; a hundred blind ones blind no longer than they are there."""
+    began_ = [("gap.began", {"source": "ax", "of": f"app{n}", "reason": "its tree is empty"}) for n in range(100)]
+    ended_ = [("gap.ended", {"source": "ax", "of": f"app{n}"}) for n in range(100)]
+    steps = [[*began_, *ended_[:50]], ended_[50:99], ended_[99:], []]
+    assert worth(run(ruleset(PROBED), *episode(*steps))) == [None, None, None, 0.0]
+
+
 def test_a_gap_that_is_over_before_the_step_begins_changes_nothing() -> None:
     """The daemon was restarted between two steps."""
     rewards = run(ruleset(A, B), *episode([went("/a"), sealed(0), DEAD, ALIVE], [went("/b")]))
