@@ -93,6 +93,13 @@ YES: dict[str, tuple[list[Message], list[tuple[str, Any]]]] = {
             ("window.activated", "a.txt"),
         ],
     ),
+    "a window that has another object above what is in it": (
+        [
+            node("w2", "frame", "a.txt", ROOT), node("in", "push button", "In", f"{BUS}/w2"),
+            event("window:activate", "w2"), windows((WINDOW, "a.txt")), event("object:state-changed:focused", "in", 1),
+        ],
+        [("widget.focused", "In")],
+    ),
     "a window that only the list misses": ([windows()], [("window.closed", "a.txt")]),
     "a text, read when it rested": (
         [event("object:text-changed:insert", "text", 0, 2, "hi"), DUE, read("text", "hi")],

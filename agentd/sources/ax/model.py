@@ -70,6 +70,8 @@ class Model:
     nodes: dict[str, Node] = field(default_factory=dict)
     apps: dict[str, App] = field(default_factory=dict)
     windows: dict[str, Window] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)
+    """Windows that are another object in their program's list than above what is in them (LibreOffice, at times)."""
     _roots: dict[str, str] = field(default_factory=dict)
 
     def add(self, said: Mapping[str, Any]) -> Node:
@@ -110,7 +112,7 @@ class Model:
         line = self.line(node)
         if line[-1].role == "application":
             line.pop()
-        return line[-1].id if line else ""
+        return self.aliases.get(line[-1].id, line[-1].id) if line else ""
 
     def inside(self, window: str) -> Iterator[Node]:
         """The objects of a window."""

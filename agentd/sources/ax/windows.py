@@ -31,12 +31,16 @@ class Windows:
         self._model = model
         self._masker = masker
         self._active = ""
+        self._listed: dict[str, set[str]] = {}
         self._closed: deque[str] = deque(maxlen=_REMEMBERED)
 
     def listed(self, message: Mapping[str, Any], flags: dict[str, bool]) -> Iterator[Say]:
         """A program's windows as they are now."""
         bus = message["bus"]
         now = {said["id"]: said for said in message["windows"]}
+        self._listed[bus] = set(now)
+        for one in now:
+            self._model.aliases.pop(one, None)
         for one in [one for one, window in self._model.windows.items() if window.bus == bus and one not in now]:
             yield from self._close(one)
         for one, said in now.items():
@@ -55,6 +59,7 @@ class Windows:
 
     def told(self, what: str, node: Node, flags: dict[str, bool]) -> Iterator[Say]:
         """A window's own event: ``create``, ``activate``, ``destroy``."""
+        node = self._own(node)
         if what == "destroy":
             yield from self._close(node.id)
         elif what == "create":
@@ -84,6 +89,15 @@ class Windows:
             yield Say("window.titled", self._said(window))
         else:
             yield from self._meet(node, {})
+
+    def _own(self, node: Node) -> Node:
+        """The object under which a window is listed, which some programs give another one of the same title for."""
+        if node.id not in self._model.windows and node.id not in self._listed.get(node.bus, {node.id}):
+            for one in self._model.windows.values():
+                same = (one.bus, one.role, one.title) == (node.bus, node.role, node.name)
+                if same and one.open and one.id in self._model.nodes:
+                    self._model.aliases[node.id] = one.id
+        return self._model.nodes[self._model.aliases.get(node.id, node.id)]
 
     def _meet(self, node: Node, flags: dict[str, bool], *, there: bool = False) -> Iterator[Say]:
         window = self._model.windows.get(node.id)
