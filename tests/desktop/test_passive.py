@@ -77,4 +77,4 @@ def test_with_and_without_the_daemon(tmp_path: Path) -> None:
     texts = [event.data["text"] for event in events if event.kind == "widget.text_changed"]
     assert "one hello\n" in texts
     assert "one two hello\n" in texts
-    assert [event.data["role"] for event in events if event.kind == "window.opened"] == ["frame", "alert"]
+    assert [event.data["title"] for event in events if event.kind == "window.opened"][1:] == ["Question"]

@@ -15,8 +15,9 @@ from agentd.sources.ax.model import Model, Node, Window, handle
 from agentd.sources.ax.says import Say
 
 DIALOGS = frozenset(("dialog", "alert", "file chooser", "color chooser", "font chooser", "option pane", "notification"))
-NAMED = frozenset(("frame", "window", "internal frame"))
-"""Roles of windows only if they have a name: those without are menus, tooltips and helpers of the toolkit."""
+NAMED = frozenset(("frame", "window", "internal frame", "unknown"))
+"""Roles of windows only if they have a name: those without are menus, tooltips and helpers of the toolkit. Unknown: it
+was gone before it could be asked."""
 _REMEMBERED = 200
 
 

@@ -195,6 +195,8 @@ class Desk:
         if kind == "window:activate":
             self._active, self._active_window = bus, found
         known = self._tree.describe(source, before)
+        if known is None and kind in ("window:create", "window:activate") and isinstance(event.any_data, str):
+            known = self._tree.remember(source, event.any_data)
         if known is not None:
             any_data = self._any(event, known)
             self._wire.say(

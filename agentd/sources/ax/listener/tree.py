@@ -14,6 +14,7 @@ MOST = 20_000
 REMEMBERED = 500
 """Objects that are gone are known this long, for events about them that come late."""
 DEEPEST = 60
+UNKNOWN = "unknown"
 LABELLED = frozenset(
     ("text", "entry", "password text", "spin button", "slider", "combo box", "check box", "radio button", "editbar")
 )
@@ -72,6 +73,21 @@ class Tree:
             }
         )  # fmt: skip
         return True
+
+    def remember(self, source: Any, name: str) -> str | None:
+        """The id of a window that was gone before anybody could ask what it was; its own event told its name."""
+        found, bus = identity(source)
+        if not name or bus + ROOT not in self.roles:
+            return None
+        self.roles[found], self.handles[found], self._parents[found] = UNKNOWN, source, bus + ROOT
+        self._children.setdefault(bus + ROOT, set()).add(found)
+        self._wire.say(
+            {
+                "t": "node", "id": found, "bus": bus, "role": UNKNOWN, "name": name, "parent": bus + ROOT,
+                "index": -1, "states": [],
+            }
+        )  # fmt: skip
+        return found
 
     def _index(self, found: str, bus: str, source: Any) -> int:
         index = self._asking.ask(bus, source.get_index_in_parent)
