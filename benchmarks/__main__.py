@@ -6,19 +6,19 @@ import argparse
 import os
 import platform
 
-from benchmarks import browser, engine, service, soak
+from benchmarks import browser, engine, observer, service, soak
 
 PARTS = {"engine": engine.main, "service": service.main, "browser": browser.main}
 
 
 def main() -> None:
-    """Run all, or the named ones; the soak only where it is named."""
+    """Run all, or the named ones; the soak and the observer's cost, some minutes each, only where they are named."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    known = ", ".join([*PARTS, "soak"])
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {known}; all but soak if none")
+    known = ", ".join([*PARTS, "observer", "soak"])
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {known}; all but these two if none")
     parser.add_argument("--minutes", type=float, default=30.0, help="how long the soak takes (default 30), and a third")
     given = parser.parse_args()
-    parts = PARTS | {"soak": lambda: soak.main(given.minutes)}
+    parts = PARTS | {"observer": observer.main, "soak": lambda: soak.main(given.minutes)}
     chosen = given.parts or list(PARTS)
     for name in chosen:
         if name not in parts:

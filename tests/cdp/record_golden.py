@@ -18,6 +18,8 @@ from websockets.asyncio.server import ServerConnection, serve
 from agentd.sources.cdp import CdpSource, normaliser
 from agentd.sources.cdp.asks import Asks
 from agentd.sources.cdp.state import Params
+from tests.cdp.acting import PLAN as ACTING
+from tests.cdp.acting import acting
 from tests.cdp.hands import hand
 from tests.cdp.site import Answer, Site
 from tests.cdp.watching import Watch, watching
@@ -266,6 +268,7 @@ async def browsing(_: Page, site: Site, watch: Watch) -> None:
 
 
 SCENES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "acting": (acting, ACTING),
     "shop": (shop, {}),
     "asking": (asking, {}),
     "browsing": (browsing, {"also": ["page.parsed", "page.idled", "download.progressed"]}),

@@ -69,8 +69,7 @@ def _said(browser: Browser, session: SessionState, frame: str, payload: str) -> 
             yield from gap(PAGE_PARTS, "somebody acted in a tab before its observer was there")
         return
     if kind == "dropped":
-        lost = {"source": "cdp", "count": int(data["count"]), "reason": "the page made more than could be told"}
-        yield Seen("journal.dropped", lost)
+        yield from _dropped(data)
         return
     if kind not in FIELDS:
         return
@@ -81,6 +80,17 @@ def _said(browser: Browser, session: SessionState, frame: str, payload: str) -> 
     if not browser.settled and "baseline" in FIELDS[kind]:
         kept["baseline"] = True
     yield Seen(kind, {"tab": session.tab, "frame": frame} | kept)
+
+
+def _dropped(data: Params) -> Iterator[Seen]:
+    """What a page made too much of: of some kinds, which blinds what hears those, or of anything."""
+    count = int(data["count"])
+    if kinds := [kind for kind in data.get("of", ()) if kind in FIELDS]:
+        yield from gap(kinds, f"the page changed faster than it may be looked at: {count} changes went unseen")
+    else:
+        yield Seen(
+            "journal.dropped", {"source": "cdp", "count": count, "reason": "the page said more than it could keep"}
+        )
 
 
 def _is_main(session: SessionState, frame: str) -> bool:

@@ -1,8 +1,8 @@
 // element.appeared, element.disappeared: what has a role and comes to be visible, or is so no more.
 
-// What a text is made of is told as text.
+// What a text is made of is told as text, a document as a page.
 const NO_ROLE = new Set(
-  ("generic none presentation paragraph emphasis strong code subscript superscript insertion deletion mark term time " +
+  ("document generic none presentation paragraph emphasis strong code subscript superscript insertion deletion mark term time " +
     "definition graphics-symbol").split(" "),
 );
 const MOST_A_BATCH = 500;
@@ -52,7 +52,7 @@ export function openAppearing({ say, describe, wants }, roleOf) {
     const [news, olds] = cancel(come, gone, JSON.stringify);
     if (wants("element.appeared")) for (const element of news) say("element.appeared", { element, ...(baseline && { baseline }) });
     if (wants("element.disappeared")) for (const element of olds) say("element.disappeared", { element });
-    if (lost) say("dropped", { count: lost });
+    if (lost) say("dropped", { count: lost, of: ["element.appeared", "element.disappeared"] });
     come = [];
     gone = [];
     lost = 0;

@@ -2,7 +2,7 @@
 
 import { openSlices } from "./slices.js";
 
-const MOST = 2000;
+const MOST = 500;
 const LONGEST = 1000;
 // BrowserGym, Playwright and other drivers, browser-use and its kin, WebVoyager-like marks.
 const HARNESS = /^(bid|data-testid|browsergym_.*|browser-user-.*|data-browser-use-.*|__playwright.*|_pw.*|data-pw.*|data_pw.*|pw-.*|backend_node_id|bounding_box_rect|unique_id|tf623_id|data-som.*|som-.*|nanobrowser-.*|data-skyvern.*|aria-ref)$/;
@@ -28,7 +28,7 @@ export function openAttributes({ say, describe }, names) {
       }
       yield;
     }
-    if (lost) say("dropped", { count: lost });
+    if (lost) say("dropped", { count: lost, of: ["attribute.changed"] });
     lost = 0;
   }
 

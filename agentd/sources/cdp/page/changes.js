@@ -6,10 +6,12 @@ import { openSlices } from "./slices.js";
 
 const MOST_CHANGED = 500; // above this the whole document is looked at instead
 const MOST_REMOVED = 5000;
+const KINDS = ["text.appeared", "text.disappeared", "element.appeared", "element.disappeared"];
 const SHOWN_BY = ["class", "style", "hidden", "open", "role", "inert", "aria-hidden", "popover"];
 
 // Parts have look(root), lost(node): generators; tell(): at the end of a batch.
-export function openChanges({ say }, parts) {
+export function openChanges({ say, wants }, parts) {
+  const kinds = KINDS.filter((kind) => wants(kind));
   const changed = new Set();
   let removed = [];
   let lost = 0;
@@ -23,7 +25,7 @@ export function openChanges({ say }, parts) {
     for (const root of roots) for (const part of parts) yield* part.look(root);
     for (const node of gone) if (!node.isConnected) for (const part of parts) yield* part.lost(node);
     for (const part of parts) part.tell();
-    if (lost) say("dropped", { count: lost });
+    if (lost) say("dropped", { count: lost, of: kinds });
     lost = 0;
   }
 

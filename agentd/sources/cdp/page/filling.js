@@ -2,11 +2,12 @@
 
 import { isField, openFields } from "./fields.js";
 import { formState } from "./forms.js";
+import { isEditingHost } from "./role.js";
 
 const INPUT_WAIT_MS = 30;
 
 export function openFilling(context) {
-  const { on, say, secrets, trust, wants } = context;
+  const { on, listenTo, say, secrets, trust, wants } = context;
   const fields = openFields(context);
   const typing = wants("field.typed") ? openTyping(context, fields) : null;
   const filled = new Map(); // element -> {trusted, print of its last trusted input}; input events wait here to be told as one
@@ -23,15 +24,30 @@ export function openFilling(context) {
     timer = null;
     const told = Array.from(filled.keys(), (element) => [element, trustOf(element)]);
     filled.clear();
-    for (const [element, trusted] of told) fields.report(element, { trusted });
+    for (const [element, trusted] of told) {
+      if (isEditingHost(element)) fields.reportIfChanged(element, { trusted });
+      else fields.report(element, { trusted });
+    }
   }
 
-  on("input", (event, trusted) => {
-    const element = fieldOf(event);
-    if (!element) return;
+  function note(element, state) {
     secrets.isSecret(element);
-    filled.set(element, { trusted, print: trusted ? fields.printOf(element) : filled.get(element)?.print });
+    filled.set(element, state);
     if (timer === null) timer = setTimeout(flushInput, INPUT_WAIT_MS);
+  }
+
+  on("pointerdown focus", (event) => {
+    const element = fieldOf(event);
+    if (element && !isEditingHost(element)) listenTo(element);
+  });
+  on("input", (event, trusted) => {
+    const element = event.currentTarget;
+    note(element, { trusted, print: trusted ? fields.printOf(element) : filled.get(element)?.print });
+  });
+  // What editors make of it, by themselves or by the browser, is there when it is told.
+  on("beforeinput", (event, trusted) => {
+    const element = fieldOf(event);
+    if (element && isEditingHost(element)) note(element, { trusted });
   });
 
   on("change", (event, trusted) => {
@@ -111,9 +127,9 @@ function openTyping({ on, say, describe, secrets, trust }, fields) {
       keyed = false;
     });
   });
-  on("input", (event, trusted) => {
+  on("input beforeinput", (event, trusted) => {
     const element = fieldOf(event);
-    if (!element) return;
+    if (!element || isEditingHost(element) !== (event.type === "beforeinput")) return;
     const text = typedText(event);
     if (text && (keyed || !event.isTrusted)) add(element, text, trusted);
     else if (run?.element === element && !event.isComposing) flush(); // a deletion, a paste

@@ -5,8 +5,14 @@ const INPUT = new Set(
   ("pointerdown pointerup mousedown mouseup click auxclick dblclick contextmenu keydown keypress keyup input change " +
     "copy cut paste dragstart drop").split(" "),
 );
-// These do not leave their shadow tree: each root that was met has listeners of its own.
-const LOCAL = new Set("change submit reset toggle beforetoggle scrollend".split(" "));
+// These do not leave their shadow tree (the last four where they go from one element of it to another): each root that
+// was met has listeners of its own.
+const LOCAL = new Set(
+  "change submit reset toggle beforetoggle scrollend focus blur pointerover pointerout".split(" "),
+);
+// Heard on the fields themselves. On the window it would come between an editor's change of the document and the
+// page's own listeners, and what the page's MutationObservers hear would come before these instead of after.
+const OWN = new Set(["input"]);
 const HOW = { capture: true, passive: true };
 
 export function openListening(trust) {
@@ -43,7 +49,11 @@ export function openListening(trust) {
       }
     },
     listen() {
-      for (const [type, listener] of listeners) addEventListener(type, listener, HOW);
+      for (const [type, listener] of listeners) if (!OWN.has(type)) addEventListener(type, listener, HOW);
+    },
+    // Again and again for the same element is as good as once.
+    listenTo(element) {
+      for (const [type, listener] of listeners) if (OWN.has(type)) element.addEventListener(type, listener, HOW);
     },
     listenIn(root) {
       for (const [type, listener] of listeners) if (LOCAL.has(type)) root.addEventListener(type, listener, HOW);

@@ -35,6 +35,7 @@ function observe(config) {
   const roots = openRoots(enter);
   const context = {
     on: listening.on,
+    listenTo: listening.listenTo,
     say: channel.say,
     wants: (...names) => names.some((name) => kinds.has(name)),
     describe: (element) => describe(element, secrets),

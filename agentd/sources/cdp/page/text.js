@@ -74,7 +74,7 @@ export function openText({ say, secrets, wants }) {
     const left = new Set(news.map(folded));
     if (wants("text.appeared")) for (const text of appeared(left)) say("text.appeared", { text, ...(baseline && { baseline }) });
     if (wants("text.disappeared")) for (const text of olds) say("text.disappeared", { text: hidden(text) });
-    if (lost) say("dropped", { count: lost });
+    if (lost) say("dropped", { count: lost, of: ["text.appeared", "text.disappeared"] });
     read = [];
     gone = [];
     count = lost = 0;
