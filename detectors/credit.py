@@ -223,7 +223,8 @@ class Credit:
 
     def _unknowable(self, owner: int, seq: int) -> bool:
         """Whether paying rests on something not having happened, in an episode that was not wholly seen."""
-        if not self._rules.negative[owner] or not (self._state.doubt or self._state.blind):
+        state = self._state
+        if not self._rules.negative[owner] or not (state.doubt or state.blind or state.unseen):
             return False
         spec = self._specs[owner]
         self._blind(seq, f"milestone {spec.id} rests on what did not happen, and a source saw nothing for a while")

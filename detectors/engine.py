@@ -170,6 +170,8 @@ class Engine:
     def _gap_ended(self, event: Event) -> None:
         source, of = str(event.data.get("source")), _part_of(event)
         name, rest = source if of is None else f"{source}:{of}", f"{source}:{REST}"
+        # Over before the next step begins, it blinds none; but what must not happen may have happened.
+        self.state.unseen |= name in self.state.gaps and self.state.began
         if self.state.gaps.pop(name, None) is None and of is not None and rest in self.state.gaps:
             self.state.gaps[rest][2] -= self.ruleset.leans(source, of)
             if self.state.gaps[rest][2] <= 0:

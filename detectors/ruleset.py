@@ -19,7 +19,7 @@ from detectors.registry import Composite, Keys, Rule, rules
 from detectors.task_json import task_to_json
 from detectors.types import Condition, Event, MilestoneSpec, Task
 
-ENGINE_VERSION = 1
+ENGINE_VERSION = 2
 """Raised whenever the same log and task would give another reward than before."""
 
 

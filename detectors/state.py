@@ -45,6 +45,7 @@ class State:
     closed: bool = False
     success: bool | None = None
     total: float = 0.0
+    unseen: bool = False
     masked: int = 0
     penalties: float = 0.0
     doubt: bool = False
@@ -83,5 +84,5 @@ class State:
 
 
 _PLAIN = (
-    "episode digest through step began sealed sealed_at closed success total masked penalties doubt gaps blind".split()
-)
+    "episode digest through step began sealed sealed_at closed success total masked penalties doubt unseen gaps blind"
+).split()

@@ -47,7 +47,7 @@ class ScoreShape(BaseModel):
 
     reward: float | None
     mask_sample: bool
-    reward_components: dict[str, float]
+    reward_components: dict[str, float | None]
     step_rewards: list[float | None]
     milestones: int
     success: bool | None

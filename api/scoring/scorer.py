@@ -45,7 +45,7 @@ class Score:
     """``reward`` None: not known, and ``failure_kind`` and ``failure_reason`` say why (NeMo Gym's words)."""
 
     reward: float | None
-    components: dict[str, float]
+    components: dict[str, float | None]
     step_rewards: list[float | None]
     milestones: int
     success: bool | None
@@ -154,10 +154,11 @@ def _of(
     step: int | None,
     task: str | None,
 ) -> Score:
-    components: dict[str, float] = {}
+    components: dict[str, float | None] = {}
     for document in steps:
         for name, part in document["components"].items():
-            components[name] = components.get(name, 0.0) + (part or 0.0)
+            before = components.get(name, 0.0)
+            components[name] = None if part is None or before is None else before + part
     settling = last["status"] == "settling"
     return Score(
         reward=value,

@@ -112,7 +112,7 @@ class Reward:
     reward: float | None
     mask: bool
     reason: str | None
-    components: Mapping[str, float]
+    components: Mapping[str, float | None]
     milestones: tuple[Milestone, ...]
     verdicts: tuple[Verdict, ...]
     decided_by: str | None

@@ -40,7 +40,7 @@ class Score:
 
     reward: float | None
     mask_sample: bool
-    reward_components: Mapping[str, float]
+    reward_components: Mapping[str, float | None]
     step_rewards: tuple[float | None, ...]
     milestones: int
     success: bool | None

@@ -56,10 +56,11 @@ def request_accepted(event: Event, world: World, args: Args) -> Iterator[Reading
     to the address in `redirect_to`, which itself must answer 2xx; not when the browser's cache or a service worker
     answered in the server's place.
     """
-    if event.data.get("cached") is True or event.data.get("answered_by") == "worker":
-        return
     hops = [mapping(hop) for hop in listed(event.data.get("hops"))]
+    elsewhere = event.data.get("cached") is True or event.data.get("answered_by") == "worker"
     for place, hop in enumerate((*hops, event.data)):
+        if elsewhere and place == len(hops):
+            return  # a redirect before it came from the server
         if _is(hop, args) and _accepted(hop, place < len(hops), event.data, args):
             yield Reading(1.0, f"request:{event.data.get('request')}:{place}")
             return

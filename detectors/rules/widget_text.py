@@ -19,17 +19,20 @@ class Args:
     name: TextMatch | None = arg("The widget's accessible name.", None)
     role: TextMatch | None = arg("AT-SPI's role name, such as text or entry.", None)
     app: TextMatch | None = arg("The application's name on the accessibility bus.", None)
+    initial: bool = arg("Whether what stood there when its window opened counts; false by default.", False)
 
 
 @rule(component="ax", hears=("widget.text_changed",), args=Args)
 def widget_text(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """The widget's text, once it rested, is this. True until the text is another.
+    """The widget's text, once it rested, is this. True until the text is another, also when its window closes.
 
     The text on the screen is not the file on the disk: ask for the file where it is the file that counts.
     """
     data, widget = event.data, mapping(event.data.get("widget"))
     pairs = ((data.get("app"), args.app), (widget.get("role"), args.role), (widget.get("name"), args.name))
     if not all(matcher is None or matcher.matches(str(said or "")) for said, matcher in pairs):
+        return
+    if data.get("initial") is True and not args.initial:
         return
     if data.get("cut") is not True and args.text.matches(str(data.get("text") or "")):
         yield Reading(1.0, widget_key(data, "text"))

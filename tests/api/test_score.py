@@ -109,6 +109,13 @@ async def test_samples_of_all_sorts_keep_their_order_and_their_problems(service:
     assert len({tuple(one) for one in scored}) == 1, "the same keys for every sample"
 
 
+async def test_a_component_of_which_a_part_is_not_known_is_not_known(service: Service) -> None:
+    id, token = await service.open()
+    await service.tell(id, token, *episode([went("/cart")], [DEAD], [clicked("Buy")]))
+    found = (await service.post("/v1/score", {"samples": [{"episode": id}]})).json()["results"][0]
+    assert (found["reward"], set(found["reward_components"].values())) == (None, {None})
+
+
 async def test_a_fold_is_asked_for(service: Service) -> None:
     id, token = await service.open()
     await service.tell(id, token, *SAID)

@@ -45,6 +45,8 @@ def pasted(text: str, trusted: bool = True) -> Said:
     return ("text.pasted", {"tab": "T", "frame": "T", "text": text, "element": element, "trusted": trusted})
 
 
+PLACED = {"method": "POST", "url": "/orders", "redirect_to": "/orders/*"}
+HOP = {"method": "POST", "url": f"{ORIGIN}/orders", "status": 303, "location": "/orders/7"}
 PASTED = {"kind": "text.pasted", "where": {"text": "7", "element.name": "Note"}}
 
 YES: dict[str, list[tuple[Any, list[Said], float]]] = {
@@ -54,11 +56,13 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
     ],
     "widget_state": [
         (CHECKED, [state(True)], 1),
+        ({**CHECKED, "initial": True}, [state(True, initial=True)], 1),
         ({"name": "Show lines", "state": "checked", "on": False}, [state(True), state(False)], 1),
         ({"name": "Show lines", "state": "selected", "role": "check box"}, [state(True, "selected")], 1),
     ],
     "widget_text": [
         (TYPED, [typed("Hello")], 1),
+        ({**TYPED, "initial": True}, [typed("Hello", initial=True)], 1),
         ({"text": {"contains": "ell"}, "role": "text"}, [typed("H"), typed("Hello")], 1),
     ],
     "clipboard_holds": [
@@ -86,6 +90,7 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
     ],
     "request_accepted": [
         ({"url": "/api"}, [finished("GET", "/api", 200, answered_by="revalidated")], 1),
+        (PLACED, [finished("GET", "/orders/7", 200, hops=[HOP], cached=True, answered_by="disk")], 1),
         (
             ANSWER,
             [finished("POST", "/api", 200, answer={"body": {"text": '{"id": 7}', "mime": "application/json"}})],
@@ -103,6 +108,7 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
         (SAVE_AS, [window(baseline=True)]),
     ],
     "widget_state": [
+        (CHECKED, [state(True, initial=True)]),
         (CHECKED, [state(False)]),
         (CHECKED, [state(True, "selected")]),
         (CHECKED, [state(True, app="mousepad")]),
@@ -111,6 +117,7 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
         ({**CHECKED, "name": "Show"}, [state(True)]),
     ],
     "widget_text": [
+        (TYPED, [typed("Hello", initial=True)]),
         (TYPED, [typed("Hello!")]),
         (TYPED, [typed("Hello", cut=True)]),
         (TYPED, [typed("Hello", baseline=True)]),

@@ -258,6 +258,21 @@ def test_a_browser_shut_down_after_the_last_seal_hid_nothing() -> None:
     assert worth(run(ruleset(A), *episode([DEAD, sealed(0)]))) == [None, None]
 
 
+def test_what_must_not_happen_is_not_known_across_a_gap_between_two_steps() -> None:
+    """The browser was gone for a while: nobody knows whether the order was deleted meanwhile. The rest is known."""
+    unharmed = {
+        "id": "unharmed",
+        "when": {
+            "all_of": {"holding": True, "of": [{"none_of": [{"element_clicked": {"name": "Delete"}}]}, GO["when"]]}
+        },
+    }
+    seen = episode([went("/x"), sealed(0)], [clicked("Go")])
+    missed = episode([went("/x"), sealed(0), DEAD, ALIVE], [clicked("Go")])
+    assert worth(run(ruleset(unharmed), *seen)) == [0.0, 0.2]
+    assert worth(run(ruleset(unharmed), *missed)) == [0.0, None]
+    assert worth(run(ruleset(GO), *missed)) == [0.0, 0.2]
+
+
 def test_a_gap_that_lasts_masks_every_step_that_it_touches() -> None:
     """From the step in which it began to the one in which it ended."""
     rewards = run(ruleset(A), *episode([DEAD], [], [ALIVE], [went("/a")]))

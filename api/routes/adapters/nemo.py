@@ -108,9 +108,11 @@ def _verdict(request: Request, found: Score | ProblemError, fallback: float | No
     }
 
 
-def _masked(kind: str, reason: str, components: dict[str, float]) -> dict[str, Any]:
+def _masked(kind: str, reason: str, components: dict[str, float | None]) -> dict[str, Any]:
     failure = {"failure_kind": kind, "failure_reason": reason}
-    return {"reward": 0.0, "mask_sample": True, **failure, "reward_components": components, "step_rewards": []}
+    # Numbers under the same keys are what this dialect takes; the mask says that they are none.
+    numbers = {name: part or 0.0 for name, part in components.items()}
+    return {"reward": 0.0, "mask_sample": True, **failure, "reward_components": numbers, "step_rewards": []}
 
 
 @dialect.post("/reset", summary="NeMo Gym: begin a rollout of steps", **_POST)

@@ -17,7 +17,7 @@ class Paid:
 
     reward: float | None
     reason: str | None = None
-    components: Mapping[str, float] = field(default_factory=dict)
+    components: Mapping[str, float | None] = field(default_factory=dict)
     milestones: int = 0
     steps: int = 0
     success: bool | None = None
@@ -50,10 +50,11 @@ def together(rewards: Sequence[Reward]) -> Paid:
     """What steps paid together: None as soon as one of them is not known."""
     if not rewards:
         return Paid(None, "there was no step")
-    components: dict[str, float] = {}
+    components: dict[str, float | None] = {}
     for one in rewards:
         for name, part in one.components.items():
-            components[name] = components.get(name, 0.0) + (part or 0.0)
+            before = components.get(name, 0.0)
+            components[name] = None if part is None or before is None else before + part
     masked = next((one for one in rewards if one.reward is None), None)
     return Paid(
         sum(one.reward or 0.0 for one in rewards) if masked is None else None,
