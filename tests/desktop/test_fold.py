@@ -150,6 +150,14 @@ YES: dict[str, tuple[list[Message], list[tuple[str, Any]]]] = {
         [event("object:state-changed:checked", "box", 1)] * 2 + [event("object:state-changed:checked", "box", 0)],
         [("widget.state_changed", ("checked", True)), ("widget.state_changed", ("checked", False))],
     ),
+    "a switch that was described only after it changed": (
+        [node("late", "check box", "Late", states=[*SHOWN, "checked"]), event("object:state-changed:checked", "late", 1)],
+        [("widget.state_changed", ("checked", True))],
+    ),
+    "a switch that is off now and was on as it was described": (
+        [node("was", "check box", "Was", states=[*SHOWN, "checked"]), event("object:state-changed:checked", "was", 0)],
+        [("widget.state_changed", ("checked", False))],
+    ),
     "a button that is not sensitive any more": (
         [event("object:state-changed:sensitive", "ok", 0), DUE, read("ok") | {"states": ["showing"]}],
         [("widget.state_changed", ("sensitive", False))],
@@ -175,6 +183,7 @@ NO: dict[str, list[Message]] = {
     "a title that a list overtook": [event("object:property-change:accessible-name", WINDOW, any_="a.txt")],
     "a splitter's place": [event("object:property-change:accessible-value", "pane"), DUE, read("pane", value=1.0)],
     "a text that is as it was": [read("text", "")],
+    "a switch told to be off that was not on": [event("object:state-changed:checked", "box", 0)],
     "a switch nobody sees": [event("object:state-changed:checked", "hidden", 1)],
     "a menu's highlight": [event("object:state-changed:selected", "item", 1)],
     "a menu item that its program switches": [event("object:state-changed:checked", "item", 1)],

@@ -136,6 +136,7 @@ class Fold:
         on = [node for node in self.model.inside(window.id) if self._is_switched_on(node)] if first else []
         for node in on[:MOST_INITIAL]:
             state = "selected" if node.role == "page tab" else "checked"
+            node.switches[state] = True
             yield Say("widget.state_changed", self._of(node) | {"state": state, "on": True} | self._flags("initial"))
 
     def _is_switched_on(self, node: Node) -> bool:
@@ -199,7 +200,8 @@ class Fold:
         elif state == "armed":
             if was and not on:
                 yield Say("widget.activated", self._of(node) | {"by": "toolkit"})
-        elif state in SWITCHES and was != on and self._tells(node, state):
+        elif state in SWITCHES and node.switches.get(state, was and not on) != on and self._tells(node, state):
+            node.switches[state] = on
             yield Say("widget.state_changed", self._of(node) | {"state": state, "on": on} | self._flags())
 
     def _tells(self, node: Node, state: str) -> bool:

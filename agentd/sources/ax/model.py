@@ -25,6 +25,8 @@ class Node:
     live: str | None = None
     told: str | None = None
     value: float | None = None
+    switches: dict[str, bool] = field(default_factory=dict)
+    """What was told of its states last; the object may have been described after a change whose event comes yet."""
     pointed: bool = False
     """Whether it was selected or focused once, as a menu's item is before it is activated."""
     sensitive: bool | None = None
@@ -88,7 +90,7 @@ class Model:
         before = self.nodes.get(node.id)
         if before is not None:
             node.live, node.told, node.value = before.live, before.told, before.value
-            node.sensitive, node.pointed = before.sensitive, before.pointed
+            node.sensitive, node.pointed, node.switches = before.sensitive, before.pointed, before.switches
         self.nodes[node.id] = node
         if node.role == "application":
             self._roots[node.bus] = node.name

@@ -191,10 +191,9 @@ class Desk:
         self._touch(bus)
         if parts[2] == "sensitive" and found not in self._tree.roles:
             return  # hundreds of a closed menu's items follow every key in an office program: nobody sees them
-        before = (parts[2], not event.detail1) if parts[1] == "state-changed" and event.detail1 else None
         if kind == "window:activate":
             self._active, self._active_window = bus, found
-        known = self._tree.describe(source, before)
+        known = self._tree.describe(source)
         if known is None and kind in ("window:create", "window:activate") and isinstance(event.any_data, str):
             known = self._tree.remember(source, event.any_data)
         if known is not None:

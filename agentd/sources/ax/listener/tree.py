@@ -34,11 +34,8 @@ class Tree:
         self._moved: set[str] = set()
         self._gone: deque[str] = deque()
 
-    def describe(self, source: Any, before: tuple[str, bool] | None = None, depth: int = 0) -> str | None:
-        """The id of an object that the parent knows from now on; None: it is dead, and was never known.
-
-        ``before``: a state, and whether it was on before the event that leads here, which tells of it.
-        """
+    def describe(self, source: Any, depth: int = 0) -> str | None:
+        """The id of an object that the parent knows from now on; None: it is dead, and was never known."""
         found, bus = identity(source)
         if found in self.roles:
             self._place(found, bus)
@@ -48,9 +45,9 @@ class Tree:
             parent = self._asking.ask(bus, source.get_parent)
             if parent is not None and depth < DEEPEST:
                 above = self.describe(parent, depth=depth + 1) or ""
-        return found if self._add(found, bus, source, above, before) else None
+        return found if self._add(found, bus, source, above) else None
 
-    def _add(self, found: str, bus: str, source: Any, above: str, before: tuple[str, bool] | None) -> bool:
+    def _add(self, found: str, bus: str, source: Any, above: str) -> bool:
         ask = self._asking.ask
         role = ask(bus, source.get_role_name)
         if not role or role == "invalid":
@@ -58,9 +55,7 @@ class Tree:
         if len(self.roles) >= MOST:
             self.forget()
             above = ""
-        states = set(ask(bus, states_of, source) or ())
-        if before is not None:
-            (states.add if before[1] else states.discard)(before[0])
+        states = ask(bus, states_of, source) or []
         name = ask(bus, source.get_name) or ""
         if not name and role in LABELLED:
             name = ask(bus, label_of, source) or ""
@@ -69,7 +64,7 @@ class Tree:
         self._wire.say(
             {
                 "t": "node", "id": found, "bus": bus, "role": role, "name": name, "parent": above,
-                "index": self._index(found, bus, source), "states": sorted(states),
+                "index": self._index(found, bus, source), "states": states,
             }
         )  # fmt: skip
         return True
