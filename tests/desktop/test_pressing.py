@@ -73,6 +73,7 @@ async def test_buttons_of_gtk_4_by_pointer(desktop: Desktop) -> None:
         desktop.start("gnome-calculator")
         await watch.one("window.activated", app="gnome-calculator")
         await watch.window("Calculator")
+        await watch.looked_into("Calculator")
         await watch.type("9")
         await watch.until(lambda: "9" in watch.texts(app="gnome-calculator"))
         # GTK 4.8 tells no place on the screen: the window's own is the X server's, the buttons' the agent's eyes'.

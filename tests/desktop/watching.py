@@ -27,7 +27,8 @@ class Watch:
 
     def __init__(self, desktop: Desktop, plan: Data, make_fold: Callable[[Masker], Fold]) -> None:
         self.desktop = desktop
-        self.source = AxSource(plan, desktop.environ, make_fold)
+        self._make_fold = make_fold
+        self.source = AxSource(plan, desktop.environ, self._made)
         self.seen: list[tuple[str, dict[str, Any]]] = []
         self.lost: list[str] = []
         self.lives = 0
@@ -36,6 +37,16 @@ class Watch:
     def sink(self, kind: str, data: Data) -> None:
         self.seen.append((kind, dict(data)))
         self._news.set()
+
+    def _made(self, masker: Masker) -> Fold:
+        self.fold = self._make_fold(masker)
+        return self.fold
+
+    async def looked_into(self, title: str) -> None:
+        """Wait until the first look into a window is over, which a slow program feels."""
+        windows = self.fold.model.windows
+        while not any(window.nodes for window in windows.values() if window.title == title):
+            await self.source.fence(1.0)
 
     def _ready(self) -> None:
         self.lives += 1
