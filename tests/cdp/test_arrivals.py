@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from playwright.async_api import Page
 
 from agentd.sources.cdp.asks import Asks
 from agentd.sources.cdp.normaliser import Normaliser
+from agentd.sources.cdp.state import Seen
 from tests.cdp.site import Answer, Site
 from tests.cdp.watching import Watch, watching
 from tests.support.chromium import Chromium, needs_chromium
@@ -215,6 +217,25 @@ def test_a_tab_that_is_gone_before_anybody_attached_to_it() -> None:
     fold = Fold()
     fold.told("Target.targetCreated", "", targetInfo=_page("Q"))
     assert fold.told("Target.targetDestroyed", "", targetId="Q") == [*GAP, ("gap.began", "download")]
+
+
+def test_a_tab_that_does_not_answer_may_stand_in_a_dialog() -> None:
+    fold = Fold()
+    for session in ("O", "S"):  # neither has answered; a gap is told once, and over when both have
+        assert gaps(fold.normaliser.fenced()) == ([("gap.began", "dialog")] if session == "O" else [])
+        tree = {"frameTree": {"frame": {"id": "P" if session == "S" else "T", "loaderId": "L", "url": URL}}}
+        assert gaps(fold.normaliser.feed(session, "Page.javascriptDialogClosed", CLOSED)) == [], "it stands already"
+        ended = gaps(fold.normaliser.feed(session, "Page.getFrameTree", tree))
+        assert ended == ([] if session == "O" else [("gap.ended", "dialog")])
+    momentary = gaps(fold.normaliser.feed("S", "Page.javascriptDialogClosed", CLOSED))
+    assert momentary == [("gap.began", "dialog"), ("gap.ended", "dialog")]
+
+
+def gaps(seen: Iterable[Seen]) -> list[tuple[str, Any]]:
+    return [(one.kind, one.data["of"]) for one in seen if one.kind.startswith("gap.")]
+
+
+CLOSED = {"result": True, "userInput": ""}
 
 
 def test_of_what_was_there_before_the_daemon_nothing_is_put_in() -> None:

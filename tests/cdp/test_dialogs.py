@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,7 +13,7 @@ from playwright.async_api import Dialog, Page
 
 from agentd.sources.cdp.address import websocket_address
 from agentd.sources.cdp.connection import Connection
-from tests.cdp.site import Site
+from tests.cdp.site import Answer, Asked, Site
 from tests.cdp.watching import watching
 from tests.support.chromium import Chromium, needs_chromium
 from tests.support.display import Display, needs_display
@@ -86,10 +87,23 @@ class User:
 
 
 BLOCKING = {
-    "alert": "setTimeout(() => { alert('hello'); document.title = 'after undefined' }, 50)",
-    "confirm": "setTimeout(() => { document.title = 'after ' + confirm('hello') }, 50)",
-    "prompt": "setTimeout(() => { document.title = 'after ' + prompt('hello') }, 50)",
+    "alert": "alert('hello'); document.title = 'after undefined'",
+    "confirm": "document.title = 'after ' + confirm('hello')",
+    "prompt": "document.title = 'after ' + prompt('hello')",
 }
+
+
+def asks_when_told(site: Site, kind: str) -> tuple[str, threading.Event]:
+    """A page that opens its dialog once the event is set."""
+    go = threading.Event()
+
+    def wait(_: Asked) -> Answer:
+        assert go.wait(20)
+        return Answer("go")
+
+    site.page("/go", wait)
+    script = f"addEventListener('load', () => fetch('/go').then(() => {{ {BLOCKING[kind]} }}))"
+    return site.page("/", f"<title>b</title><script>{script}</script>"), go
 
 
 @pytest.fixture(scope="module", params=["headless", "headful"])
@@ -108,7 +122,7 @@ def shown(request: pytest.FixtureRequest) -> Any:
 @pytest.mark.parametrize("kind", BLOCKING)
 @pytest.mark.parametrize("second", [False, True], ids=["alone", "with another client"])
 async def test_a_dialog_stays_open_for_its_user(shown: Chromium, site: Site, kind: str, second: bool) -> None:
-    url = site.page("/", f"<script>addEventListener('load', () => {BLOCKING[kind]})</script>")
+    url, go = asks_when_told(site, kind)
     quiet = site.page("/quiet", "<title>quiet</title>")
     async with watching(shown) as watch, user(shown) as hand:
         # The other client is there before the dialog: one that comes later could not answer it.
@@ -117,6 +131,8 @@ async def test_a_dialog_stays_open_for_its_user(shown: Chromium, site: Site, kin
         if second:
             await hand.call(session, "Page.enable")
             await hand.call(session, "Page.navigate", url=url)
+        await watch.one("page.loaded", tab=tab, url=url)
+        go.set()
         opened = await watch.one("dialog.opened", tab=tab)
         assert (opened["type"], opened["message"]) == (kind, "hello")
         # The source goes on: another tab opens and loads, a fence comes back though one page stands still.
@@ -161,12 +177,14 @@ async def test_leaving_a_page_with_beforeunload_is_the_users_to_decide(shown: Ch
 async def test_attaching_to_a_page_that_stands_in_a_dialog_does_not_hold_up_the_rest(
     shown: Chromium, site: Site
 ) -> None:
-    url = site.page("/", f"<title>b</title><script>addEventListener('load', () => {BLOCKING['confirm']})</script>")
+    url, go = asks_when_told(site, "confirm")
     async with watching(shown) as first, user(shown) as hand:
         tab = await hand.open("about:blank")
         session = await hand.session(tab)
         await hand.call(session, "Page.enable")
         await hand.call(session, "Page.navigate", url=url)
+        await first.one("page.loaded", tab=tab, url=url)
+        go.set()
         await first.one("dialog.opened", tab=tab)
         async with watching(shown) as watch:
             quiet = await hand.open(site.page("/quiet", "<title>quiet</title>"))
@@ -175,3 +193,16 @@ async def test_attaching_to_a_page_that_stands_in_a_dialog_does_not_hold_up_the_
             await first.one("page.titled", tab=tab, title="after false")
             await watch.one("page.titled", tab=tab, title="after false")
         await hand.close(tab)
+
+
+async def test_a_dialog_that_opens_before_anybody_listens_is_told_or_missed_aloud(shown: Chromium, site: Site) -> None:
+    url = site.page("/", "<title>early</title><script>alert('early')</script>")
+    async with watching(shown) as watch, user(shown) as hand:
+        tab = await hand.open(url)
+        await watch.one("tab.opened", tab=tab)
+        await watch.fence(1.0)
+        missed = bool(watch.all("gap.began", of="dialog"))
+        assert watch.all("dialog.opened", tab=tab) or missed
+        await hand.close(tab)
+        await watch.one("tab.closed", tab=tab)
+        await watch.until(lambda: bool(watch.all("gap.ended", of="dialog")) is missed)

@@ -128,7 +128,7 @@ async def test_a_password_that_the_server_asks_for_is_the_users_to_give(shown: C
             session, "Fetch.continueRequest", requestId=(await user.hears("Fetch.requestPaused"))["requestId"]
         )
         asked = await user.hears("Fetch.authRequired")
-        await watch.fence()
+        await watch.fence(0.5)  # until a navigation is decided the browser holds back what is asked of its page
         assert not watch.all("page.navigated", url=url), "nobody answered"
         given: dict[str, Any] = {"response": "ProvideCredentials", "username": "ada", "password": "geheim-1234"}
         await user.call(session, "Fetch.continueWithAuth", requestId=asked["requestId"], authChallengeResponse=given)

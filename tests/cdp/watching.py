@@ -64,10 +64,10 @@ class Watch:
         found: list[dict[str, Any]] = await self.until(lambda: self.all(kind, **wanted))
         return found[0]
 
-    async def fence(self) -> None:
-        """Everything that happened before has been said."""
+    async def fence(self, patience_s: float = PATIENCE_S) -> None:
+        """Everything that happened before has been said; or time is up, where a page stands still."""
         assert self.source is not None
-        await self.source.fence(PATIENCE_S)
+        await self.source.fence(patience_s)
 
 
 @asynccontextmanager

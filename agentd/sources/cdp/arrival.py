@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from agentd.sources.cdp.state import Browser, Params, SessionState, remember
+from agentd.sources.cdp.state import Browser, Params, Seen, SessionState, remember
 
 MOST = 2000
 """Requests that are looked at; a page that has more was listened to long ago."""
@@ -75,7 +75,8 @@ class Arrival:
     done by GET; ``document``: the one that stood there
     when its renderer could be heard; ``known``: its first document is accounted for; ``completed``: the requests that
     were put in, with their addresses; ``missed``: why there is a gap, ``said`` once; ``over``: it is
-    the first document no more; ``downloads``: the tab has begun a download."""
+    the first document no more; ``downloads``: the tab has begun a download; ``silent``: it
+    did not answer in time, which is said."""
 
     expected: str = ""
     prepared: bool = False
@@ -85,6 +86,7 @@ class Arrival:
     missed: str = ""
     said: bool = False
     downloads: bool = False
+    silent: bool = False
     over: bool = False
     _sent: dict[str, None] = field(default_factory=dict)
     _urls: Counter[str] = field(default_factory=Counter)
@@ -121,6 +123,19 @@ class Arrival:
                 if self._is_listed:
                     self._miss("a request was over of which nothing was heard before")
         yield one
+
+    def fenced(self) -> Iterator[Seen]:
+        """The page had time to answer: one that did not may stand in a dialog that opened before it was listened to."""
+        if not self._is_heard and not self.silent:
+            self.silent = True
+            reason = "a new tab does not answer; it may stand in a dialog that nobody heard of"
+            yield Seen("gap.began", {"source": "cdp", "of": "dialog", "reason": reason})
+
+    def answered(self, *, gone: bool = False) -> Iterator[Seen]:
+        """It answers now, or is gone."""
+        if self.silent and (self._is_heard or gone):
+            self.silent = False
+            yield Seen("gap.ended", {"source": "cdp", "of": "dialog"})
 
     def began(self, params: Params) -> None:
         """A navigation of the tab itself has begun (`Page.frameStartedNavigating`)."""

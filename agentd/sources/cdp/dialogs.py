@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from agentd.sources.cdp.gaps import DIALOGS, gap
 from agentd.sources.cdp.masking import mask_url
 from agentd.sources.cdp.state import Browser, Params, Seen, SessionState
 
@@ -17,6 +18,8 @@ def told(browser: Browser, session: SessionState, method: str, params: Params) -
         session.dialog = about
         yield Seen("dialog.opened", about | {"url": mask_url(params["url"], browser.secrets)})
     elif method == "Page.javascriptDialogClosed":
+        if session.dialog is None and browser.live and browser.settled:
+            yield from gap(DIALOGS, "a dialog was open before anybody listened; what it said is not known")
         about = session.dialog or {"tab": session.tab, "type": "", "message": ""}
         session.dialog = None
         given = params.get("userInput", "")[:LONGEST]

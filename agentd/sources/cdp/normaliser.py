@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from agentd.sources.cdp import dialogs, downloads, late_workers, navigation, page_events, sessions, tabs
 from agentd.sources.cdp.asks import Asks
-from agentd.sources.cdp.gaps import DOWNLOADS, REQUESTS, gap
+from agentd.sources.cdp.gaps import DOWNLOADS, REQUESTS, Blindness, gap
 from agentd.sources.cdp.history import MOST_LATE, released
 from agentd.sources.cdp.masking import Secrets, cover
 from agentd.sources.cdp.network import Network
@@ -29,12 +29,14 @@ class Normaliser:
         self.browser = Browser(Secrets(salt, more=asks.mask), live=live, wanted=asks.kinds)
         self.network = Network(asks)
         self._binding = binding
+        self._blindness = Blindness()
 
     def feed(self, session: str, method: str, params: Params) -> Iterator[Seen]:
         """Fold one message of one session ("" is the browser's own, or the only page's)."""
         for seen in self._fold(session, method, params):
             cover(seen.kind, seen.data, self.browser.secrets)
-            yield seen
+            if self._blindness.tells(seen):
+                yield seen
 
     def settle(self) -> Iterator[Seen]:
         """From here on what comes is news, not baseline."""
@@ -43,10 +45,15 @@ class Normaliser:
 
     def fenced(self) -> Iterator[Seen]:
         """Every page has said what it had to say."""
+        yield from filter(self._blindness.tells, self._fenced())
+
+    def _fenced(self) -> Iterator[Seen]:
         yield from self.network.overdue()
         for state in self.browser.sessions.values():
             if state.via and state.enabled:
                 yield from late_workers.told(state)
+            if state.arrival is not None:
+                yield from state.arrival.fenced()
         yield from tabs.counted(self.browser)
 
     def _fold(self, session: str, method: str, params: Params) -> Iterator[Seen]:
@@ -69,7 +76,11 @@ class Normaliser:
         elif method in ("Runtime.bindingCalled", "Page.createIsolatedWorld"):
             yield from page_events.told(self.browser, state, self._binding, method, params)
         elif method == "Inspector.targetCrashed":
+            state.crashed = True
+            state.contexts.clear()
             yield from navigation.crashed(self.browser, state)
+        elif method == "Inspector.targetReloadedAfterCrash":
+            state.crashed = False
         elif domain == "Page":
             yield from self._arrives(state, method, params)
             for seen in navigation.told(self.browser, state, method, params):
@@ -108,6 +119,7 @@ class Normaliser:
         for message in sessions.arrives(self.browser, state, method, params):
             yield from self._exchange(state, *message)
         yield from self._missed(state)
+        yield from state.arrival.answered()
         if state.arrival.over:
             state.arrival = None
 
@@ -136,6 +148,7 @@ class Normaliser:
             for message in state.arrival.left(self.browser):
                 yield from self._exchange(state, *message)
             yield from self._missed(state)
+            yield from state.arrival.answered(gone=True)
             known = self.browser.frames.get(state.root)
             if state.arrival.may_have_downloaded(known.url if known else ""):
                 yield from gap(DOWNLOADS, "a tab was gone before it could be heard what it was opened for")

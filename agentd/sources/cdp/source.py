@@ -130,7 +130,7 @@ class _Live:
         """See `CdpSource.fence`."""
         waiting = [self._connection.send("Browser.getVersion")]
         for session, state in self.normaliser.browser.sessions.items():
-            if session and state.dialog is None:
+            if session and state.dialog is None and not state.crashed:
                 if state.via:
                     replies = self.attachment.knock(session)
                 else:

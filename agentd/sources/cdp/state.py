@@ -101,9 +101,9 @@ class SessionState:
 
     ``via``: worker, shared_worker or service_worker, else ""; a worker's ``root`` is the frame that made it, and one
     that several tabs share has neither tab nor frame. ``heard``: it was from its beginning, or that needs no telling;
-    ``enabled``: it is listened to. ``hidden``: a page that is prerendered, not shown, under ``title``; ``late``: what
-    was seen of it, or in a page since it went through its history, until that can be told. ``arrival``: what it may
-    have done before it could be listened to.
+    ``enabled``: it is listened to. ``hidden``: a page that is prerendered, not shown, under ``title``; ``crashed``: its
+    renderer is gone; ``late``: what was seen of it, or in a page since it went through its history, until that can be
+    told. ``arrival``: what it may have done before it could be listened to.
     """
 
     tab: str
@@ -116,6 +116,7 @@ class SessionState:
     contexts: dict[int, str] = field(default_factory=dict)
     held: dict[int, list[str]] = field(default_factory=dict)
     dialog: dict[str, Any] | None = None
+    crashed: bool = False
     hidden: bool = False
     title: str = ""
     late: list[Seen] = field(default_factory=list)
