@@ -3,6 +3,9 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+WORKERS ?= 2
+PAGE := agentd/sources/cdp/page
+BUNDLE := $(PAGE)/observer.bundle.js
 # What the tests of a desktop drive, and are driven by.
 DESKTOP := xdotool xclip openbox x11-xserver-utils dbus at-spi2-core python3-pyatspi mousepad featherpad \
   gedit gnome-calculator pcmanfm libatk-adaptor libgail-common libglib2.0-bin procps
@@ -12,16 +15,16 @@ DESKTOP := xdotool xclip openbox x11-xserver-utils dbus at-spi2-core python3-pya
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-demo: $(VENV)/ready ## the main job on real Chromium: service, daemon, shop, agent, rewards step by step
+demo: $(VENV)/ready $(BUNDLE) ## the main job on real Chromium: service, daemon, shop, agent, rewards step by step
 	@tools/system-packages chromium
 	$(BIN)/milestoned demo $(ARGS)
 
-test: $(VENV)/ready $(VENV)-pyppeteer/ready $(VENV)-trainers/ready ## everything that must hold, but for the slow suites
+test: $(VENV)/ready $(BUNDLE) $(VENV)-pyppeteer/ready $(VENV)-trainers/ready ## everything that must hold, but for the slow suites
 	@tools/system-packages $(DESKTOP) chromium xvfb postgresql
 	$(MAKE) --no-print-directory check
-	$(BIN)/python -m pytest -m "not slow" $(ARGS)
+	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist worksteal $(ARGS)
 
-test-all: $(VENV)/ready $(VENV)-pyppeteer/ready $(VENV)-trainers/ready ## the slow suites too
+test-all: $(VENV)/ready $(BUNDLE) $(VENV)-pyppeteer/ready $(VENV)-trainers/ready ## the slow suites too
 	@tools/system-packages $(DESKTOP) libreoffice-calc libreoffice-gtk3 chromium xvfb postgresql
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest $(ARGS)
@@ -32,7 +35,7 @@ check: $(VENV)/ready ## ruff, formatting, mypy strict
 	$(BIN)/mypy
 	$(BIN)/mypy --config-file pyproject.toml client/milestoned_client
 
-bench: $(VENV)/ready ## the figures of docs/performance.md, each beside its reference
+bench: $(VENV)/ready $(BUNDLE) ## the figures of docs/performance.md, each beside its reference
 	@tools/system-packages chromium
 	$(BIN)/python -m benchmarks $(ARGS)
 
@@ -59,6 +62,10 @@ $(VENV)-pyppeteer/ready: requirements/pyppeteer.txt | $(VENV)/ready
 # RL trainers bring what the project itself does not want, each in a version of its own.
 $(VENV)-trainers/ready: requirements/trainers.txt requirements/trainers-alone.txt tools/set-up-trainers $(VENV)/ready
 	@PYTHON="$(PYTHON)" tools/set-up-trainers $(VENV)-trainers
+
+# The page script is bundled by the set-up; here again when one of its parts changed since.
+$(BUNDLE): $(filter-out $(BUNDLE),$(wildcard $(PAGE)/*.js)) | $(VENV)/ready
+	$(BIN)/python tools/build_page_script.py
 
 clean: ## take away what the verbs above made
 	rm -rf $(VENV) $(VENV)-pyppeteer $(VENV)-trainers .build .mypy_cache .ruff_cache .pytest_cache .hypothesis
