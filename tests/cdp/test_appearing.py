@@ -42,6 +42,12 @@ def elements(watch: Watch, kind: str) -> list[tuple[str, str]]:
         pytest.param("first.firstChild.data = 'Other words'", ["Other words"], ["First words"], id="rewritten"),
         pytest.param("first.textContent = 'Other words'", ["Other words"], ["First words"], id="replaced"),
         pytest.param("first.outerHTML = '<h1>First words</h1>'", [], [], id="rendered anew"),
+        pytest.param(
+            "box.attachShadow({mode: 'open'}).innerHTML = 'Bare <p>In a root</p>'; document.body.append(box)",
+            ["In a root", "Bare"],
+            ["Bold news"],
+            id="in a shadow root",
+        ),
         pytest.param("box.append(first)", [], [], id="moved"),
         pytest.param(
             "document.head.append(document.createElement('style')); "

@@ -2,8 +2,8 @@
 
 // What a text is made of is told as text, a document as a page.
 const NO_ROLE = new Set(
-  ("document generic none presentation paragraph emphasis strong code subscript superscript insertion deletion mark term time " +
-    "definition graphics-symbol").split(" "),
+  ("document generic none presentation paragraph emphasis strong code subscript superscript insertion deletion mark " +
+    "term time definition graphics-symbol").split(" "),
 );
 const MOST_A_BATCH = 500;
 
@@ -50,7 +50,8 @@ export function openAppearing({ say, describe, wants }, roleOf) {
   // What was only rendered anew is not told.
   function tell() {
     const [news, olds] = cancel(come, gone, JSON.stringify);
-    if (wants("element.appeared")) for (const element of news) say("element.appeared", { element, ...(baseline && { baseline }) });
+    const how = baseline ? { baseline } : {};
+    if (wants("element.appeared")) for (const element of news) say("element.appeared", { element, ...how });
     if (wants("element.disappeared")) for (const element of olds) say("element.disappeared", { element });
     if (lost) say("dropped", { count: lost, of: ["element.appeared", "element.disappeared"] });
     come = [];

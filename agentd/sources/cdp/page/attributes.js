@@ -5,7 +5,11 @@ import { openSlices } from "./slices.js";
 const MOST = 500;
 const LONGEST = 1000;
 // BrowserGym, Playwright and other drivers, browser-use and its kin, WebVoyager-like marks.
-const HARNESS = /^(bid|data-testid|browsergym_.*|browser-user-.*|data-browser-use-.*|__playwright.*|_pw.*|data-pw.*|data_pw.*|pw-.*|backend_node_id|bounding_box_rect|unique_id|tf623_id|data-som.*|som-.*|nanobrowser-.*|data-skyvern.*|aria-ref)$/;
+const HARNESS = new RegExp(
+  "^(bid|data-testid|backend_node_id|bounding_box_rect|unique_id|tf623_id|aria-ref" +
+    "|(browsergym_|browser-user-|data-browser-use-|nanobrowser-|data-skyvern|data-som|som-).*" +
+    "|(__playwright|_pw|pw-|data-pw|data_pw).*)$",
+);
 // BrowserGym writes its mark before what stands in these, and a field's value and state into its attributes; what a
 // field holds is told as field.filled.
 const MARKED = /^(aria-roledescription|aria-description)$/;

@@ -4,7 +4,7 @@
 
 import { isField } from "./fields.js";
 import { parentOf } from "./element.js";
-import { placeOf, within } from "./dropping.js";
+import { isReplaced, placeOf, within } from "./dropping.js";
 
 const FAR = 4; // CSS pixels
 const NEAR = 8;
@@ -43,12 +43,12 @@ export function openDragging({ on, say, describe }) {
     const drop = dropped;
     dropped = null;
     if (!drop) return;
-    const item = drop.following ?? drop.items.find(replaced);
+    const item = drop.following ?? drop.items.find(isReplaced);
     if (!item) return;
     const told = { element: drop.element ?? describe(item.element), trusted: drop.trusted, by: "pointer" };
     if (drop.onto?.isConnected) Object.assign(told, { onto: describe(drop.onto), ...within(drop.onto) });
     told.moved = drop.moved.map(Math.round);
-    if (replaced(item)) told.place = placeOf(item.element).place;
+    if (isReplaced(item)) told.place = placeOf(item.element).place;
     say("element.dropped", told);
   }
 
@@ -77,12 +77,6 @@ function follows({ element, box }, dx, dy) {
   const went = ([own, hand]) => Math.abs(own - hand) <= NEAR + SHARE * Math.abs(hand);
   const [main, other] = along;
   return Math.abs(main[0]) >= FAR && went(main) && (went(other) || Math.abs(other[0]) < 1);
-}
-
-function replaced({ element, place }) {
-  if (!element.isConnected) return false;
-  const now = placeOf(element);
-  return now.parent !== place.parent || now.place !== place.place;
 }
 
 // What lies below what was carried.

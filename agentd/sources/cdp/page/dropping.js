@@ -7,50 +7,61 @@ const MOST_FILES = 50;
 const MOST_WITHIN = 5;
 
 export function openDropping({ on, say, describe, secrets }) {
-  let carried = null; // described as it was before the page's handlers change it
-  let source = null;
+  let carried = null; // {element, described, place} as it was before the page's handlers change it
+  let dropped = null; // {told, carried}, until these have run
 
   on("dragstart", (event) => {
     const path = event.composedPath().filter((node) => node.nodeType === 1);
-    source = path.find((element) => element.draggable) ?? path[0] ?? null;
-    carried = source && describe(source);
+    const element = path.find((one) => one.draggable) ?? path[0];
+    carried = element ? { element, described: describe(element), place: placeOf(element) } : null;
   });
   on("dragend", () => {
-    carried = source = null;
+    carried = null;
   });
   on("drop", (event, trusted) => {
-    const path = event.composedPath();
-    const onto = clickedElement(path);
+    flush();
+    const onto = clickedElement(event.composedPath());
     if (!onto) return;
     const told = { onto: describe(onto), ...within(onto), trusted };
-    if (carried) told.element = carried;
+    if (carried) told.element = carried.described;
     const files = Array.from(event.dataTransfer?.files ?? [], (file) => file.name).slice(0, MOST_FILES);
     const text = secrets.hideIn(event.dataTransfer?.getData("text/plain") ?? "").slice(0, LONGEST);
     if (files.length) told.files = files;
     if (text) told.text = text;
-    tellPlaced(source, told, say);
-    carried = source = null;
+    dropped = { told, carried };
+    setTimeout(flush);
   });
+
+  // Only now it shows whether the element has another place.
+  function flush() {
+    const drop = dropped;
+    dropped = null;
+    if (!drop) return;
+    if (drop.carried && isReplaced(drop.carried)) drop.told.place = placeOf(drop.carried.element).place;
+    say("element.dropped", drop.told);
+  }
+
+  return { flush };
 }
 
 // The ids of what `element` stands in, nearest first: what was dropped on a list's item was dropped on the list.
 export function within(element) {
   const ids = [];
-  for (let node = parentOf(element); node && ids.length < MOST_WITHIN; node = parentOf(node)) if (node.id) ids.push(String(node.id));
+  for (let node = parentOf(element); node && ids.length < MOST_WITHIN; node = parentOf(node)) {
+    const id = node.getAttribute("id");
+    if (id) ids.push(id);
+  }
   return ids.length ? { within: ids } : {};
-}
-
-// Tell it once the page's handlers have run, with the place that the element then has among its siblings, if new.
-export function tellPlaced(element, told, say) {
-  const before = element && placeOf(element);
-  setTimeout(() => {
-    const after = element?.isConnected ? placeOf(element) : null;
-    if (after && (after.parent !== before.parent || after.place !== before.place)) told.place = after.place;
-    say("element.dropped", told);
-  });
 }
 
 export function placeOf(element) {
   const parent = element.parentElement;
   return { parent, place: parent ? Array.prototype.indexOf.call(parent.children, element) : 0 };
+}
+
+// Whether it has another parent, or another place among its siblings, than `place` says.
+export function isReplaced({ element, place }) {
+  if (!element.isConnected) return false;
+  const now = placeOf(element);
+  return now.parent !== place.parent || now.place !== place.place;
 }

@@ -7,7 +7,7 @@ const MOST = 200;
 const NOT_FILLED_IN = new Set(["submit", "button", "reset", "image", "hidden"]);
 const FIELDS = "input, textarea, select, [contenteditable], body";
 
-export function openFields({ say, describe, secrets, roots }) {
+export function openFields({ listenTo, say, describe, secrets, roots }) {
   const keys = new WeakMap();
   const holders = new Map(); // key -> WeakRef of the element that holds it
   const told = new Map(); // WeakRef of a field -> {print, trusted} as last told or met; bounded, oldest forgotten
@@ -54,7 +54,7 @@ export function openFields({ say, describe, secrets, roots }) {
       return { ...found, value: null, filled: element.value !== "" };
     }
     if (isMarked(element)) found.checked = element.checked;
-    if (element.type === "file") found.files = Array.from(element.files, (file) => [file.name, file.size]).slice(0, MOST);
+    if (element.type === "file") found.files = filesOf(element);
     found.value = valueOf(element);
     return found;
   }
@@ -83,6 +83,7 @@ export function openFields({ say, describe, secrets, roots }) {
     for (const root of roots.all()) {
       for (const element of root.querySelectorAll(FIELDS)) {
         if (!isField(element) || count >= MOST) continue;
+        if (!isEditingHost(element)) listenTo(element);
         secrets.isSecret(element);
         if (told.has(refOf(element))) continue;
         count += 1;
@@ -121,6 +122,10 @@ export function isField(element) {
   return element.localName === "textarea" || element.localName === "select" || isEditingHost(element);
 }
 
+function filesOf(element) {
+  return Array.from(element.files ?? [], (file) => [file.name, file.size]).slice(0, MOST);
+}
+
 function isMarked(element) {
   return element.type === "checkbox" || element.type === "radio";
 }
@@ -132,7 +137,7 @@ function isEmpty(element) {
 // What has to be the same for a field to be unchanged; cheap, and never told.
 function printOf(element) {
   if (isMarked(element)) return element.checked;
-  if (element.type === "file") return Array.from(element.files, (file) => [file.name, file.size]).join("\n");
+  if (element.type === "file") return filesOf(element).join("\n");
   if (element.localName === "select") return Array.from(element.selectedOptions, (option) => option.value).join("\n");
   return "value" in element ? element.value : element.textContent;
 }
@@ -142,7 +147,7 @@ export function valueOf(element) {
     if (!element.multiple) return element.value.slice(0, LONGEST_VALUE);
     return Array.from(element.selectedOptions, (option) => option.value.slice(0, LONGEST_VALUE)).slice(0, MOST);
   }
-  if (element.type === "file") return Array.from(element.files || [], (file) => file.name).join(", ").slice(0, LONGEST_VALUE);
+  if (element.type === "file") return filesOf(element).map(([name]) => name).join(", ").slice(0, LONGEST_VALUE);
   const value = "value" in element ? element.value : (element.innerText ?? element.textContent);
   return String(value ?? "").slice(0, LONGEST_VALUE);
 }

@@ -10,7 +10,7 @@ export function openFilling(context) {
   const { on, listenTo, say, secrets, trust, wants } = context;
   const fields = openFields(context);
   const typing = wants("field.typed") ? openTyping(context, fields) : null;
-  const filled = new Map(); // element -> {trusted, print of its last trusted input}; input events wait here to be told as one
+  const filled = new Map(); // element -> {trusted, print of its last trusted input}, to be told as one
   let timer = null;
 
   // A framework's own event behind a person's, for the same value, leaves that the person's.

@@ -33,9 +33,9 @@ function isSent(control, submitter) {
 
 function pairs(key, control, secrets) {
   // What a custom control sends is its own secret; where it holds one field that can be seen, that is it.
-  const inner = control.localName.includes("-") ? Array.from(control.shadowRoot?.querySelectorAll("*") ?? []).filter(isField) : [control];
-  if (inner.length !== 1) return [];
-  const [field] = inner;
+  const inside = Array.from(control.shadowRoot?.querySelectorAll("*") ?? []).filter(isField);
+  const [field, another] = control.localName.includes("-") ? inside : [control];
+  if (!field || another) return [];
   if (secrets.isSecret(field)) {
     secrets.sayValue(field);
     return [[key, null]];

@@ -26,6 +26,9 @@ import { openTitle } from "./title.js";
 import { openToggles } from "./toggles.js";
 import { openTrust } from "./trust.js";
 
+const CLOSED = ["changes", "attributes", "title", "tab"];
+const FLUSHED = ["dropping", "dragging", "clipboard", "selection", "filling", ...CLOSED];
+
 function observe(config) {
   const channel = openChannel(config.binding);
   const kinds = new Set(config.kinds);
@@ -76,13 +79,14 @@ function observe(config) {
   }
 
   function flush() {
-    for (const name of ["dragging", "clipboard", "selection", "filling", "changes", "attributes", "title", "tab"]) parts[name]?.flush();
+    trust.flush();
+    for (const name of FLUSHED) parts[name]?.flush();
     channel.drain();
   }
 
   function close() {
     listening.close();
-    for (const name of ["changes", "attributes", "title", "tab"]) parts[name]?.close();
+    for (const name of CLOSED) parts[name]?.close();
     reopened.disconnect();
     trust.close();
   }
@@ -115,7 +119,7 @@ function open(context, config, kinds) {
   openPointer(context);
   if (wants("element.focused")) openFocus(context);
   if (wants("element.dropped")) {
-    openDropping(context);
+    parts.dropping = openDropping(context);
     parts.dragging = openDragging(context);
   }
   parts.clipboard = openClipboard(context);

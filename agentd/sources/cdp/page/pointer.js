@@ -13,8 +13,8 @@ export function openPointer({ on, say, describe, wants }) {
   on("click auxclick", (event, trusted) => {
     if (event.button <= 1) tell("element.clicked", event, trusted); // the middle button opens links
   });
-  if (wants("element.double_clicked")) on("dblclick", (event, trusted) => tell("element.double_clicked", event, trusted));
-  if (wants("element.right_clicked")) on("contextmenu", (event, trusted) => tell("element.right_clicked", event, trusted));
+  on("dblclick", (event, trusted) => tell("element.double_clicked", event, trusted));
+  on("contextmenu", (event, trusted) => tell("element.right_clicked", event, trusted));
   if (wants("element.hovered")) openHover(on, say, describe);
 }
 

@@ -11,9 +11,9 @@ const OTHER_ROLES = new Set(
   ("alert alertdialog application article banner blockquote caption cell code columnheader complementary " +
     "contentinfo definition deletion dialog directory document emphasis feed figure form generic grid gridcell " +
     "graphics-document graphics-object graphics-symbol group heading img image insertion list listitem log main " +
-    "mark marquee math menu menubar meter navigation none note paragraph presentation progressbar radiogroup region row " +
-    "rowgroup rowheader scrollbar search separator status strong subscript superscript table tablist tabpanel term " +
-    "time timer toolbar tooltip tree treegrid").split(" "),
+    "mark marquee math menu menubar meter navigation none note paragraph presentation progressbar radiogroup region " +
+    "row rowgroup rowheader scrollbar search separator status strong subscript superscript table tablist tabpanel " +
+    "term time timer toolbar tooltip tree treegrid").split(" "),
 );
 // Input types for which HTML-ARIA names no role; these are what Chrome's own tree calls them.
 const INPUT_ROLES = { password: "textbox", date: "textbox", time: "textbox", month: "textbox", week: "textbox",

@@ -24,21 +24,23 @@ export function openText({ say, secrets, wants }) {
   function* look(root) {
     if (!root.isConnected) return;
     if (!isShown(root)) return yield* hide(root);
-    for (const [element, text] of pieces(root)) {
-      const lines = keep(yield* refresh(element));
+    for (const [text, nodes] of pieces(root)) {
+      const lines = keep(yield* refresh(nodes));
       if (lines.length) read.push({ chunks: Array.from(chunks(tidy(text))).slice(0, MOST_CHUNKS), lines });
       yield;
     }
   }
 
-  // The lines below `element` that came to be visible; those that went are noted.
-  function* refresh(element) {
+  // The lines of `nodes` that came to be visible; those that went are noted.
+  function* refresh(nodes) {
     const parents = new Map();
     const [came, went] = [[], []];
-    for (const node of textsBelow(element)) {
+    for (const node of nodes) {
       const parent = node.parentElement ?? node.parentNode.host;
       if (!parents.has(parent)) parents.set(parent, isShown(parent));
-      const shown = parents.get(parent) && node.data.trim() !== "";
+      // What no slot takes of a shadow host's own text is not rendered.
+      const taken = parent.shadowRoot && node.parentNode === parent ? node.assignedSlot !== null : true;
+      const shown = taken && parents.get(parent) && node.data.trim() !== "";
       if (shown === visible.has(node)) continue;
       (shown ? came : went).push(node);
       if (shown) visible.add(node);
@@ -51,7 +53,7 @@ export function openText({ say, secrets, wants }) {
 
   function* hide(root) {
     const went = [];
-    for (const node of textsBelow(root)) {
+    for (const node of textsBelow(root, true)) {
       if (visible.delete(node)) went.push(node);
       yield;
     }
@@ -72,7 +74,8 @@ export function openText({ say, secrets, wants }) {
   function tell() {
     const [news, olds] = cancel(read.flatMap((one) => one.lines), gone, String);
     const left = new Set(news.map(folded));
-    if (wants("text.appeared")) for (const text of appeared(left)) say("text.appeared", { text, ...(baseline && { baseline }) });
+    const how = baseline ? { baseline } : {};
+    if (wants("text.appeared")) for (const text of appeared(left)) say("text.appeared", { text, ...how });
     if (wants("text.disappeared")) for (const text of olds) say("text.disappeared", { text: hidden(text) });
     if (lost) say("dropped", { count: lost, of: ["text.appeared", "text.disappeared"] });
     read = [];
@@ -116,28 +119,36 @@ function isShown(element) {
   return element.checkVisibility({ visibilityProperty: true });
 }
 
-// [element, text]: a long text is read part by part, so that none takes long. An open shadow root is a part of its own.
+// [text, text nodes]: a long text is read part by part, so that none takes long. An open shadow root is a part of its
+// own.
 function* pieces(root) {
   if ((root.textContent ?? "").length > LONG && root.childElementCount) {
     for (const child of root.children) if (isShown(child)) yield* pieces(child);
-    yield [root, Array.from(root.childNodes, (node) => (node.nodeType === 3 ? node.data.trim() : "")).join(" ")];
+    yield* ownPiece(root);
   } else {
-    yield [root, root.innerText ?? root.textContent ?? ""];
+    yield [root.innerText ?? root.textContent ?? "", textsBelow(root)];
     for (const element of root.getElementsByTagName("*")) yield* shadowPieces(element);
   }
   yield* shadowPieces(root);
 }
 
 function* shadowPieces(host) {
-  for (const child of host.shadowRoot?.children ?? []) if (isShown(child)) yield* pieces(child);
+  if (!host.shadowRoot) return;
+  for (const child of host.shadowRoot.children) if (isShown(child)) yield* pieces(child);
+  yield* ownPiece(host.shadowRoot);
 }
 
-// In the order of the document, open shadow roots before the rest of their host.
-function* textsBelow(root) {
+function* ownPiece(parent) {
+  const nodes = Array.from(parent.childNodes).filter((node) => node.nodeType === 3);
+  if (nodes.length) yield [nodes.map((node) => node.data.trim()).join(" "), nodes];
+}
+
+// In the order of the document; `deep`: with open shadow roots, each before the rest of its host.
+function* textsBelow(root, deep) {
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
   for (let node = walker.currentNode; node; node = walker.nextNode()) {
     if (node.nodeType === 3) yield node;
-    else if (node.shadowRoot) yield* textsBelow(node.shadowRoot);
+    else if (deep && node.shadowRoot) yield* textsBelow(node.shadowRoot, deep);
   }
 }
 
