@@ -100,7 +100,7 @@ def stack(tmp_path: Path) -> Iterator[Stack]:
         yield running
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def playwright() -> Iterator[Playwright]:
     with sync_playwright() as running:
         yield running

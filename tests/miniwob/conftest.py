@@ -15,7 +15,7 @@ from tests.support.chromium import EXECUTABLE, Chromium
 from tests.support.stack import Stack
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """Everything that runs; skips where the browser or the pages are missing."""
     if not Path(EXECUTABLE).exists():
