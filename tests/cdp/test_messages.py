@@ -136,8 +136,8 @@ def test_a_flood_that_just_stops_ends_at_the_fence() -> None:
     normaliser = fold()
     for _ in range(MOST_A_SECOND + 1):
         told(normaliser, "Network.webSocketFrameSent", **frame(7.5))
-    assert [seen.kind for seen in normaliser.network.overdue()] == ["gap.ended"]
-    assert [seen.kind for seen in normaliser.network.overdue()] == []
+    assert [seen.kind for seen in normaliser.fenced()] == ["gap.ended"]
+    assert [seen.kind for seen in normaliser.fenced()] == []
     again = told(normaliser, "Network.webSocketFrameSent", **frame(7.9))
     assert [kind for kind, _ in again] == ["gap.began"], "the same second has no more room"
 

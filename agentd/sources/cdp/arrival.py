@@ -167,8 +167,8 @@ class Arrival:
             if self._unsent[number].kind == "Document":
                 self._drop(number)
         self.known = True
+        self._is_listed = bool(params.get("last"))
         if listing["complete"]:
-            self._is_listed = True
             self._strays.clear()
 
     def replaced(self, browser: Browser, loader: str, url: str) -> Iterator[Message]:
@@ -220,6 +220,7 @@ class Arrival:
         number, url = one.params["requestId"], one.params["response"]["url"]
         remember(self._answered, number, None, MOST)
         if url.startswith(_INNER) or self._is_told(browser, number):
+            remember(self._sent, number, None, MOST)
             yield one
             return
         kind = one.params.get("type", "Other")

@@ -34,11 +34,13 @@ Feed = Callable[[str, str, Params], None]
 
 @dataclass(slots=True)
 class _Young:
-    """The main frame of a session that is new, the document in it, and that one's script context."""
+    """The main frame of a session that is new, the document in it, that one's script context, and whether it was
+    complete when its list was last read."""
 
     frame: str
     loader: str = ""
     context: int = 0
+    complete: bool = False
 
 
 class Attachment:
@@ -113,6 +115,8 @@ class Attachment:
         """Make every document of the session tell what waits in it; also a round trip through its renderer."""
         if session in self._histories:
             self._histories[session].hurry()
+        if session in self._young and self._young[session].context:
+            self._ask_listing(session)
         send = self._connection.send
         flush = {"expression": self._script.flush(), "silent": True, "returnByValue": True}
         replies = [send("Runtime.evaluate", flush | {"contextId": one}, session) for one in state.contexts]
@@ -180,15 +184,17 @@ class Attachment:
     def _ask_listing(self, session: str) -> None:
         """What the first document of a tab has loaded, with the tab's history; in a frame there is none."""
         young, past = self._young[session], dict[str, Any]()
-        loader = young.loader
+        loader, last = young.loader, young.complete  # once more: an icon is asked for when all else is there
         if session in self._histories:
             self._connection.send(ANSWER, {}, session, past.update)
 
         def on_reply(result: Params) -> None:
             listing = result.get("result", {}).get("value")
             if listing and young.loader == loader:
-                self._feed(session, "Page.listed", {**past, "loaderId": loader, "listing": listing})
-                if listing["complete"]:
+                told = {**past, "loaderId": loader, "listing": listing, "last": last}
+                self._feed(session, "Page.listed", told)
+                young.complete = listing["complete"]
+                if last:
                     self._young.pop(session, None)
 
         listing = _quiet(young.context, LISTING)
@@ -199,7 +205,7 @@ class Attachment:
         script, send = self._script, self._connection.send
         young = self._young.get(session)
         if young is not None and young.frame == frame:
-            young.loader, young.context = loader, 0
+            young.loader, young.context, young.complete = loader, 0, False
 
         def on_reply(result: Params) -> None:
             context = result["executionContextId"]
