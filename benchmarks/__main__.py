@@ -12,13 +12,17 @@ PARTS = {"engine": engine.main, "service": service.main, "browser": browser.main
 
 
 def main() -> None:
-    """Run all, or the named ones; the soak and the observer's cost, some minutes each, only where they are named."""
+    """Run all, or the named ones; the soak, its steps alone and the observer's cost only where they are named."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    known = ", ".join([*PARTS, "observer", "soak"])
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {known}; all but these two if none")
+    known = ", ".join([*PARTS, "observer", "soak", "soak-steps"])
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {known}; all but the last three if none")
     parser.add_argument("--minutes", type=float, default=30.0, help="how long the soak takes (default 30), and a third")
     given = parser.parse_args()
-    parts = PARTS | {"observer": observer.main, "soak": lambda: soak.main(given.minutes)}
+    parts = PARTS | {
+        "observer": observer.main,
+        "soak": lambda: soak.main(given.minutes),
+        "soak-steps": lambda: soak.steps(given.minutes),
+    }
     chosen = given.parts or list(PARTS)
     for name in chosen:
         if name not in parts:

@@ -6,6 +6,6 @@ counts  what the page did beside what the recording says
 main    the two parts, the table, the figures as JSON
 """
 
-from benchmarks.soak.main import main
+from benchmarks.soak.main import main, steps
 
-__all__ = ["main"]
+__all__ = ["main", "steps"]

@@ -37,6 +37,22 @@ def main(minutes: float = 30.0, out: Path = Path(".build/soak.json")) -> None:
             _print_soak(figures)
             figures |= step_times(parts, scene, folder, minutes / 3)
             _print_steps(figures)
+    _write(figures, out)
+
+
+def steps(minutes: float = 10.0, out: Path = Path(".build/soak-steps.json")) -> None:
+    """Only the step times, for ``minutes``."""
+    with (
+        tempfile.TemporaryDirectory(prefix="milestoned-soak-") as name,
+        Parts(Path(name) / "logs") as parts,
+        playing(Path(name)) as scene,
+    ):
+        figures = step_times(parts, scene, Path(name), minutes)
+    _print_steps(figures)
+    _write(figures, out)
+
+
+def _write(figures: dict[str, Any], out: Path) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(figures, indent=2) + "\n")
     print(f"  {out}")

@@ -1,4 +1,4 @@
-"""The tables of the service, in terms that SQLite and Postgres share; migrations/ is the only way they change.
+"""Tasks, episodes and what their journals told: the log, and what was made of it.
 
 Times are UTC text for people: nothing is ever decided by them. Steps and seqs are the journal's.
 """
@@ -14,21 +14,13 @@ from sqlalchemy import (
     Index,
     Integer,
     LargeBinary,
-    MetaData,
     String,
     Table,
     Text,
     UniqueConstraint,
 )
 
-metadata = MetaData(
-    naming_convention={
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
-        "pk": "pk_%(table_name)s",
-    }
-)
+from api.tables.base import metadata
 
 tasks = Table(
     "tasks",
@@ -127,18 +119,6 @@ commands = Table(
     Column("intent", String(64)),
     Column("seq", BigInteger),
     UniqueConstraint("episode", "intent"),
-)
-
-tokens = Table(
-    "tokens",
-    metadata,
-    Column("id", String(32), primary_key=True),
-    Column("hash", String(64), nullable=False, unique=True),
-    Column("scope", String(16), nullable=False),
-    Column("episode", String(64), ForeignKey("episodes.id")),
-    Column("label", String(256), nullable=False),
-    Column("created_at", String(32), nullable=False),
-    Column("revoked_at", String(32)),
 )
 
 idempotency = Table(
