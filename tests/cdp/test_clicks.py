@@ -46,6 +46,26 @@ async def test_a_click_by_page_script_is_not_trusted(browser: Chromium, page: Pa
     assert click["element"]["name"] == "Go"
 
 
+@pytest.mark.parametrize(
+    ("html", "role", "name"),
+    [
+        pytest.param("<li role=tab tabindex=0><a role=presentation href=#x>T</a>", "tab", "T", id="jquery-ui's-tab"),
+        pytest.param("<li><a role=none href=#x>T</a></li>", "link", "T", id="a-link-after-all"),
+        pytest.param("<div role=option tabindex=0><button>T</button></div>", "button", "T", id="a-button-of-its-own"),
+        pytest.param("<p>T</p>", "paragraph", "", id="no-control"),
+    ],
+)
+async def test_the_nearest_control_that_its_author_calls_one_is_clicked(
+    browser: Chromium, page: Page, site: Site, html: str, role: str, name: str
+) -> None:
+    url = site.page("/", html)
+    async with watching(browser) as watch:
+        await page.goto(url)
+        await page.click("text=T")
+        click = await watch.one("element.clicked")
+    assert (click["element"]["role"], click["element"]["name"]) == (role, name)
+
+
 async def test_a_click_inside_an_open_shadow_root_is_seen(browser: Chromium, page: Page, site: Site) -> None:
     url = site.page(
         "/",

@@ -18,7 +18,6 @@ CASES = Path(__file__).parents[3] / "shared" / "cases" / "miniwob" / "pages.json
 LEAST = 20
 KIN = frozenset(
     "click-collapsible-2-nodelay click-collapsible-nodelay click-menu-2 click-tab-2-easy click-tab-2-hard "
-    "click-tab-2-medium "
     "click-test-2 email-inbox email-inbox-noscroll email-inbox-star-reply enter-text-dynamic enter-time "
     "read-table simple-algebra".split()
 )

@@ -1,7 +1,7 @@
 // What an element is to a person: role, accessible name, and the few attributes that a task may name.
 
 import { nameOf } from "./name.js";
-import { INTERACTIVE, roleOf } from "./role.js";
+import { INTERACTIVE, isPresentational, roleOf } from "./role.js";
 import { textOf } from "./text_of.js";
 
 const LONGEST = 400;
@@ -22,10 +22,12 @@ export function describe(element, secrets) {
   return found;
 }
 
-// The nearest element on the event's path that a person would say was clicked.
+// The nearest element on the event's path that a person would say was clicked: what its author calls presentational
+// (the link inside of jQuery UI's tabs) only where nothing around it is a control.
 export function clickedElement(path) {
   const elements = path.filter((node) => node.nodeType === 1);
-  return elements.find((element) => INTERACTIVE.has(roleOf(element))) || elements[0] || null;
+  const controls = elements.filter((element) => INTERACTIVE.has(roleOf(element)));
+  return controls.find((element) => !isPresentational(element)) || controls[0] || elements[0] || null;
 }
 
 // A control inside a custom element goes by the name that the form gave to that.

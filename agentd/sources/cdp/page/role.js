@@ -46,6 +46,11 @@ export function roleOf(element) {
   return role && (INTERACTIVE.has(role) || OTHER_ROLES.has(role)) ? role : bareRole(element);
 }
 
+// Whether its author says that it only looks like something; who can have the focus is shown nevertheless.
+export function isPresentational(element) {
+  return /^\s*(none|presentation)(\s|$)/i.test(element.getAttribute("role") || "");
+}
+
 // An element in which a person writes though it is no control; with designMode a whole document.
 export function isEditingHost(element) {
   if (element.isContentEditable !== true) return false;
