@@ -1,8 +1,13 @@
-"""Who may do what."""
+"""Who may do what.
+
+``tenant`` is whom the token acts for: it finds rows of that tenant and of no other. ``requests_per_s`` and
+``bytes_per_s`` are the token's own limits where the service's do not fit it. ``expires_at`` is UTC text of one length,
+so that it sorts as time.
+"""
 
 from __future__ import annotations
 
-from sqlalchemy import Column, ForeignKey, String, Table
+from sqlalchemy import Column, Float, ForeignKey, String, Table
 
 from api.tables.base import metadata
 
@@ -16,4 +21,9 @@ tokens = Table(
     Column("label", String(256), nullable=False),
     Column("created_at", String(32), nullable=False),
     Column("revoked_at", String(32)),
+    Column("tenant", String(64), nullable=False, server_default="-"),
+    Column("expires_at", String(32)),
+    Column("last_used", String(32)),
+    Column("requests_per_s", Float),
+    Column("bytes_per_s", Float),
 )

@@ -1,6 +1,7 @@
 """Tasks, episodes and what their journals told: the log, and what was made of it.
 
-Times are UTC text for people: nothing is ever decided by them. Steps and seqs are the journal's.
+Times are UTC text for people: nothing is ever decided by them. Steps and seqs are the journal's. ``tenant`` owns the
+row; ``-`` is nobody, so that a row without an owner is found by none. ``opened_by`` is a token's id.
 """
 
 from __future__ import annotations
@@ -26,12 +27,13 @@ tasks = Table(
     "tasks",
     metadata,
     Column("number", Integer, primary_key=True),
+    Column("tenant", String(64), nullable=False, server_default="-"),
     Column("id", String(512), nullable=False),
     Column("version", String(256), nullable=False),
     Column("digest", String(64), nullable=False),
     Column("attainable", Float, nullable=False),
     Column("body", LargeBinary, nullable=False),
-    UniqueConstraint("id", "version"),
+    UniqueConstraint("tenant", "id", "version"),
 )
 
 episodes = Table(
@@ -53,6 +55,9 @@ episodes = Table(
     Column("milestones", BigInteger, nullable=False),
     Column("opened_at", String(32), nullable=False),
     Column("closed_at", String(32)),
+    Column("tenant", String(64), nullable=False, server_default="-"),
+    Column("opened_by", String(32)),
+    Index(None, "tenant", "opened_at"),
 )
 
 engine_states = Table(
