@@ -1,6 +1,7 @@
 """The tables of the service, in terms that SQLite and Postgres share; migrations/ is the only way they change."""
 
 from api.tables.access import tokens
+from api.tables.audit import audit_trees, checkpoints, closings, episode_facts, leaves
 from api.tables.base import metadata
 from api.tables.log import (
     commands,
@@ -15,10 +16,15 @@ from api.tables.log import (
 )
 
 __all__ = [
+    "audit_trees",
+    "checkpoints",
+    "closings",
     "commands",
     "engine_states",
+    "episode_facts",
     "episodes",
     "idempotency",
+    "leaves",
     "metadata",
     "milestones",
     "rewards",
