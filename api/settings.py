@@ -42,6 +42,7 @@ class Settings:
     database_url: str = ""
     secret: str | None = None
     admin_token: str | None = None
+    signing_key: str | None = None
     token_file: Path | None = None
     limits: Limits = field(default_factory=Limits)
 
@@ -65,13 +66,14 @@ def async_url(url: str) -> str:
 def settings_from_environment(
     data: Path | None, database_url: str = "", token_file: Path | None = None, env: Mapping[str, str] = os.environ
 ) -> Settings:
-    """What the command line said, completed from MILESTONED_DATA, _DATABASE, _SECRET and _ADMIN_TOKEN."""
+    """What the command line said, completed from MILESTONED_DATA, _DATABASE, _SECRET, _ADMIN_TOKEN and _SIGNING_KEY."""
     database_url = database_url or env.get("MILESTONED_DATABASE", "")
     return Settings(
         data=data or Path(env.get("MILESTONED_DATA") or _beside(database_url)),
         database_url=database_url,
         secret=env.get("MILESTONED_SECRET") or None,
         admin_token=env.get("MILESTONED_ADMIN_TOKEN") or None,
+        signing_key=env.get("MILESTONED_SIGNING_KEY") or None,
         token_file=token_file,
     )
 
