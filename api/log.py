@@ -21,7 +21,7 @@ from api.settings import Limits
 from api.store.database import Database, now
 from api.store.engines import STATE_EVERY, Engines, Live
 from api.store.writer import GroupWriter, OutrunError, Rows
-from api.tables import commands, engine_states, episodes, segments, steps
+from api.tables import closings, commands, engine_states, episodes, segments, steps
 from detectors.engine import Outcome
 from detectors.types import Event, Segment
 
@@ -49,8 +49,9 @@ STATEMENTS = (
     update(commands)
     .where(commands.c.episode == _of_episode, commands.c.kind == "episode.close", commands.c.seq.is_(None))
     .values(seq=bindparam("at_seq")),
+    insert(closings),
 )
-SEGMENT, BEGAN, ENDED, MILESTONES, REWARDS, COMMANDS, OLD_STATE, STATE, ADVANCE, CLOSE, CLOSE_COMMAND = range(
+SEGMENT, BEGAN, ENDED, MILESTONES, REWARDS, COMMANDS, OLD_STATE, STATE, ADVANCE, CLOSE, CLOSE_COMMAND, CLOSING = range(
     len(STATEMENTS)
 )
 
@@ -196,6 +197,7 @@ def _rows(live: Live, segment: Segment, frame: bytes, outcome: Outcome) -> Rows:
         ADVANCE: [{**whose, **{f"new_{name}": value for name, value in position.items()}}],
         CLOSE: [{**whose, "new_closed_at": now()}] if engine.closed else [],
         CLOSE_COMMAND: [{**whose, "at_seq": segment.last}] if engine.closed else [],
+        CLOSING: [{"episode": episode, "queued_at": now()}] if engine.closed else [],
     }
 
 
