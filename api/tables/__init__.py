@@ -3,6 +3,7 @@
 from api.tables.access import tokens
 from api.tables.audit import audit_trees, checkpoints, closings, episode_facts, leaves
 from api.tables.base import metadata
+from api.tables.fleet import leases, sandboxes
 from api.tables.log import (
     commands,
     engine_states,
@@ -24,10 +25,12 @@ __all__ = [
     "episode_facts",
     "episodes",
     "idempotency",
+    "leases",
     "leaves",
     "metadata",
     "milestones",
     "rewards",
+    "sandboxes",
     "segments",
     "steps",
     "tasks",
