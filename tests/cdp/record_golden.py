@@ -226,7 +226,6 @@ def write(path: Path, rows: list[Any]) -> None:
 
 async def browsing(_: Page, site: Site, watch: Watch) -> None:
     """A person's hand: tabs, popups, history, an error page, a crash, a permission, downloads."""
-    assert watch.browser is not None
     script = (("content-type", "text/javascript"),)
     site.page("/a", "<title>A</title><a href='#x'>X</a><button onclick=\"open('/p', '', 'noopener')\">P</button>")
     site.page("/p", "<title>P</title><script src=/p.js></script><iframe srcdoc=x></iframe>")

@@ -10,8 +10,9 @@ import pytest
 from agentd.sources.base import SourceLostError
 from agentd.sources.cdp import CdpSource, script
 from tests.cdp.site import Site
-from tests.cdp.watching import Watch, watching
+from tests.cdp.watching import watching
 from tests.support.chromium import Chromium, needs_chromium
+from tests.support.watching import Watch
 
 pytestmark = [pytest.mark.browser, needs_chromium]
 
@@ -40,15 +41,20 @@ async def test_a_killed_browser_is_a_loss_and_a_restarted_one_is_found(site: Sit
             assert [data["tab"] for kind, data in again.seen if kind == "tab.closed"] == [old]
 
 
+async def run(source: CdpSource) -> None:
+    """Run a source that can't become ready."""
+    watch = Watch(source)
+    await source.run(watch.sink, watch.ready.set)
+
+
 async def test_a_browser_that_is_not_there_is_a_loss(tmp_path: Path) -> None:
-    watch = Watch()
     with pytest.raises(SourceLostError, match=r"DevToolsActivePort"):
-        await CdpSource(None, tmp_path, {}).run(watch.sink, watch.ready.set)
+        await run(CdpSource(None, tmp_path, {}))
     with pytest.raises(SourceLostError, match=r"http://127.0.0.1:9/json/version"):
-        await CdpSource("http://127.0.0.1:9", None, {}).run(watch.sink, watch.ready.set)
+        await run(CdpSource("http://127.0.0.1:9", None, {}))
     (tmp_path / "DevToolsActivePort").write_text("9\n/devtools/browser/x\n")
     with pytest.raises(SourceLostError, match=r"cannot reach the browser at ws://127.0.0.1:9"):
-        await CdpSource(None, tmp_path, {}).run(watch.sink, watch.ready.set)
+        await run(CdpSource(None, tmp_path, {}))
 
 
 async def test_a_missing_bundle_names_the_command_that_makes_it(
@@ -56,9 +62,8 @@ async def test_a_missing_bundle_names_the_command_that_makes_it(
 ) -> None:
     monkeypatch.setattr(script, "BUNDLE", tmp_path / "observer.bundle.js")
     script.bundle.cache_clear()
-    watch = Watch()
     with pytest.raises(script.MissingBundleError, match=r"python tools/build_page_script.py"):
-        await CdpSource("http://127.0.0.1:9", None, {}).run(watch.sink, watch.ready.set)
+        await run(CdpSource("http://127.0.0.1:9", None, {}))
     script.bundle.cache_clear()
 
 

@@ -13,14 +13,11 @@ from agentd.sources.cdp.asks import Asks
 from agentd.sources.cdp.normaliser import Normaliser
 from detectors.kinds import KINDS
 from tests.cdp.record_golden import GOLDEN, SCENES, replay
+from tests.support.golden import has_the_fields_of_its_kind, lines
 
 CASES = Path(__file__).resolve().parents[3] / "shared" / "cases"
 LIGHTHOUSE = sorted((CASES / "cdp-lighthouse").glob("*.json.gz"))
 CHROME_HAR = sorted((CASES / "cdp-chrome-har" / "perflogs").glob("*"))
-
-
-def lines(path: Path) -> list[Any]:
-    return [orjson.loads(line) for line in path.read_bytes().splitlines()]
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -31,10 +28,7 @@ def test_a_recording_gives_its_golden_observations(name: str) -> None:
 @pytest.mark.parametrize("name", SCENES)
 def test_only_named_fields_are_kept(name: str) -> None:
     for kind, data in lines(GOLDEN / f"{name}.seen.jsonl"):
-        named = {field.rstrip("?") for field in KINDS[kind].fields}
-        assert set(data) <= named, f"{kind} has {set(data) - named} beside its fields"
-        missing = {field for field in KINDS[kind].fields if not field.endswith("?")} - set(data)
-        assert not missing, f"{kind} lacks {missing}"
+        has_the_fields_of_its_kind(kind, data)
 
 
 def test_the_recorded_password_is_in_no_golden_file() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentd.sources.cdp.masking import Secrets, hash53, mask_body, mask_url
+from agentd.sources.cdp.masking import Secrets, hash53, mask_body
 
 MULTIPART = (
     '--B\r\nContent-Disposition: form-data; name="user"\r\n\r\nada\r\n'
@@ -53,7 +53,7 @@ def test_bodies(secrets: Secrets, text: str, mime: str, masked: str) -> None:
     ],
 )  # fmt: skip
 def test_addresses(secrets: Secrets, url: str, masked: str) -> None:
-    assert mask_url(url, secrets) == masked
+    assert secrets.mask_url(url) == masked
 
 
 def test_without_secrets_nothing_is_hashed() -> None:

@@ -88,7 +88,6 @@ async def test_nobody_is_told_who_did_not_ask(browser: Chromium, page: Page, sit
         await watch.one("request.finished", type="WebSocket")
         await watch.fence()
         assert not [kind for kind, _ in watch.seen if kind.startswith("message.")]
-        assert watch.source is not None
         assert watch.source._live is not None
         assert not watch.source._live.normaliser.network.messages._connections
 

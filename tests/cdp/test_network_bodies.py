@@ -112,7 +112,6 @@ async def test_nothing_is_fetched_that_nobody_asked_for(browser: Chromium, page:
         ({"response_bodies": ["/other"], "origin": site.url}, {"Network.getResponseBody"}),
     ):
         async with watching(browser, plan) as watch:
-            assert watch.source is not None
             assert watch.source._live is not None
             connection = watch.source._live._connection
             sent: list[str] = []

@@ -63,7 +63,6 @@ async def test_a_closed_tab_leaves_no_request_open(
         await popup.close()
         failed = await watch.one("request.failed", url=site.url + "/slow?plain")
         assert failed["error"]
-        assert watch.source is not None
         assert watch.source._live is not None
         assert failed["request"] not in watch.source._live.normaliser.network._requests
 

@@ -1,41 +1,29 @@
-"""Runs a CdpSource beside a test and lets it wait for what the source says, never for time."""
+"""Runs a CdpSource beside a test, and asks what it said of a browser."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
 from agentd.sources.cdp import CdpSource
+from tests.support import watching as support
 from tests.support.chromium import Chromium
+from tests.support.watching import PATIENCE_S, Data, running
 
-PATIENCE_S = 20.0
-Data = Mapping[str, Any]
+__all__ = ["PATIENCE_S", "Data", "Watch", "watching"]
 
 
-class Watch:
-    """What a source said, in order: ``seen`` holds (kind, data)."""
+class Watch(support.Watch[CdpSource]):
+    """What the source said of ``browser``."""
 
-    def __init__(self) -> None:
-        self.seen: list[tuple[str, dict[str, Any]]] = []
-        self.ready = asyncio.Event()
-        self._news = asyncio.Event()
-        self.source: CdpSource | None = None
-        self.browser: Chromium | None = None
-        self.task: asyncio.Task[None] | None = None
+    def __init__(self, source: CdpSource, browser: Chromium) -> None:
+        super().__init__(source)
+        self.browser = browser
 
-    def sink(self, kind: str, data: Data) -> None:
-        self.seen.append((kind, dict(data)))
-        self._news.set()
-
-    def wake(self) -> None:
-        self._news.set()
-
-    def all(self, kind: str, **wanted: Any) -> list[dict[str, Any]]:
-        """Every observation of ``kind`` whose data has the ``wanted`` fields; baseline ones only if asked for."""
-        wanted = {"baseline": None} | wanted
-        return [data for name, data in self.seen if name == kind and all(data.get(k) == v for k, v in wanted.items())]
+    def all(self, kind: str, **wanted: Any) -> list[Data]:
+        """The observations of ``kind`` whose fields are as wanted; baseline ones only if asked for."""
+        return super().all(kind, **{"baseline": None} | wanted)
 
     def clicked(self, name: str) -> bool:
         """Whether the last click was on the element of this name."""
@@ -43,51 +31,14 @@ class Watch:
         return bool(clicks) and clicks[-1]["element"]["name"] == name
 
     def count(self) -> int:
+        """How much was said so far."""
         return len(self.seen)
-
-    async def until(self, question: Callable[[], Any]) -> Any:
-        """Wait until ``question()`` has an answer that is true, and return it."""
-        try:
-            async with asyncio.timeout(PATIENCE_S):
-                while not (answer := question()):
-                    self._news.clear()
-                    if self.task is not None and self.task.done():
-                        self.task.result()
-                    await self._news.wait()
-        except TimeoutError:
-            said = "\n".join(f"{kind} {data}" for kind, data in self.seen[-60:])
-            raise AssertionError(f"not seen within {PATIENCE_S} s; the last observations were:\n{said}") from None
-        return answer
-
-    async def one(self, kind: str, **wanted: Any) -> dict[str, Any]:
-        """Wait for the first observation of ``kind`` with the ``wanted`` fields."""
-        found: list[dict[str, Any]] = await self.until(lambda: self.all(kind, **wanted))
-        return found[0]
-
-    async def fence(self, patience_s: float = PATIENCE_S) -> None:
-        """Everything that happened before has been said; or time is up, where a page stands still."""
-        assert self.source is not None
-        await self.source.fence(patience_s)
 
 
 @asynccontextmanager
 async def watching(
-    browser: Chromium, plan: Data | None = None, source: CdpSource | None = None
+    browser: Chromium, plan: Mapping[str, Any] | None = None, source: CdpSource | None = None
 ) -> AsyncIterator[Watch]:
     """A source attached to ``browser`` and ready."""
-    watch = Watch()
-    watch.browser = browser
-    watch.source = source or CdpSource(browser.endpoint, None, plan or {})
-    task = watch.task = asyncio.create_task(watch.source.run(watch.sink, watch.ready.set))
-    task.add_done_callback(lambda _: watch.wake())
-    ready = asyncio.create_task(watch.ready.wait())
-    try:
-        await asyncio.wait((task, ready), timeout=PATIENCE_S, return_when=asyncio.FIRST_COMPLETED)
-        if task.done():
-            task.result()
-        assert watch.ready.is_set(), "the source did not become ready"
+    async with running(Watch(source or CdpSource(browser.endpoint, None, plan or {}), browser)) as watch:
         yield watch
-    finally:
-        ready.cancel()
-        task.cancel()
-        await asyncio.gather(task, ready, return_exceptions=True)

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
-import orjson
 import pytest
 
 from detectors.kinds import KINDS
 from tests.desktop.record_golden import GOLDEN, SCENES, replay
-
-
-def lines(path: Path) -> list[Any]:
-    return [orjson.loads(line) for line in path.read_bytes().splitlines()]
+from tests.support.golden import has_the_fields_of_its_kind, lines
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -24,10 +17,7 @@ def test_a_recording_gives_its_golden_observations(name: str) -> None:
 @pytest.mark.parametrize("name", SCENES)
 def test_only_named_fields_are_kept(name: str) -> None:
     for kind, data in lines(GOLDEN / f"{name}.seen.jsonl"):
-        named = {field.rstrip("?") for field in KINDS[kind].fields}
-        assert set(data) <= named, f"{kind} has {set(data) - named} beside its fields"
-        missing = {field for field in KINDS[kind].fields if not field.endswith("?")} - set(data)
-        assert not missing, f"{kind} lacks {missing}"
+        has_the_fields_of_its_kind(kind, data)
 
 
 def test_every_kind_of_the_desktop_has_an_example() -> None:

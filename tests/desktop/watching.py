@@ -14,29 +14,24 @@ from agentd.sources.ax import AxSource
 from agentd.sources.ax.child import PYTHON
 from agentd.sources.ax.fold import Fold
 from agentd.sources.base import SourceLostError
+from tests.support import watching as support
 from tests.support.desktop import Desktop
+from tests.support.watching import PATIENCE_S
 
-PATIENCE_S = 60.0
 TRIES = 30
 WHERE = Path(__file__).with_name("where.py")
 Data = Mapping[str, Any]
 
 
-class Watch:
-    """What a source said, in order: ``seen`` holds (kind, data). ``lost``: why each of its lives ended."""
+class Watch(support.Watch[AxSource]):
+    """What a source said. ``lost``: why each of its lives ended."""
 
     def __init__(self, desktop: Desktop, plan: Data, make_fold: Callable[[Masker], Fold]) -> None:
+        super().__init__(AxSource(plan, desktop.environ, self._made))
         self.desktop = desktop
         self._make_fold = make_fold
-        self.source = AxSource(plan, desktop.environ, self._made)
-        self.seen: list[tuple[str, dict[str, Any]]] = []
         self.lost: list[str] = []
         self.lives = 0
-        self._news = asyncio.Event()
-
-    def sink(self, kind: str, data: Data) -> None:
-        self.seen.append((kind, dict(data)))
-        self._news.set()
 
     def _made(self, masker: Masker) -> Fold:
         self.fold = self._make_fold(masker)
@@ -50,7 +45,7 @@ class Watch:
 
     def _ready(self) -> None:
         self.lives += 1
-        self._news.set()
+        self.wake()
 
     async def run(self) -> None:
         """As the supervisor does: a source that is lost is tried again."""
@@ -59,7 +54,7 @@ class Watch:
                 await self.source.run(self.sink, self._ready)
             except SourceLostError as lost:
                 self.lost.append(str(lost))
-                self._news.set()
+                self.wake()
                 await asyncio.sleep(0.1)
 
     def all(self, kind: str, **wanted: Any) -> list[dict[str, Any]]:
@@ -69,23 +64,6 @@ class Watch:
     def texts(self, **wanted: Any) -> list[str]:
         """The texts told of a widget, one after the other."""
         return [data["text"] for data in self.all("widget.text_changed", **wanted)]
-
-    async def until(self, question: Callable[[], Any]) -> Any:
-        """Wait until ``question()`` has an answer that is true, and return it."""
-        try:
-            async with asyncio.timeout(PATIENCE_S):
-                while not (answer := question()):
-                    self._news.clear()
-                    await self._news.wait()
-        except TimeoutError:
-            said = "\n".join(f"{kind} {data}" for kind, data in self.seen[-60:])
-            raise AssertionError(f"not seen within {PATIENCE_S} s; lost {self.lost}; the last were:\n{said}") from None
-        return answer
-
-    async def one(self, kind: str, **wanted: Any) -> dict[str, Any]:
-        """Wait for the first observation of ``kind`` with the ``wanted`` fields."""
-        found: list[dict[str, Any]] = await self.until(lambda: self.all(kind, **wanted))
-        return found[0]
 
     async def keys(self, *keys: str) -> None:
         """Press keys; what they did is told when this returns, unless the program takes its time."""

@@ -12,9 +12,9 @@ from agentd.sources.base import SourceLostError
 from agentd.sources.clipboard import ClipboardSource
 from agentd.sources.clipboard import reading as reading_module
 from tests.desktop_machine.conftest import Own, copy, paste
-from tests.desktop_machine.watching import Watch, watching
 from tests.support import desktop
 from tests.support.display import Display, needs_display
+from tests.support.watching import Watch, running
 
 pytestmark = [needs_display, desktop.needs("xclip")]
 CARD = "4111 1111 1111 1111"
@@ -31,7 +31,7 @@ async def news(watch: Watch, **wanted: Any) -> dict[str, Any]:
 async def test_what_is_copied_is_told(display: str) -> None:
     """What was there at the start as the baseline, then each copy with length and hash."""
     copy(display, "before")
-    async with watching(source(display)) as watch:
+    async with running(Watch(source(display))) as watch:
         (first,) = watch.all("clipboard.changed")
         assert (first["text"], first["baseline"]) == ("before", True)
         copy(display, "Käse")
@@ -47,13 +47,13 @@ async def test_what_is_copied_is_told(display: str) -> None:
 
 
 async def test_an_empty_clipboard_has_no_baseline(display: str) -> None:
-    async with watching(source(display)) as watch:
+    async with running(Watch(source(display))) as watch:
         assert not watch.seen
 
 
 async def test_the_fence_brings_what_was_copied_before(display: str) -> None:
     """At a step's end the copy of the step is in the log, PRIMARY's too, though it does not rest yet."""
-    async with watching(source(display, "clipboard", "primary")) as watch:
+    async with running(Watch(source(display, "clipboard", "primary"))) as watch:
         copy(display, "one")
         copy(display, "two", "primary")
         await watch.fence()
@@ -64,7 +64,7 @@ async def test_the_fence_brings_what_was_copied_before(display: str) -> None:
 
 async def test_secrets_are_masked_and_not_hashed(display: str) -> None:
     """A hash of sixteen digits would give them away; the operator's names count too."""
-    async with watching(source(display)) as watch:
+    async with running(Watch(source(display))) as watch:
         copy(display, f"pay with {CARD} today")
         told = await news(watch)
         assert (told["text"], told["length"]) == ("pay with *** today", 34)
@@ -74,7 +74,7 @@ async def test_secrets_are_masked_and_not_hashed(display: str) -> None:
 async def test_long_texts_are_cut(display: str) -> None:
     """Told in part, counted and hashed as a whole; xclip hands 300,000 bytes over piece by piece."""
     text = "0123456789" * 30_000
-    async with watching(source(display)) as watch:
+    async with running(Watch(source(display))) as watch:
         copy(display, text)
         told = await news(watch)
         assert (told["text"], told["length"], told["cut"]) == (text[:10_000], 300_000, True)
@@ -84,7 +84,7 @@ async def test_long_texts_are_cut(display: str) -> None:
 
 async def test_unread_asks_for_nothing(display: str, own: Own) -> None:
     """Only the change is told, and the owner hears nothing of it."""
-    async with watching(source(display, "clipboard", "unread")) as watch:
+    async with running(Watch(source(display, "clipboard", "unread"))) as watch:
         owner = own("secret")
         told = await news(watch)
         assert (told["app"], told["pid"], told["unread"]) == ("Owner", owner.pid, "unasked")
@@ -105,7 +105,7 @@ OWNERS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("mode", OWNERS)
 async def test_owners_of_many_kinds(display: str, own: Own, mode: str) -> None:
     """A password manager's hint is respected; there is text or a reason for none; 50 claims in a row are one."""
-    async with watching(source(display)) as watch:
+    async with running(Watch(source(display))) as watch:
         owner = own(mode)
         told = await news(watch)
         assert {name: told.get(name) for name in OWNERS[mode]} == OWNERS[mode]
@@ -123,7 +123,7 @@ async def test_an_owner_that_does_not_come_to_an_end(
 ) -> None:
     """The source gives up in bounded time, says so, and hears the next owner."""
     monkeypatch.setattr(reading_module, "WHOLE_S", 1.0)
-    async with watching(source(display)) as watch:
+    async with running(Watch(source(display))) as watch:
         own(mode)
         assert (await news(watch))["unread"] == "timeout"
         copy(display, "next")
@@ -133,11 +133,11 @@ async def test_an_owner_that_does_not_come_to_an_end(
 
 async def test_an_owner_that_hangs_holds_nothing_up(display: str, own: Own) -> None:
     """Stopped by SIGSTOP: another copy is told at once, the stopped one's text is not known, and it goes on later."""
-    async with watching(source(display)) as watch:
+    async with running(Watch(source(display))) as watch:
         owner = own("latin")
         await news(watch, app="Owner")
         owner.send_signal(signal.SIGSTOP)
-        async with watching(source(display)) as late:
+        async with running(Watch(source(display))) as late:
             assert late.all("clipboard.changed", baseline=True)[0]["unread"] == "timeout"
         copy(display, "next")
         await news(watch, text="next")
@@ -147,7 +147,7 @@ async def test_an_owner_that_hangs_holds_nothing_up(display: str, own: Own) -> N
 
 async def test_an_owner_that_goes_leaves_nothing(display: str, own: Own) -> None:
     """As on a desktop without a clipboard manager."""
-    async with watching(source(display)) as watch:
+    async with running(Watch(source(display))) as watch:
         own("latin").kill()
         assert await news(watch, length=0) == {"selection": "clipboard", "length": 0}
 
@@ -155,13 +155,13 @@ async def test_an_owner_that_goes_leaves_nothing(display: str, own: Own) -> None
 async def test_a_display_that_goes_is_a_gap() -> None:
     """The supervisor records it and tries again."""
     with Display() as display:
-        async with watching(source(display.name)) as watch:
+        async with running(Watch(source(display.name))) as watch:
             display.__exit__(None, None, None)
             assert watch.task is not None
             with pytest.raises(SourceLostError, match=display.name):
                 await watch.until(lambda: False)
     with pytest.raises(SourceLostError, match="can't be reached"):
-        async with watching(source(":4242")):
+        async with running(Watch(source(":4242"))):
             pass
 
 
@@ -171,7 +171,7 @@ async def test_copied_from_a_pasted_in_b() -> None:
     with desktop.Desktop() as desk:
         (desk.folder / "from.txt").write_text("Quest Lumaflex 42")
         (desk.folder / "to.txt").write_text("")
-        async with watching(source(desk.environ["DISPLAY"], "clipboard", "primary")) as watch:
+        async with running(Watch(source(desk.environ["DISPLAY"], "clipboard", "primary"))) as watch:
             desk.start("mousepad", desk.folder / "from.txt")
             desk.window("from.txt")
             desk.keys("ctrl+a", "ctrl+c")

@@ -16,8 +16,8 @@ from agentd.sources.processes.fold import bounded, is_helper
 from agentd.sources.processes.look import Facts
 from agentd.sources.processes.source import ProcessesSource
 from tests.desktop_machine.conftest import Shell
-from tests.desktop_machine.watching import watching
 from tests.support.chromium import EXECUTABLE, needs_chromium
+from tests.support.watching import Watch, running
 
 KERNEL, LOOKS = "the kernel tells", "looks at /proc"
 
@@ -39,7 +39,7 @@ def how(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 async def test_a_program_is_started_and_ended(shell: Shell, how: dict[str, Any]) -> None:
     """With name, program, parent and arguments; the shell itself was there before."""
-    async with watching(ProcessesSource(str(shell.pid), {}, **how)) as watch:
+    async with running(Watch(ProcessesSource(str(shell.pid), {}, **how))) as watch:
         (before,) = watch.all("process.started")
         assert (before["pid"], before["name"], before["baseline"]) == (shell.pid, "sh", True)
         shell.run("sleep 1000 & sleeper=$!")
@@ -54,7 +54,7 @@ async def test_a_program_is_started_and_ended(shell: Shell, how: dict[str, Any])
 async def test_what_ended_while_nobody_watched_is_told(shell: Shell, how: dict[str, Any]) -> None:
     """After a loss, and by a daemon that was started again, which reads the journal."""
     source = ProcessesSource(str(shell.pid), {}, **how)
-    async with watching(source) as watch:
+    async with running(Watch(source)) as watch:
         shell.run("sleep 1000 & sleeper=$!")
         started = await watch.one("process.started", name="sleep")
     rows = [(seq, kind, data) for seq, (kind, data) in enumerate(watch.seen, 1)]
@@ -65,7 +65,7 @@ async def test_what_ended_while_nobody_watched_is_told(shell: Shell, how: dict[s
     again = ProcessesSource(str(shell.pid), {}, **how)
     again.recall(rows)
     for one in (source, again):
-        async with watching(one) as watch:
+        async with running(Watch(one)) as watch:
             assert watch.all("process.ended") == [{"pid": started["pid"], "name": "sleep"}]
             assert [data["pid"] for data in watch.all("process.started")] == [shell.pid]
 
@@ -73,7 +73,7 @@ async def test_what_ended_while_nobody_watched_is_told(shell: Shell, how: dict[s
 async def test_secrets_in_arguments_are_masked(shell: Shell, how: dict[str, Any]) -> None:
     """Before they are told."""
     secrets = "--password=geheim1 --token geheim2 https://ada:geheim3@host/ --pin 7263"
-    async with watching(ProcessesSource(str(shell.pid), {"mask": ["pin"]}, **how)) as watch:
+    async with running(Watch(ProcessesSource(str(shell.pid), {"mask": ["pin"]}, **how))) as watch:
         shell.run(f"sh -c 'sleep 1000; :' demo {secrets} &")
         started = await watch.one("process.started", name="sh", baseline=None)
         assert started["arguments"][2:] == [
@@ -85,7 +85,7 @@ async def test_secrets_in_arguments_are_masked(shell: Shell, how: dict[str, Any]
 
 async def test_a_process_that_becomes_another_program(shell: Shell, how: dict[str, Any]) -> None:
     """The same pid is told again, and its end once, under the last name."""
-    async with watching(ProcessesSource(str(shell.pid), {}, **how)) as watch:
+    async with running(Watch(ProcessesSource(str(shell.pid), {}, **how))) as watch:
         shell.run("mkfifo go; sh -c 'read -r go <go; exec sleep 1000' &")
         first = await watch.one("process.started", name="sh", baseline=None)
         shell.run("echo >go")
@@ -97,7 +97,7 @@ async def test_a_process_that_becomes_another_program(shell: Shell, how: dict[st
 
 async def test_a_shell_that_splits_starts_no_program(shell: Shell, how: dict[str, Any]) -> None:
     """A subshell is the same program twice: no news. What it starts is."""
-    async with watching(ProcessesSource(str(shell.pid), {}, **how)) as watch:
+    async with running(Watch(ProcessesSource(str(shell.pid), {}, **how))) as watch:
         shell.run("mkfifo gate; (read -r go <gate; sleep 1000; :) &")
         shell.finish(":")
         await watch.fence()
@@ -110,7 +110,7 @@ async def test_processes_that_live_shortly(shell: Shell) -> None:
     """The kernel tells of every one, even where nothing of it could be read any more."""
     if not kernel_tells():
         pytest.skip("the kernel does not tell this process (CAP_NET_ADMIN is missing)")
-    async with watching(ProcessesSource(str(shell.pid), {})) as watch:
+    async with running(Watch(ProcessesSource(str(shell.pid), {}))) as watch:
         shell.finish("for n in 1 2 3 4 5 6 7 8 9 10; do env true; done")
         await watch.fence()
         started = [data["pid"] for data in watch.all("process.started", baseline=None) if data.get("name") != "mv"]
@@ -121,14 +121,14 @@ async def test_processes_that_live_shortly(shell: Shell) -> None:
 
 async def test_where_the_kernel_does_not_tell_it_is_said(shell: Shell) -> None:
     """Somebody who reads the log knows that a short process may be missing."""
-    async with watching(ProcessesSource(str(shell.pid), {}, ask_kernel=False)) as watch:
+    async with running(Watch(ProcessesSource(str(shell.pid), {}, ask_kernel=False))) as watch:
         (alarm,) = watch.all("alarm.raised")
         assert "may be missed" in alarm["reason"]
 
 
 async def test_the_daemon_itself_is_left_out(shell: Shell, how: dict[str, Any]) -> None:
     """Neither it nor what it starts is told, also where all are watched."""
-    async with watching(ProcessesSource("all", {}, **how)) as watch:
+    async with running(Watch(ProcessesSource("all", {}, **how))) as watch:
         assert watch.all("process.started", pid=shell.pid, baseline=True)
         assert not watch.all("process.started", pid=os.getpid())
         ours = await asyncio.create_subprocess_exec("sleep", "1000")
@@ -145,7 +145,7 @@ async def test_the_daemon_itself_is_left_out(shell: Shell, how: dict[str, Any]) 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can be another user")
 async def test_one_users_processes(shell: Shell, how: dict[str, Any]) -> None:
     """Those of others are not told."""
-    async with watching(ProcessesSource("nobody", {}, **how)) as watch:
+    async with running(Watch(ProcessesSource("nobody", {}, **how))) as watch:
         shell.run("sleep 1000 &\nsetpriv --reuid=nobody sleep 1001 &")
         started = await watch.one("process.started", user="nobody")
         assert started["arguments"][-1] == "1001"
@@ -158,7 +158,7 @@ async def test_a_process_that_does_not_run_can_t_be_watched() -> None:
     done = await asyncio.create_subprocess_exec("true")
     await done.wait()
     with pytest.raises(SourceLostError, match=f"--processes {done.pid}: no such process"):
-        async with watching(ProcessesSource(str(done.pid), {})):
+        async with running(Watch(ProcessesSource(str(done.pid), {}))):
             pass
 
 
@@ -166,7 +166,7 @@ async def test_a_process_that_does_not_run_can_t_be_watched() -> None:
 @needs_chromium
 async def test_a_browsers_helpers_are_folded(shell: Shell, how: dict[str, Any]) -> None:
     """Of a dozen processes the main one is told."""
-    async with watching(ProcessesSource(str(shell.pid), {}, **how)) as watch:
+    async with running(Watch(ProcessesSource(str(shell.pid), {}, **how))) as watch:
         shell.run(
             f"{EXECUTABLE} --no-sandbox --headless=new --user-data-dir=$PWD/profile --remote-debugging-port=0 "
             "about:blank >/dev/null 2>&1 &"

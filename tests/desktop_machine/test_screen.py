@@ -20,10 +20,10 @@ from agentd.sources.screen.picture import cells, changed, encode, phash
 from agentd.sources.screen.store import Store
 from agentd.sources.screen.x11 import X11Camera
 from tests.desktop_machine.conftest import Own
-from tests.desktop_machine.watching import Watch, watching
 from tests.support.chromium import Chromium, needs_chromium
 from tests.support.desktop import needs
 from tests.support.display import Display, needs_display
+from tests.support.watching import Watch, running
 
 MUCH = 1 << 28
 
@@ -42,7 +42,7 @@ async def test_a_picture_after_every_step(tmp_path: Path, display: str, own: Own
     """One before all steps, one after each; one that is the same as before is kept once."""
     own("latin")  # without any program, the server forgets what was painted
     folder = tmp_path / "screens"
-    async with watching(ScreenSource(lambda: X11Camera(display), folder, MUCH)) as watch:
+    async with running(Watch(ScreenSource(lambda: X11Camera(display), folder, MUCH))) as watch:
         (first,) = watch.all("screen.captured")
         assert (first["baseline"], first["width"], first["height"], first["of"]) == (True, 1280, 900, "x11")
         assert not {"step", "changed"} & set(first)
@@ -71,7 +71,7 @@ async def paint(display: str, color: str) -> None:
 async def test_the_close_waits_for_the_last_picture(tmp_path: Path, display: str) -> None:
     """Of a step that was sealed a moment ago, and of one that never was; other seals wait for nothing."""
     source = ScreenSource(lambda: X11Camera(display), tmp_path, MUCH)
-    async with watching(source) as watch:
+    async with running(Watch(source)) as watch:
         source.after_seal(0)
         await source.before_seal(1, closing=False)
         await source.fence(0.1)
@@ -87,7 +87,7 @@ async def test_the_close_waits_for_the_last_picture(tmp_path: Path, display: str
 async def test_steps_faster_than_pictures(tmp_path: Path, display: str) -> None:
     """The newest one is taken, and that one is missing is said; ``ms`` says how late a picture is."""
     source = ScreenSource(lambda: X11Camera(display), tmp_path, MUCH)
-    async with watching(source) as watch:
+    async with running(Watch(source)) as watch:
         for step in range(3):
             source.after_seal(step)
         last = await watch.one("screen.captured", step=2)
@@ -102,9 +102,9 @@ async def test_steps_faster_than_pictures(tmp_path: Path, display: str) -> None:
 async def test_at_the_cap_nothing_is_kept_and_it_is_said(tmp_path: Path, display: str, own: Own) -> None:
     """What a log names stays: the new picture is told, but not kept."""
     own("latin")
-    async with watching(ScreenSource(lambda: X11Camera(display), tmp_path, MUCH)) as watch:
+    async with running(Watch(ScreenSource(lambda: X11Camera(display), tmp_path, MUCH))) as watch:
         size = watch.all("screen.captured")[0]["bytes"]
-    async with watching(ScreenSource(lambda: X11Camera(display), tmp_path, size + 10)) as watch:
+    async with running(Watch(ScreenSource(lambda: X11Camera(display), tmp_path, size + 10))) as watch:
         assert "kept" not in watch.all("screen.captured")[0], "it is there from before"
         await paint(display, "#996633")
         assert (await after(watch, 0))["kept"] is False
@@ -126,7 +126,7 @@ def test_the_store_counts_what_it_finds(tmp_path: Path) -> None:
 
 async def test_a_display_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SourceLostError, match=":4242"):
-        async with watching(ScreenSource(lambda: X11Camera(":4242"), tmp_path, MUCH)):
+        async with running(Watch(ScreenSource(lambda: X11Camera(":4242"), tmp_path, MUCH))):
             pass
 
 
@@ -134,7 +134,7 @@ async def test_a_display_that_is_not_there(tmp_path: Path) -> None:
 async def test_a_display_that_goes(tmp_path: Path) -> None:
     """It is noticed with the next picture, and no alarm stays behind."""
     with Display() as display:
-        async with watching(ScreenSource(lambda: X11Camera(display.name), tmp_path, MUCH)) as watch:
+        async with running(Watch(ScreenSource(lambda: X11Camera(display.name), tmp_path, MUCH))) as watch:
             display.__exit__(None, None, None)
             with pytest.raises(SourceLostError, match=display.name):
                 await after(watch, 0)
@@ -171,7 +171,7 @@ async def test_a_page_does_not_notice(tmp_path: Path, display: str, headless: bo
         while (before := await page.evaluate("state()")) != await page.evaluate("state()"):
             pass
         source = ScreenSource(lambda: CdpCamera(browser.endpoint, None), tmp_path, MUCH)
-        async with watching(source) as watch:
+        async with running(Watch(source)) as watch:
             for step in range(10):
                 shot = await after(watch, step)
             assert (shot["width"], shot["height"], shot["of"]) == (*before[:2], "cdp")
@@ -196,7 +196,7 @@ async def test_a_tab_in_a_dialog_gives_no_picture(tmp_path: Path) -> None:
         asked: asyncio.Future[Dialog] = asyncio.get_running_loop().create_future()
         page.on("dialog", lambda dialog: asked.set_result(dialog))
         source = ScreenSource(lambda: CdpCamera(None, browser.profile), tmp_path, MUCH)
-        async with watching(source) as watch:
+        async with running(Watch(source)) as watch:
             answer = asyncio.create_task(page.evaluate("confirm('Sure?')"))
             dialog = await asked
             source.after_seal(0)
@@ -214,7 +214,7 @@ async def test_a_tab_in_a_dialog_gives_no_picture(tmp_path: Path) -> None:
 async def test_a_browser_that_goes_is_a_gap(tmp_path: Path) -> None:
     with Chromium() as browser:
         source = ScreenSource(lambda: CdpCamera(browser.endpoint, None), tmp_path, MUCH)
-        async with watching(source) as watch:
+        async with running(Watch(source)) as watch:
             await asyncio.to_thread(browser.kill)
             with pytest.raises(SourceLostError):
                 await watch.until(lambda: False)

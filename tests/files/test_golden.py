@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import orjson
 import pytest
 
 from detectors.kinds import KINDS
 from tests.files.record_golden import GOLDEN, replay
+from tests.support.golden import lines
 
 NAMES = ["editing", "downloading"]
 
 
-def lines(name: str) -> list[Any]:
-    return [orjson.loads(line) for line in (GOLDEN / name).read_bytes().splitlines()]
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_recording_gives_its_golden_events(name: str) -> None:
-    assert replay(lines(f"{name}.raw.jsonl")) == lines(f"{name}.seen.jsonl")
+    assert replay(lines(GOLDEN / f"{name}.raw.jsonl")) == lines(GOLDEN / f"{name}.seen.jsonl")
 
 
 def test_every_kind_of_event_has_an_example() -> None:
-    told = {kind for name in NAMES for kind, _ in lines(f"{name}.seen.jsonl")}
+    told = {kind for name in NAMES for kind, _ in lines(GOLDEN / f"{name}.seen.jsonl")}
     assert told == {name for name, kind in KINDS.items() if kind.source == "files"}
 
 
 def test_what_programs_do_is_one_event_each() -> None:
     """Saves through temporary names, in place and by the browser: the file's own name, once, and how it came."""
-    told = lines("editing.seen.jsonl") + lines("downloading.seen.jsonl")
+    told = lines(GOLDEN / "editing.seen.jsonl") + lines(GOLDEN / "downloading.seen.jsonl")
     brief = [(kind, data["path"], data.get("via")) for kind, data in told if kind in ("file.created", "file.modified")]
     assert brief == [
         ("file.modified", "letter.txt", "rename"),

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import orjson
-
 from detectors.engine import Engine
 from tests.probes.record_golden import GOLDEN, RULES, as_events
-
-
-def lines(name: str) -> list[Any]:
-    return [orjson.loads(line) for line in (GOLDEN / name).read_bytes().splitlines()]
+from tests.support.golden import lines
 
 
 def test_the_recording_gives_its_rewards() -> None:
     """The cart fills in a step in which the note can't be read: unknown what leans on that, and it stays so until it
     was read again; then the note pays."""
-    rewards = Engine(RULES, "E").feed(as_events(lines("probes.log.jsonl"))).rewards
+    rewards = Engine(RULES, "E").feed(as_events(lines(GOLDEN / "probes.log.jsonl"))).rewards
     assert [reward.reward for reward in rewards] == [None, None, 0.5, 0.0]
     assert "probe" in str(rewards[0].reason)
 
 
 def test_both_kinds_have_an_example() -> None:
-    assert {"probe.answered", "probe.failed"} <= {kind for kind, _ in lines("probes.seen.jsonl")}
+    assert {"probe.answered", "probe.failed"} <= {kind for kind, _ in lines(GOLDEN / "probes.seen.jsonl")}

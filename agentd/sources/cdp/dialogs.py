@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agentd.sources.cdp.gaps import DIALOGS, gap
-from agentd.sources.cdp.masking import mask_url
 from agentd.sources.cdp.state import Browser, Params, Seen, SessionState
 
 LONGEST = 4000
@@ -16,7 +15,7 @@ def told(browser: Browser, session: SessionState, method: str, params: Params) -
     if method == "Page.javascriptDialogOpening":
         about = {"tab": session.tab, "type": params["type"], "message": params["message"][:LONGEST]}
         session.dialog = about
-        yield Seen("dialog.opened", about | {"url": mask_url(params["url"], browser.secrets)})
+        yield Seen("dialog.opened", about | {"url": browser.secrets.mask_url(params["url"])})
     elif method == "Page.javascriptDialogClosed":
         if session.dialog is None and browser.live and browser.settled:
             yield from gap(DIALOGS, "a dialog was open before anybody listened; what it said is not known")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from agentd.sources.cdp.masking import mask_url
 from agentd.sources.cdp.state import Browser, Download, Params, Seen, SessionState, remember
 
 MOST = 256
@@ -23,7 +22,7 @@ ENDS = ("download.finished", "download.canceled")
 def told(browser: Browser, session: SessionState, method: str, params: Params) -> Iterator[Seen]:
     """Fold one message about a download."""
     if method == "Page.downloadWillBegin":
-        url, name = mask_url(params["url"], browser.secrets), params["suggestedFilename"]
+        url, name = browser.secrets.mask_url(params["url"]), params["suggestedFilename"]
         remember(browser.downloads, params["guid"], Download(session.tab, session.target, url, name), MOST)
         about = {"tab": session.tab, "frame": params["frameId"], "url": url, "name": name}
         yield Seen("download.began", about | {"download": params["guid"]})

@@ -52,11 +52,6 @@ class Secrets(Masker):
         return bool(self.hashes) and value != "" and hash53(self.salt + value) in self.hashes
 
 
-def mask_url(url: str, secrets: Masker) -> str:
-    """``url`` as it may be told."""
-    return secrets.mask_url(url)
-
-
 _NAMES = ("attr_name", "id")
 _MASKED_ALREADY = ("request.", "message.", "gap.", "alarm.", "journal.", "auth.", "frame.")
 
@@ -114,4 +109,4 @@ def _times(left: int, right: int) -> int:
     return (left * right) & 0xFFFFFFFF
 
 
-__all__ = ["MASK", "Secrets", "cover", "hash53", "mask_body", "mask_url"]
+__all__ = ["MASK", "Secrets", "cover", "hash53", "mask_body"]

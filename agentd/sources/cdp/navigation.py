@@ -10,7 +10,6 @@ from typing import Any
 
 from agentd.sources.cdp import history
 from agentd.sources.cdp.gaps import PAGE_PARTS, TEXTS, gap
-from agentd.sources.cdp.masking import mask_url
 from agentd.sources.cdp.state import Browser, Frame, Params, Seen, SessionState, remember
 
 _THROUGH_HISTORY = ("historyDifferentDocument", "historySameDocument")
@@ -97,7 +96,7 @@ def _commit(
     for child in browser.below(name) if known is not None and known.url else ():
         if child in browser.frames:
             yield from gone(browser, child)
-    url = mask_url(_address(frame), browser.secrets)
+    url = browser.secrets.mask_url(_address(frame))
     parent = frame.get("parentId") or (known.parent if known else None)
     # What comes back out of the cache was loaded, painted and heard before it went there.
     marks = {"parsed", "loaded", "idled", "painted", "heard"} if restored else set()
@@ -109,7 +108,7 @@ def _commit(
         data["reconciled"] = True
     yield _moved(session, data, _how(browser, name, loader, restored=restored))
     if "unreachableUrl" in frame:
-        missed = mask_url(frame["unreachableUrl"], browser.secrets)
+        missed = browser.secrets.mask_url(frame["unreachableUrl"])
         error = browser.errors.pop(loader, "") or "unknown"
         yield Seen("page.failed", _where(browser, name) | {"url": missed, "error": error})
 
@@ -162,7 +161,7 @@ def _address(frame: Params) -> str:
 
 
 def _within(browser: Browser, session: SessionState, name: str, raw: str) -> Iterator[Seen]:
-    url = mask_url(raw, browser.secrets)
+    url = browser.secrets.mask_url(raw)
     known = browser.frames.setdefault(name, Frame(session.tab))
     # Chrome tells a page's own address this way right after its load: that is no progress.
     if known.url == url:

@@ -13,7 +13,6 @@ from agentd.sources.cdp import answers, bodies, challenges, late_workers, passed
 from agentd.sources.cdp.asks import LONGEST_BODY, Asks, WantsBody
 from agentd.sources.cdp.gaps import REQUESTS, gap
 from agentd.sources.cdp.headers import Heads, header, kept
-from agentd.sources.cdp.masking import mask_url
 from agentd.sources.cdp.messages import Messages
 from agentd.sources.cdp.requests import Held, Request
 from agentd.sources.cdp.state import Browser, Params, Seen, SessionState
@@ -90,7 +89,7 @@ class Network:
             request = Request({}, _type(params), session, params.get("loaderId", ""), via=session.via)
             request.heads = Heads() if self._asks.headers else None
             yield from self._keep(number, request)
-        url = mask_url(about["url"] + about.get("urlFragment", ""), browser.secrets)
+        url = browser.secrets.mask_url(about["url"] + about.get("urlFragment", ""))
         request.base = _base(session, params.get("frameId"), number) | {"method": about["method"], "url": url}
         self._note_body(browser, request, params)
         if request.heads is not None:
@@ -134,7 +133,7 @@ class Network:
             "method": request.base["method"],
             "url": request.base["url"],
             "status": answer["status"],
-            "location": mask_url(location, browser.secrets),
+            "location": browser.secrets.mask_url(location),
         }
         if len(request.hops) < MOST_HOPS:
             request.hops.append(hop)
@@ -315,7 +314,7 @@ class Network:
         match method:
             case "Network.webSocketCreated":
                 request = Request({}, "WebSocket", session, via=session.via)
-                url = mask_url(params["url"], browser.secrets)
+                url = browser.secrets.mask_url(params["url"])
                 request.base = _base(session, None, number) | {"method": "GET", "url": url}
                 yield from self._keep(number, request)
                 yield Seen("request.sent", request.about())

@@ -8,7 +8,6 @@ import orjson
 
 from agentd.sources.cdp import tabs
 from agentd.sources.cdp.gaps import PAGE_PARTS, gap
-from agentd.sources.cdp.masking import mask_url
 from agentd.sources.cdp.page_fields import FIELDS, checked
 from agentd.sources.cdp.state import Browser, Params, Seen, SessionState
 
@@ -76,7 +75,7 @@ def _said(browser: Browser, session: SessionState, frame: str, payload: str) -> 
     kept = checked(kind, data)
     if kind == "form.submitted":
         form = kept.setdefault("form", {})
-        form["action"] = mask_url(form.get("action", ""), browser.secrets)
+        form["action"] = browser.secrets.mask_url(form.get("action", ""))
     if not browser.settled and "baseline" in FIELDS[kind]:
         kept["baseline"] = True
     yield Seen(kind, {"tab": session.tab, "frame": frame} | kept)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from agentd.sources.cdp.gaps import DOWNLOADS, REQUESTS, gap
-from agentd.sources.cdp.masking import mask_url
 from agentd.sources.cdp.state import Browser, Params, Seen, SessionState
 
 _OURS_NOT = ("devtools://", "chrome-extension://", "chrome-untrusted://")
@@ -100,7 +99,7 @@ def counted(browser: Browser) -> Iterator[Seen]:
 def _info(browser: Browser, info: Params) -> Iterator[Seen]:
     if not is_tab(info):
         return
-    tab, url = browser.pages.tab(info["targetId"]), mask_url(info["url"] or "about:blank", browser.secrets)
+    tab, url = browser.pages.tab(info["targetId"]), browser.secrets.mask_url(info["url"] or "about:blank")
     known = browser.tabs.get(tab)
     if known is None:
         known = browser.tabs[tab] = {"title": ""}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from agentd.sources.base import SourceLostError
 from agentd.sources.cdp.address import websocket_address
 from agentd.sources.cdp.connection import CdpError, Connection, Params
+from agentd.sources.cdp.isolated import Isolated
 from agentd.sources.probes.answer import Answer, ProbeFailedError
 from detectors.matchers import url_matches
 
@@ -28,11 +28,9 @@ class Browser:
     def __init__(self, endpoint: str | None, profile: Path | None) -> None:
         self._endpoint = endpoint
         self._profile = profile
-        self._world = f"w{secrets.token_hex(8)}"
+        self._tab = Isolated()
         self._turn = asyncio.Lock()
         self._live: tuple[Connection, asyncio.Task[None]] | None = None
-        self._sessions: dict[str, str] = {}
-        self._worlds: dict[str, int] = {}
 
     async def pages(self) -> list[dict[str, Any]]:
         """Every tab, as the browser describes it; raises `SourceLostError`."""
@@ -42,35 +40,8 @@ class Browser:
 
     async def evaluate(self, target: str, expression: str, budget_s: float) -> Params:
         """The reply to ``Runtime.evaluate`` in this tab's main frame; raises `SourceLostError` or `CdpError`."""
-        connection = await self._connect()
-        session = await self._attach(connection, target)
-        try:
-            return await self._evaluate(connection, session, target, expression, budget_s)
-        except CdpError:
-            # Its document is another one since: a new world, once.
-            self._worlds.pop(session, None)
-            return await self._evaluate(connection, session, target, expression, budget_s)
-
-    async def _evaluate(
-        self, connection: Connection, session: str, target: str, expression: str, budget_s: float
-    ) -> Params:
-        if session not in self._worlds:
-            made = await connection.send(
-                "Page.createIsolatedWorld", {"frameId": target, "worldName": self._world}, session
-            )
-            self._worlds[session] = made["executionContextId"]
-        asked = {
-            "expression": expression, "contextId": self._worlds[session], "throwOnSideEffect": True,
-            "returnByValue": True, "timeout": budget_s * 1000, "silent": True, "includeCommandLineAPI": False,
-        }  # fmt: skip
-        return await connection.send("Runtime.evaluate", asked, session)
-
-    async def _attach(self, connection: Connection, target: str) -> str:
-        async with self._turn:
-            if target not in self._sessions:
-                reply = await connection.send("Target.attachToTarget", {"targetId": target, "flatten": True})
-                self._sessions[target] = reply["sessionId"]
-            return self._sessions[target]
+        how = {"throwOnSideEffect": True, "timeout": budget_s * 1000, "silent": True, "includeCommandLineAPI": False}
+        return await self._tab.evaluate(await self._connect(), target, expression, **how)
 
     async def _connect(self) -> Connection:
         async with self._turn:
@@ -80,19 +51,13 @@ class Browser:
             if self._endpoint is None and self._profile is None:
                 raise SourceLostError("the daemon was given no --cdp or --profile")
             connection = await Connection.open(await websocket_address(self._endpoint, self._profile))
-            self._live = connection, asyncio.create_task(connection.run(self._on_event), name="probes' browser")
+            self._live = connection, asyncio.create_task(connection.run(self._tab.heard), name="probes' browser")
             return connection
-
-    def _on_event(self, session: str, method: str, params: Params) -> None:
-        if method == "Target.detachedFromTarget":
-            self._worlds.pop(params["sessionId"], None)
-            self._sessions = {target: one for target, one in self._sessions.items() if one != params["sessionId"]}
 
     async def close(self) -> None:
         """End the conversation; the next question begins another."""
         live, self._live = self._live, None
-        self._sessions.clear()
-        self._worlds.clear()
+        self._tab.clear()
         if live is not None:
             live[1].cancel()
             with contextlib.suppress(asyncio.CancelledError, SourceLostError):

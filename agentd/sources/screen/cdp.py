@@ -10,7 +10,6 @@ import asyncio
 import base64
 import binascii
 import io
-import secrets
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -19,7 +18,8 @@ from PIL import Image
 
 from agentd.sources.base import SourceLostError
 from agentd.sources.cdp.address import websocket_address
-from agentd.sources.cdp.connection import CdpError, Connection, Params
+from agentd.sources.cdp.connection import CdpError, Connection
+from agentd.sources.cdp.isolated import Isolated
 from agentd.sources.cdp.tabs import is_tab
 from agentd.sources.screen.picture import FORMAT, QUALITY, NoShotError, Shot
 
@@ -38,9 +38,8 @@ class CdpCamera:
     def __init__(self, endpoint: str | None, profile: Path | None) -> None:
         self._endpoint = endpoint
         self._profile = profile
-        self._world = secrets.token_hex(8)
+        self._tab = Isolated()
         self._connection: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
-        self._sessions: dict[str, str] = {}
         self._http = httpx.AsyncClient(trust_env=False, timeout=LOOK_S)
 
     async def run(self) -> None:
@@ -50,26 +49,21 @@ class CdpCamera:
         connection = await Connection.open(address)
         self._connection.set_result(connection)
         try:
-            await connection.run(self._heard)
+            await connection.run(self._tab.heard)
         finally:
             await connection.close()
             await self._http.aclose()
-
-    def _heard(self, _session: str, method: str, params: Params) -> None:
-        if method == "Target.detachedFromTarget":
-            self._sessions = {tab: one for tab, one in self._sessions.items() if one != params["sessionId"]}
 
     async def take(self) -> Shot:
         """See `Camera`."""
         connection = await self._connection
         try:
             for tab in await self._tabs():
-                session = await self._session(connection, tab)
                 async with asyncio.timeout(LOOK_S):
-                    shown = await self._is_shown(connection, session, tab)
-                if shown:
+                    shown = await self._tab.evaluate(connection, tab, _SHOWN)
+                if shown["result"].get("value") is True:
                     async with asyncio.timeout(TAKE_S):
-                        return await self._shoot(connection, session, tab)
+                        return await self._shoot(connection, tab)
         except TimeoutError:
             raise NoShotError("the tab in front does not answer: it hangs, or a dialog is open") from None
         except (CdpError, SourceLostError) as error:
@@ -84,21 +78,8 @@ class CdpCamera:
             raise NoShotError(f"the browser does not list its tabs: {error!r}") from None
         return [str(one["id"]) for one in listed if is_tab(one)]
 
-    async def _session(self, connection: Connection, tab: str) -> str:
-        # Kept: a session has its isolated world once a document, however many pictures are taken.
-        if tab not in self._sessions:
-            reply = await connection.send("Target.attachToTarget", {"targetId": tab, "flatten": True})
-            self._sessions[tab] = reply["sessionId"]
-        return self._sessions[tab]
-
-    async def _is_shown(self, connection: Connection, session: str, tab: str) -> bool:
-        # The main frame has the tab's own id; in a world of ours the page can't answer for the browser.
-        world = await connection.send("Page.createIsolatedWorld", {"frameId": tab, "worldName": self._world}, session)
-        asked = {"contextId": world["executionContextId"], "expression": _SHOWN, "returnByValue": True}
-        reply = await connection.send("Runtime.evaluate", asked, session)
-        return reply["result"].get("value") is True
-
-    async def _shoot(self, connection: Connection, session: str, tab: str) -> Shot:
+    async def _shoot(self, connection: Connection, tab: str) -> Shot:
+        session = await self._tab.session(connection, tab)
         reply = await connection.send("Page.captureScreenshot", {"format": FORMAT, "quality": QUALITY}, session)
         try:
             data = base64.b64decode(reply["data"])

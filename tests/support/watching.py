@@ -1,24 +1,25 @@
-"""A source of the machine under test, run as the supervisor runs it; waits are for what it says, never for time."""
+"""A source under test, run as the supervisor runs it; waits are for what it says, never for time."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from agentd.sources.base import Source
-from detectors.kinds import KINDS
+from tests.support.golden import has_the_fields_of_its_kind
 
 PATIENCE_S = 60.0
 Data = dict[str, Any]
+S = TypeVar("S", bound=Source)
 T = TypeVar("T")
 
 
-class Watch:
-    """What the source said: ``seen`` is a list of (kind, data)."""
+class Watch(Generic[S]):
+    """What the source said, in order: ``seen`` holds (kind, data)."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: S) -> None:
         self.source = source
         self.seen: list[tuple[str, Data]] = []
         self.ready = asyncio.Event()
@@ -27,15 +28,16 @@ class Watch:
 
     def sink(self, kind: str, data: Mapping[str, Any]) -> None:
         """Takes one observation; its fields must be those of its kind."""
-        fields = KINDS[kind].fields
-        assert set(data) <= {field.rstrip("?") for field in fields}, f"{kind} has fields beside its own: {data}"
-        lacking = {field for field in fields if not field.endswith("?")} - set(data)
-        assert not lacking, f"{kind} lacks {lacking}: {data}"
+        has_the_fields_of_its_kind(kind, data)
         self.seen.append((kind, dict(data)))
         self._news.set()
 
+    def wake(self) -> None:
+        """Look again at what is waited for."""
+        self._news.set()
+
     def all(self, kind: str, **wanted: Any) -> list[Data]:
-        """The observations of a kind whose fields are as wanted."""
+        """The observations of ``kind`` whose fields are as wanted."""
         return [
             data
             for one, data in self.seen
@@ -47,13 +49,12 @@ class Watch:
         try:
             async with asyncio.timeout(PATIENCE_S):
                 while not (answer := question()):
-                    assert self.task is not None
                     self._news.clear()
-                    if self.task.done():
+                    if self.task is not None and self.task.done():
                         self.task.result()
                     await self._news.wait()
         except TimeoutError:
-            said = "\n".join(f"{kind} {data}" for kind, data in self.seen[-40:])
+            said = "\n".join(f"{kind} {data}" for kind, data in self.seen[-60:])
             raise AssertionError(f"not seen within {PATIENCE_S} s; the last observations were:\n{said}") from None
         return answer
 
@@ -61,20 +62,18 @@ class Watch:
         """Wait for the first such observation."""
         return (await self.until(lambda: self.all(kind, **wanted)))[0]
 
-    async def fence(self) -> None:
-        """Everything that happened before has been said."""
-        await self.source.fence(PATIENCE_S)
+    async def fence(self, patience_s: float = PATIENCE_S) -> None:
+        """Everything that happened before has been said; or time is up."""
+        await self.source.fence(patience_s)
 
-    def wake(self) -> None:
-        """Look again at what is waited for."""
-        self._news.set()
+
+W = TypeVar("W", bound=Watch[Any])
 
 
 @asynccontextmanager
-async def watching(source: Source) -> AsyncIterator[Watch]:
-    """The source, ready."""
-    watch = Watch(source)
-    task = watch.task = asyncio.create_task(source.run(watch.sink, watch.ready.set))
+async def running(watch: W) -> AsyncIterator[W]:
+    """The watch, its source ready."""
+    task = watch.task = asyncio.create_task(watch.source.run(watch.sink, watch.ready.set))
     task.add_done_callback(lambda _: watch.wake())
     ready = asyncio.create_task(watch.ready.wait())
     try:
