@@ -1,0 +1,161 @@
+"""Signs the head of each closed episode and, daily, the head of the tree over all of them; sees to their delivery.
+
+What has to be signed is queued in the transaction that closes the episode, so a crash at any moment loses none.
+Of many replicas one works at a time, and the tree's row is locked while it grows: each checkpoint is made once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import orjson
+import structlog
+import zstandard
+
+from api.audit.delivery import Delivery, DeliveryError
+from api.audit.facts import FactReader, Facts
+from api.audit.note import Checkpoint, Signing, signed
+from api.audit.statement import encoded, episode_head, log_origin, rewards_digest, statement
+from api.audit.tree import Tree
+from api.errors import UnavailableError
+from api.ledger import Ledger
+from api.metrics import Metrics
+from api.store.audits import Audits
+from api.store.database import now
+
+EVERY_S = 1.0
+"""How often the queue is looked at."""
+SLOWEST_S = 60.0
+"""The longest pause after deliveries that failed; it doubles from `EVERY_S` on."""
+TOGETHER = 64
+"""The most episodes in one transaction."""
+
+log = structlog.get_logger(__name__)
+
+
+class _Closed(NamedTuple):
+    """A closed episode, read and ready to be signed; ``leaf`` is None where its rows are gone."""
+
+    episode: str
+    leaf: bytes | None
+    head: Checkpoint | None
+    facts: Facts | None
+
+
+class Checkpointer:
+    """The one who signs, in the background of a service."""
+
+    def __init__(
+        self, audits: Audits, ledger: Ledger, signer: Signing, delivery: Delivery | None, metrics: Metrics
+    ) -> None:
+        self._audits, self._ledger, self._signer = audits, ledger, signer
+        self._delivery, self._metrics = delivery, metrics
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Work until `stop`."""
+        self._task = asyncio.create_task(self._run(), name="checkpoints")
+
+    async def stop(self) -> None:
+        """Let go; what is queued stays queued."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+            self._task = None
+        if self._delivery is not None:
+            await self._delivery.close()
+
+    async def _run(self) -> None:
+        pause = EVERY_S
+        while True:
+            try:
+                more = await self.turn()
+                pause = 0.0 if more else EVERY_S
+            except (UnavailableError, DeliveryError) as error:
+                pause = min(SLOWEST_S, max(EVERY_S, pause * 2))
+                log.warning("Checkpoints have to wait.", why=str(error), again_in_s=pause)
+            await asyncio.sleep(pause)
+
+    async def turn(self, *, head: bool = False) -> bool:
+        """Sign what is queued, and the head over all where it is due or ``head``; deliver. Whether there is more.
+
+        Raises `UnavailableError`, `DeliveryError`.
+        """
+        async with self._audits.alone() as mine:
+            if not mine:
+                return False
+            pending = await self._audits.pending(TOGETHER)
+            await self._sign([await self._read(episode) for episode in pending])
+            if len(pending) < TOGETHER:
+                await self._sign_head(head)
+            await self._deliver()
+            return len(pending) == TOGETHER
+
+    async def _read(self, episode: str) -> _Closed:
+        row = await self._audits.episode(episode)
+        task = None if row is None else await self._audits.task(row.task_number)
+        if row is None or task is None:
+            return _Closed(episode, None, None, None)
+        digests = []
+        reader = FactReader()
+        async for segment in self._audits.segments(episode):
+            digests.append(segment.digest)
+            await asyncio.to_thread(_take, reader, bytes(segment.frame))
+        bodies = await self._ledger.all(episode)
+        head = episode_head(self._signer.name, episode, digests)
+        leaf = encoded(statement(row, bytes(task.body), head, rewards_digest(bodies)))
+        return _Closed(episode, leaf, head, reader.finish(map(orjson.loads, bodies)))
+
+    async def _sign(self, closed: list[_Closed]) -> None:
+        if not closed:
+            return
+        made = 0
+        async with self._audits.signing() as work:
+            tree = Tree.load(work.tree.size, bytes(work.tree.full))
+            for one in closed:
+                if not await work.take(one.episode) or one.leaf is None or one.head is None or one.facts is None:
+                    continue
+                await work.add_leaf(tree.size, one.episode, one.leaf, one.facts.row())
+                await work.add_note(one.head.origin, one.head.size, signed(one.head.text(), self._signer))
+                tree.add(one.leaf)
+                made += 1
+            await work.grown(size=tree.size, full=tree.dump())
+        self._metrics.checkpoints.labels("episode").inc(made)
+
+    async def _sign_head(self, asked: bool) -> None:
+        """The head over all is due where a day has passed since the last one and the tree has grown."""
+        if not _due(await self._audits.tree(), asked):
+            return
+        async with self._audits.signing() as work:
+            if not _due(work.tree, asked):
+                return
+            tree = Tree.load(work.tree.size, bytes(work.tree.full))
+            head = Checkpoint(log_origin(self._signer.name), tree.size, tree.root())
+            await work.add_note(head.origin, head.size, signed(head.text(), self._signer))
+            await work.grown(signed_size=tree.size, signed_day=_today())
+        self._metrics.checkpoints.labels("all").inc()
+
+    async def _deliver(self) -> None:
+        if self._delivery is None:
+            return
+        while rows := await self._audits.undelivered(TOGETHER):
+            for row in rows:
+                await self._delivery.send(row.note)
+                await self._audits.delivered(row.number)
+
+
+def _take(reader: FactReader, frame: bytes) -> None:
+    reader.read(zstandard.decompress(frame))
+
+
+def _today() -> str:
+    return now()[:10]
+
+
+def _due(tree: Any, asked: bool) -> bool:
+    if tree is None or tree.size == tree.signed_size:
+        return False
+    return asked or tree.signed_day < _today()

@@ -1,0 +1,181 @@
+"""What reports need to know of one closed episode, read from its log once: counts, masks, tampering, the edge's word.
+
+Pure. Only lines that can matter are parsed: the log's JSON is canonical, so a kind is found by its bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from detectors.codec import canonical
+
+_KINDS = ("step.began", "agent.tool_called", "agent.tool_returned", "edge.computed")
+ODD_SCHEMES = ("file", "chrome", "view-source", "data", "devtools", "chrome-extension", "filesystem")
+"""Schemes of addresses that show files, the browser's insides or made-up pages (docs/audit.md)."""
+_HARMLESS = ("chrome://newtab", "chrome://new-tab-page", "chrome://crash")
+_NEEDLES = tuple(f'"{kind}"'.encode() for kind in _KINDS) + tuple(f'"url":"{s}:'.encode() for s in ODD_SCHEMES)
+_SECRET = re.compile(
+    r"task|rule|gold|answer|expected|reward|milestone|journal|plan\.json|\.token|secret|\.key|\.sqlite|\.db\b|\.mrec|agentd",
+    re.IGNORECASE,
+)
+"""Words of addresses under which rules, gold data and the service's and the daemon's own files are kept."""
+_BLIND = re.compile(r"(?:^|; )(?:(\S+) saw nothing from )?event (\d+): ")
+_SYNTAX = (
+    "syntax",
+    "pars",
+    "json",
+    "schema",
+    "unknown tool",
+    "no such tool",
+    "unexpected argument",
+    "missing argument",
+)
+_MOST = 50
+_LONGEST = 200
+
+
+@dataclass(slots=True)
+class Facts:
+    """Counts of one episode. ``masks``: cause → [steps, of these with a gap that began after the first step];
+    ``milestones``: id → [times, Σ value, Σ worth]; ``tamper``: [seq, step, address, whether it names a secret]."""
+
+    steps: int = 0
+    masked: int = 0
+    calls: int = 0
+    syntax_errors: int = 0
+    execution_errors: int = 0
+    repeated_calls: int = 0
+    judged: int = 0
+    cost: float = 0.0
+    masks: dict[str, list[int]] = field(default_factory=dict)
+    milestones: dict[str, list[float]] = field(default_factory=dict)
+    tamper: list[list[Any]] = field(default_factory=list)
+    edge: list[list[Any]] = field(default_factory=list)
+
+    def row(self) -> dict[str, Any]:
+        """As `episode_facts` has it, without the episode's id."""
+        flat = {name: getattr(self, name) for name in COUNTS}
+        return {**flat, "body": canonical({name: getattr(self, name) for name in PARTS})}
+
+
+COUNTS = ("steps", "masked", "calls", "syntax_errors", "execution_errors", "repeated_calls", "judged", "cost")
+PARTS = ("masks", "milestones", "tamper", "edge")
+
+
+class FactReader:
+    """Takes an episode's segment texts in order, then its rewards."""
+
+    def __init__(self) -> None:
+        self.facts = Facts()
+        self._first_step = 0
+        self._step = -1
+        self._calls: dict[str, bytes] = {}
+        self._done: set[bytes] = set()
+        self._edge: dict[int, float | None] = {}
+
+    def read(self, text: bytes) -> None:
+        """One segment's text."""
+        for _, line in sorted(set(_lines(text))):
+            seq, _, source, kind, data = orjson.loads(line)
+            if source == "steps":
+                self._harness(seq, kind, data)
+            elif kind == "edge.computed":
+                self._edge[data.get("step", -1)] = data.get("reward")
+            else:
+                self._address(seq, kind, data)
+
+    def _harness(self, seq: int, kind: str, data: Mapping[str, Any]) -> None:
+        facts = self.facts
+        if kind == "step.began":
+            self._first_step = self._first_step or seq
+            self._step = data["step"]
+            facts.steps += 1
+        elif kind == "agent.tool_called":
+            facts.calls += 1
+            made = canonical([data.get("tool"), data.get("arguments")])
+            facts.repeated_calls += made in self._done
+            self._calls[str(data.get("call"))] = made
+        elif kind == "agent.tool_returned":
+            made = self._calls.pop(str(data.get("call")), b"")
+            if data.get("ok"):
+                self._done.add(made)
+            elif is_syntax_error(data.get("error")):
+                facts.syntax_errors += 1
+            else:
+                facts.execution_errors += 1
+
+    def _address(self, seq: int, kind: str, data: Mapping[str, Any]) -> None:
+        url = str(data.get("url", ""))
+        if kind in ("page.navigated", "tab.opened") and is_odd(url) and len(self.facts.tamper) < _MOST:
+            self.facts.tamper.append([seq, self._step, url[:_LONGEST], names_a_secret(url)])
+
+    def finish(self, rewards: Iterable[Mapping[str, Any]]) -> Facts:
+        """The facts, with what the sealed rewards say."""
+        facts = self.facts
+        for reward in rewards:
+            facts.masked += reward["mask"]
+            for cause, seq in causes(reward["reason"]) if reward["mask"] else ():
+                of = facts.masks.setdefault(cause, [0, 0])
+                of[0] += 1
+                of[1] += seq > self._first_step > 0
+            for one in reward["milestones"]:
+                known = facts.milestones.setdefault(one["id"], [0, 0.0, 0.0])
+                known[:] = [known[0] + 1, known[1] + one["value"], known[2] + one["worth"]]
+            self._verdicts(reward["verdicts"])
+            if reward["step"] in self._edge:
+                said = self._edge[reward["step"]]
+                facts.edge.append([reward["step"], said, reward["reward"], said == reward["reward"]])
+        return facts
+
+    def _verdicts(self, verdicts: Sequence[Mapping[str, Any]]) -> None:
+        self.facts.judged += any(v["stage"] == "judge" for v in verdicts)
+        self.facts.cost += sum(v["cost"] for v in verdicts)
+
+
+def _lines(text: bytes) -> Iterable[tuple[int, bytes]]:
+    """Lines with one of the needles, each with its place."""
+    for needle in _NEEDLES:
+        at = text.find(needle)
+        while at >= 0:
+            start, end = text.rfind(b"\n", 0, at) + 1, text.find(b"\n", at)
+            if start:
+                yield start, text[start:end]
+            at = text.find(needle, end)
+
+
+def is_odd(url: str) -> bool:
+    """Whether an address is of a scheme by which an agent could look behind the scenes."""
+    return url.partition(":")[0].lower() in ODD_SCHEMES and not url.startswith(_HARMLESS)
+
+
+def names_a_secret(url: str) -> bool:
+    """Whether an odd address names what could be rules, gold data or the daemon's own files."""
+    return _SECRET.search(url) is not None
+
+
+def is_syntax_error(error: Any) -> bool:
+    """Whether a tool could not even make sense of the call; any other failure is one of execution."""
+    text = str(error or "")[:_LONGEST].casefold()
+    return any(word in text for word in _SYNTAX)
+
+
+def causes(reason: str | None) -> list[tuple[str, int]]:
+    """The causes of a masked step and the events at which they began, of the reason that the reward gives."""
+    reason = reason or "no reason"
+    found = list(_BLIND.finditer(reason))
+    if not found:
+        return [(_same(reason), 0)]
+    ends = [*(match.start() for match in found[1:]), len(reason)]
+    return [
+        (f"{match[1] or 'rules'}: {_same(reason[match.end() : end])}", int(match[2]))
+        for match, end in zip(found, ends, strict=True)
+    ]
+
+
+def _same(why: str) -> str:
+    return re.sub(r"\d+", "N", why)[:_LONGEST]

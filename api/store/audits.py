@@ -1,0 +1,251 @@
+"""What an audit reads, in pages of bounded size, and what signing writes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from api.store.database import Database, now
+from api.tables import (
+    audit_trees,
+    checkpoints,
+    closings,
+    engine_states,
+    episode_facts,
+    episodes,
+    leaves,
+    milestones,
+    rewards,
+    segments,
+    steps,
+    tasks,
+    tokens,
+)
+
+TREE = "episodes"
+"""The one tree: a leaf for each closed episode."""
+PAGE = 200
+_SIGNING = 0x6D696C65
+"""Whoever holds this advisory lock on Postgres makes and delivers checkpoints."""
+
+_episode: Any = bindparam("episode")
+_EPISODE = select(episodes).where(episodes.c.id == _episode)
+_PENDING = select(closings.c.episode).order_by(closings.c.queued_at, closings.c.episode).limit(bindparam("count"))
+_TASK = select(tasks).where(tasks.c.number == bindparam("number"))
+_OPENER = select(tokens.c.id, tokens.c.label, tokens.c.scope).where(tokens.c.id == bindparam("id"))
+_SEGMENTS = (
+    select(segments)
+    .where(segments.c.episode == _episode, segments.c.first > bindparam("after"))
+    .order_by(segments.c.first)
+    .limit(bindparam("count"))
+)
+_DIGESTS = select(segments.c.digest).where(segments.c.episode == _episode).order_by(segments.c.first)
+_MILESTONES = (
+    select(milestones)
+    .where(milestones.c.episode == _episode, milestones.c.number >= bindparam("first"))
+    .order_by(milestones.c.number)
+    .limit(bindparam("count"))
+)
+_REWARDS = (
+    select(rewards)
+    .where(rewards.c.episode == _episode, rewards.c.step > bindparam("after"))
+    .order_by(rewards.c.step)
+    .limit(bindparam("count"))
+)
+_STEPS = select(steps).where(steps.c.episode == _episode).order_by(steps.c.step)
+_STEP = select(steps).where(steps.c.episode == _episode, steps.c.step == bindparam("step"))
+_STATE = select(engine_states).where(engine_states.c.episode == _episode)
+_LEAVES = select(leaves).where(leaves.c.number > bindparam("after")).order_by(leaves.c.number).limit(bindparam("count"))
+_LEAF = select(leaves).where(leaves.c.episode == _episode)
+_QUEUED = select(closings.c.episode).where(closings.c.episode == _episode)
+_TREE = select(audit_trees).where(audit_trees.c.name == TREE)
+_NOTES = select(checkpoints).where(checkpoints.c.origin == bindparam("origin")).order_by(checkpoints.c.number)
+_NOTES_AFTER = (
+    select(checkpoints)
+    .where(checkpoints.c.number > bindparam("after"))
+    .order_by(checkpoints.c.number)
+    .limit(bindparam("count"))
+)
+_UNDELIVERED = (
+    select(checkpoints)
+    .where(checkpoints.c.delivered_at.is_(None))
+    .order_by(checkpoints.c.number)
+    .limit(bindparam("count"))
+)
+
+
+class Audits:
+    """The audit's view of one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    # -- what verification and explanations read
+
+    async def episode(self, episode: str) -> Any:
+        """The episode's row, or None."""
+        return await self._database.first(_EPISODE, {"episode": episode})
+
+    async def episode_rows(self, **wanted: str | None) -> AsyncIterator[Any]:
+        """Episodes in the order of their opening, each with its facts (None while it is open), `PAGE` in memory.
+
+        ``wanted``: ``task``, ``status`` and ``tenant`` as they are, ``since`` and ``until`` (exclusive) of the opening.
+        """
+        columns = episodes.c
+        base = select(episodes, *_FACTS).outerjoin(episode_facts, episode_facts.c.episode == columns.id)
+        for name in ("task", "status", "tenant"):
+            if wanted.get(name) is not None:
+                base = base.where(columns[name] == wanted[name])
+        if wanted.get("since") is not None:
+            base = base.where(columns.opened_at >= wanted["since"])
+        if wanted.get("until") is not None:
+            base = base.where(columns.opened_at < wanted["until"])
+        page = base.order_by(columns.opened_at, columns.id).limit(PAGE)
+        rows = await self._database.all(page)
+        while rows:
+            for row in rows:
+                yield row
+            at, last = rows[-1].opened_at, rows[-1].id
+            beyond = (columns.opened_at > at) | ((columns.opened_at == at) & (columns.id > last))
+            rows = await self._database.all(page.where(beyond)) if len(rows) == PAGE else []
+
+    async def task(self, number: int) -> Any:
+        """A task's row, or None."""
+        return await self._database.first(_TASK, {"number": number})
+
+    async def opener(self, token: str) -> Any:
+        """Id, label and scope of a token; never the token itself."""
+        return await self._database.first(_OPENER, {"id": token})
+
+    async def segments(self, episode: str) -> AsyncIterator[Any]:
+        """Every stored segment, in order, one in memory at a time."""
+        after = -1
+        while rows := await self._database.all(_SEGMENTS, {"episode": episode, "after": after, "count": 1}):
+            after = rows[0].first
+            yield rows[0]
+
+    async def digests(self, episode: str) -> list[str]:
+        """The digests of an episode's segments, in order."""
+        return [row.digest for row in await self._database.all(_DIGESTS, {"episode": episode})]
+
+    async def milestones(self, episode: str, first: int, count: int) -> Sequence[Any]:
+        """Stored milestones from number ``first`` on."""
+        return await self._database.all(_MILESTONES, {"episode": episode, "first": first, "count": count})
+
+    async def rewards(self, episode: str, after: int, count: int) -> Sequence[Any]:
+        """Stored rewards of steps beyond ``after``."""
+        return await self._database.all(_REWARDS, {"episode": episode, "after": after, "count": count})
+
+    async def steps(self, episode: str) -> Sequence[Any]:
+        """Where each step began and ended."""
+        return await self._database.all(_STEPS, {"episode": episode})
+
+    async def step(self, episode: str, step: int) -> Any:
+        """Where one step began and ended, or None."""
+        return await self._database.first(_STEP, {"episode": episode, "step": step})
+
+    async def state(self, episode: str) -> Any:
+        """The stored engine state, or None."""
+        return await self._database.first(_STATE, {"episode": episode})
+
+    # -- what was signed
+
+    async def leaf(self, episode: str) -> Any:
+        """The episode's leaf in the tree, or None."""
+        return await self._database.first(_LEAF, {"episode": episode})
+
+    async def queued(self, episode: str) -> bool:
+        """Whether the episode waits for its checkpoint."""
+        return await self._database.first(_QUEUED, {"episode": episode}) is not None
+
+    async def leaves(self) -> AsyncIterator[Any]:
+        """Every leaf, in order."""
+        after = -1
+        while rows := await self._database.all(_LEAVES, {"after": after, "count": PAGE}):
+            for row in rows:
+                yield row
+            after = rows[-1].number
+
+    async def tree(self) -> Any:
+        """The tree's row, or None before the first leaf."""
+        return await self._database.first(_TREE)
+
+    async def notes(self, origin: str) -> Sequence[Any]:
+        """Checkpoints of one origin, the oldest first."""
+        return await self._database.all(_NOTES, {"origin": origin})
+
+    async def notes_after(self, after: int, count: int) -> Sequence[Any]:
+        """Checkpoints beyond number ``after``."""
+        return await self._database.all(_NOTES_AFTER, {"after": after, "count": count})
+
+    # -- signing
+
+    async def pending(self, count: int) -> list[str]:
+        """Closed episodes that wait for their checkpoint, the oldest first."""
+        return [row.episode for row in await self._database.all(_PENDING, {"count": count})]
+
+    @asynccontextmanager
+    async def alone(self) -> AsyncIterator[bool]:
+        """Whether this process may sign until the block ends: of many on one Postgres, one at a time may."""
+        if self._database.embedded:
+            yield True  # a data folder has one service; see `milestoned serve`
+            return
+        async with self._database.write() as conn:
+            yield bool((await conn.execute(select(func.pg_try_advisory_xact_lock(_SIGNING)))).scalar())
+
+    @asynccontextmanager
+    async def signing(self) -> AsyncIterator[SigningTransaction]:
+        """The transaction in which the tree grows: all of it or nothing."""
+        async with self._database.write() as conn:
+            row = (await conn.execute(_TREE.with_for_update())).first()
+            if row is None:
+                first = {"name": TREE, "size": 0, "full": b"", "signed_size": 0, "signed_day": ""}
+                await conn.execute(insert(audit_trees), first)
+                row = (await conn.execute(_TREE.with_for_update())).one()
+            yield SigningTransaction(conn, row)
+
+    async def undelivered(self, count: int) -> Sequence[Any]:
+        """Checkpoints that did not leave the database yet, the oldest first."""
+        return await self._database.all(_UNDELIVERED, {"count": count})
+
+    async def delivered(self, number: int) -> None:
+        """A checkpoint is outside."""
+        async with self._database.write() as conn:
+            await conn.execute(update(checkpoints).where(checkpoints.c.number == number).values(delivered_at=now()))
+
+
+class SigningTransaction:
+    """Holds the tree's row. ``tree`` is how it was when the transaction began."""
+
+    def __init__(self, conn: AsyncConnection, tree: Any) -> None:
+        self._conn, self.tree = conn, tree
+
+    async def take(self, episode: str) -> bool:
+        """Take an episode out of the queue; whether it was still in it."""
+        found = await self._conn.execute(delete(closings).where(closings.c.episode == episode))
+        return found.rowcount == 1
+
+    async def add_leaf(self, number: int, episode: str, body: bytes, facts: Mapping[str, Any]) -> None:
+        """One more leaf, and the facts of its episode."""
+        await self._conn.execute(insert(leaves), {"number": number, "episode": episode, "body": body})
+        await self._conn.execute(insert(episode_facts), {"episode": episode, **facts})
+
+    async def add_note(self, origin: str, size: int, note: str) -> None:
+        """A signed checkpoint; it waits for its delivery."""
+        row = {"origin": origin, "size": size, "note": note, "made_at": now(), "delivered_at": None}
+        await self._conn.execute(insert(checkpoints), row)
+
+    async def grown(self, **values: Any) -> None:
+        """How the tree stands now."""
+        await self._conn.execute(update(audit_trees).where(audit_trees.c.name == TREE).values(**values))
+
+
+_FACTS: Iterable[Any] = tuple(
+    column.label("facts" if column.name == "body" else column.name)
+    for column in episode_facts.c
+    if column.name != "episode"
+)
