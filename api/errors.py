@@ -1,13 +1,15 @@
 """Everything that the service refuses, as one tree; each becomes an RFC 9457 problem document.
 
     ProblemError
-    ├── UnauthorizedError 401    ForbiddenError 403    NotFoundError 404    MethodError 405
+    ├── UnauthorizedError 401    ForbiddenError 403    NotFoundError 404    MethodError 405    GoneError 410
     ├── ConflictError 409
     │   ├── GapInLogError  ForkedLogError  OtherEpisodeError  EpisodeClosedError  WrongStepError
-    │   └── TaskExistsError  RulesetChangedError
+    │   ├── TaskExistsError  RulesetChangedError
+    │   └── SandboxTakenError  SandboxLostError  VersionSkewError
     ├── TooLargeError 413
     ├── InvalidError 422
     │   └── MalformedSegmentError  KeyReusedError
+    ├── TooManyError 429
     └── UnavailableError 503
 
 The class docstring is the title. ``detail`` names the field, the value and what was wanted; ``more`` are
@@ -16,6 +18,8 @@ extension members (``through``, ``wanted``, ``errors``).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import orjson
@@ -26,7 +30,7 @@ class ProblemError(Exception):
 
     status: ClassVar[int] = 500
     slug: ClassVar[str] = "internal"
-    headers: ClassVar[dict[str, str]] = {}
+    headers: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, detail: str, **more: Any) -> None:
         super().__init__(detail)
@@ -48,7 +52,7 @@ class UnauthorizedError(ProblemError):
     """A valid bearer token is needed."""
 
     status, slug = 401, "unauthorized"
-    headers: ClassVar[dict[str, str]] = {"www-authenticate": "Bearer"}
+    headers = MappingProxyType({"www-authenticate": "Bearer"})
 
 
 class ForbiddenError(ProblemError):
@@ -61,6 +65,12 @@ class NotFoundError(ProblemError):
     """There is no such thing."""
 
     status, slug = 404, "not-found"
+
+
+class GoneError(ProblemError):
+    """It was deleted; a signed statement of it is left."""
+
+    status, slug = 410, "gone"
 
 
 class MethodError(ProblemError):
@@ -117,6 +127,24 @@ class RulesetChangedError(ConflictError):
     slug = "ruleset-changed"
 
 
+class SandboxTakenError(ConflictError):
+    """Another daemon has a sandbox of that name."""
+
+    slug = "sandbox-taken"
+
+
+class SandboxLostError(ConflictError):
+    """The episode was ended without its sandbox."""
+
+    slug = "sandbox-lost"
+
+
+class VersionSkewError(ConflictError):
+    """This service and that daemon do not understand each other."""
+
+    slug = "version-skew"
+
+
 class TooLargeError(ProblemError):
     """The request is larger than the wire allows."""
 
@@ -141,8 +169,18 @@ class KeyReusedError(InvalidError):
     slug = "key-reused"
 
 
+class TooManyError(ProblemError):
+    """Too much of this at once; the same again later is welcome."""
+
+    status, slug = 429, "too-many"
+
+    def __init__(self, detail: str, retry_s: int, **more: Any) -> None:
+        super().__init__(detail, **more)
+        self.headers = {"retry-after": str(retry_s)}
+
+
 class UnavailableError(ProblemError):
     """The store can't be used now; nothing was written."""
 
     status, slug = 503, "unavailable"
-    headers: ClassVar[dict[str, str]] = {"retry-after": "1"}
+    headers = MappingProxyType({"retry-after": "1"})

@@ -12,6 +12,7 @@ import hmac
 import os
 import secrets
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 from api.settings import Settings
@@ -37,10 +38,9 @@ class Keys:
         """The token that may append to ``episode`` and do nothing else."""
         return f"ma_{_text(self._mac(f'append:{episode}'))}"
 
-    def episode_id(self, intent: str | None) -> str:
-        """A new episode's id: 128 bits nobody can guess; the same one again for the same ``intent``."""
-        bits = self._mac(f"episode:{intent}")[:16] if intent else secrets.token_bytes(16)
-        return f"ep_{_text(bits)}"
+    def episode_id(self, day: date) -> str:
+        """A new episode's id: the day on which it is opened, and 128 bits that nobody can guess."""
+        return f"ep_{day:%Y%m%d}{_text(secrets.token_bytes(16))}"
 
     def signature(self, text: str) -> str:
         """Proof that this service, or a replica with its secret, gave out ``text``."""

@@ -14,16 +14,21 @@ _SAID = {
     403: "The token's scope does not allow this.",
     404: "There is no such thing.",
     409: "It contradicts what is already so.",
+    410: "It was deleted; `tombstone` is the signed statement of it.",
     413: "Larger than the wire allows.",
     422: "Not what was wanted; `errors` names path, value and wanted.",
+    429: "More than the token may have at once. See Retry-After.",
     503: "The store can't be used now; nothing was written. See Retry-After.",
 }
 
 
+_ALWAYS = (429, 503)
+
+
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The problem answers of a route."""
+    """The problem answers of a route, with those of every route."""
     content = {PROBLEM: {"schema": ProblemShape.model_json_schema(ref_template="#/components/schemas/{model}")}}
-    return {status: {"description": _SAID[status], "content": content} for status in (*statuses, 503)}
+    return {status: {"description": _SAID[status], "content": content} for status in (*statuses, *_ALWAYS)}
 
 
 def takes(model: type[BaseModel], keyed: bool = True, required: bool = True) -> dict[str, Any]:

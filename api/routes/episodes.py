@@ -13,7 +13,9 @@ from api.routes.describe import problems, takes
 from api.routes.once import once
 from api.routes.shapes import Close, ClosedShape, EpisodeShape, OpenedShape, OpenEpisode
 from api.routes.support import JSON, READ, TRAINER, answer, caller, parsed, parts_of, read_body
+from api.store import leases
 from api.store.episodes import describe
+from api.store.tokens import Principal
 
 router = APIRouter(tags=["episodes"])
 
@@ -33,7 +35,7 @@ async def open_episode(request: Request) -> Response:
     wanted = parsed(OpenEpisode, content)
 
     async def work(intent: str | None) -> Response:
-        return answer(await opened(parts, wanted, intent), 201)
+        return answer(await opened(parts, who, wanted, intent), 201)
 
     def conceal(body: bytes) -> bytes:
         said = orjson.loads(body)
@@ -48,15 +50,18 @@ async def open_episode(request: Request) -> Response:
     return await once(request, who, content, work, conceal, reveal)
 
 
-async def opened(parts: Parts, wanted: OpenEpisode, intent: str | None) -> dict[str, Any]:
-    """Open an episode and say so. Raises `NotFoundError` where there is no such task."""
-    task = await parts.tasks.find(wanted.task, wanted.version)
-    episode = parts.keys.episode_id(intent)
+async def opened(parts: Parts, who: Principal, wanted: OpenEpisode, intent: str | None) -> dict[str, Any]:
+    """Open an episode for ``who`` and say so. Raises `NotFoundError` where there is no such task."""
+    task = await parts.tasks.find(who.tenant, wanted.task, wanted.version)
+    episode = await parts.episodes.open(who, task, wanted.labels, wanted.seed, intent, parts.keys)
     token = parts.keys.append_token(episode)
-    await parts.episodes.open(episode, task, wanted.labels, wanted.seed, token)
     plan = (await parts.tasks.ruleset(task.number)).plan(episode)
     said = {"episode": episode, "task": task.id, "version": task.version, "digest": task.digest}
-    return {**said, "token": token, "plan": plan}
+    said |= {"token": token, "plan": plan}
+    if wanted.sandbox is None:
+        return said
+    await parts.leases.ask(who.tenant, episode, {} if wanted.sandbox == "any" else wanted.sandbox)
+    return {**said, "sandbox": leases.describe(await parts.leases.of(episode))}
 
 
 @router.post(

@@ -6,15 +6,22 @@ from typing import Any
 
 import orjson
 from sqlalchemy import bindparam, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.errors import KeyReusedError, NotFoundError
+from api.errors import KeyReusedError, NotFoundError, ProblemError
+from api.keys import Keys
 from api.store.database import Database, now
-from api.store.tokens import token_row
+from api.store.partitions import Partitions, today
+from api.store.tombstones import find, gone, refuse_deleted
+from api.store.tokens import Principal, Terms, token_row
 from api.tables import episodes, tokens
 from detectors.codec import GENESIS, canonical
 
 _ONE = select(episodes).where(episodes.c.id == bindparam("id"))
+_OWNER = select(episodes.c.tenant).where(episodes.c.id == bindparam("id"))
+_BY_INTENT = select(episodes).where(episodes.c.intent == bindparam("intent"))
+_OWNERS = 50_000
 _OPEN = select(func.count()).select_from(episodes).where(episodes.c.status != "closed")
 
 
@@ -23,38 +30,90 @@ class Episodes:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._owners: dict[str, str] = {}
+        self.partitions = Partitions(database)
 
-    async def open(self, id: str, task: Any, labels: dict[str, Any], seed: int | None, token: str) -> None:
-        """Open an episode of the task's row; opening it again with the same content changes nothing."""
-        row = {
-            "id": id,
-            "task_number": task.number,
-            "task": task.id,
-            "version": task.version,
-            "digest": task.digest,
-            "labels": canonical(labels).decode(),
-            "seed": seed,
-            "status": "open",
-            "through": 0,
-            "head": GENESIS,
-            "total": None,
-            "milestones": 0,
-            "opened_at": now(),
-        }
+    async def open(
+        self,
+        who: Principal,
+        task: Any,
+        labels: dict[str, Any],
+        seed: int | None,
+        intent: str | None,
+        keys: Keys,
+    ) -> str:
+        """Open an episode of the task's row and give its id.
+
+        What ``intent`` opened before is found again, here and in every replica. Raises `KeyReusedError` where that has
+        other content, `GoneError` where it was deleted.
+        """
+        day = today()
+        await self.partitions.ready(day)
+        id = keys.episode_id(day)
+        row = _row(who, id, task, labels, seed, intent)
+        try:
+            found = await self._insert(
+                row, token_row(keys.append_token(id), "append", f"daemon of {id}", Terms(who.tenant), id)
+            )
+        except IntegrityError:  # another replica opened it in this moment
+            found = await self._database.first(_BY_INTENT, {"intent": intent})
+        if found is None:
+            return id
+        if any(getattr(found, name) != row[name] for name in ("task_number", "labels", "seed")):
+            raise KeyReusedError("Idempotency-Key: it opened an episode of another task, labels or seed")
+        return str(found.id)
+
+    async def _insert(self, row: dict[str, Any], token: dict[str, Any]) -> Any:
+        """Insert both, or give the row that the same intent opened before."""
         async with self._database.write() as conn:
-            found = (await conn.execute(_ONE, {"id": id})).first()
-            if found is None:
-                await conn.execute(insert(episodes), row)
-                await conn.execute(insert(tokens), token_row(token, "append", f"daemon of {id}", id))
-            elif any(getattr(found, name) != row[name] for name in ("task_number", "labels", "seed")):
-                raise KeyReusedError("Idempotency-Key: it opened an episode of another task, labels or seed")
+            if row["intent"] is not None:
+                found = (await conn.execute(_BY_INTENT, {"intent": row["intent"]})).first()
+                if found is not None:
+                    return found
+                await refuse_deleted(conn, row["id"], row["intent"])
+            await conn.execute(insert(episodes), row)
+            await conn.execute(insert(tokens), token)
+        return None
+
+    async def owned(self, tenant: str, id: str) -> None:
+        """Raises `NotFoundError`, in the words for an episode that nobody has, unless it is ``tenant``'s, and
+        `GoneError` where it was and is deleted.
+
+        Every id that comes from outside passes here: those in paths by `api.routes.support.caller`, those in bodies
+        by the readers that take them. An owner never changes, so it is looked up once.
+        """
+        owner = self._owners.get(id)
+        if owner is None:
+            row = await self._database.first(_OWNER, {"id": id})
+            if row is None:
+                raise await self._absent(tenant, id)
+            if len(self._owners) >= _OWNERS:
+                self._owners.clear()
+            owner = self._owners[id] = str(row.tenant)
+        if owner != tenant:
+            raise _unknown(id)
+
+    def surely_owned(self, tenant: str, id: str) -> bool:
+        """Whether it is known without a look that the episode is ``tenant``'s."""
+        return self._owners.get(id) == tenant
 
     async def get(self, id: str) -> Any:
-        """The row of an episode. Raises `NotFoundError`."""
+        """The row of an episode, whoever's it is: see `owned`. Raises `NotFoundError`, `GoneError`."""
         row = await self._database.first(_ONE, {"id": id})
         if row is None:
-            raise NotFoundError(f"episode: there is no episode {id[:80]}")
+            raise await self._absent(None, id)
         return row
+
+    async def _absent(self, tenant: str | None, id: str) -> ProblemError:
+        """What is said of an episode that is not there: that it was deleted, to its owner, or nothing."""
+        tombstone = await find(self._database, id)
+        if tombstone is not None and tenant in (None, tombstone.tenant):
+            return gone(tombstone)
+        return _unknown(id)
+
+    def forget(self) -> None:
+        """Forget who owns what: an episode was deleted."""
+        self._owners.clear()
 
     async def count_open(self) -> int:
         """How many episodes are not closed."""
@@ -62,12 +121,43 @@ class Episodes:
         return int(row[0])
 
 
+def _row(
+    who: Principal, id: str, task: Any, labels: dict[str, Any], seed: int | None, intent: str | None
+) -> dict[str, Any]:
+    return {
+        "id": id,
+        "task_number": task.number,
+        "task": task.id,
+        "version": task.version,
+        "digest": task.digest,
+        "labels": canonical(labels).decode(),
+        "seed": seed,
+        "status": "open",
+        "through": 0,
+        "head": GENESIS,
+        "total": None,
+        "milestones": 0,
+        "opened_at": now(),
+        "tenant": who.tenant,
+        "opened_by": who.id,
+        "intent": intent,
+    }
+
+
 async def locked(conn: AsyncConnection, id: str) -> Any:
-    """The row of an episode, nobody else's to change until the transaction ends. Raises `NotFoundError`."""
+    """The row of an episode, nobody else's to change until the transaction ends.
+
+    Raises `NotFoundError`, `GoneError`.
+    """
     row = (await conn.execute(_ONE.with_for_update(), {"id": id})).first()
     if row is None:
-        raise NotFoundError(f"episode: there is no episode {id[:80]}")
+        await refuse_deleted(conn, id, None)
+        raise _unknown(id)
     return row
+
+
+def _unknown(id: str) -> NotFoundError:
+    return NotFoundError(f"episode: there is no episode {id[:80]}")
 
 
 async def mark_closing(conn: AsyncConnection, id: str) -> None:

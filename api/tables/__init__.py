@@ -5,6 +5,7 @@ from api.tables.audit import audit_trees, checkpoints, closings, episode_facts, 
 from api.tables.base import metadata
 from api.tables.fleet import leases, sandboxes
 from api.tables.log import (
+    arrivals,
     commands,
     engine_states,
     episodes,
@@ -14,9 +15,11 @@ from api.tables.log import (
     segments,
     steps,
     tasks,
+    tombstones,
 )
 
 __all__ = [
+    "arrivals",
     "audit_trees",
     "checkpoints",
     "closings",
@@ -35,4 +38,5 @@ __all__ = [
     "steps",
     "tasks",
     "tokens",
+    "tombstones",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import MetaData
+from sqlalchemy import MetaData, String
 
 metadata = MetaData(
     naming_convention={
@@ -12,3 +12,6 @@ metadata = MetaData(
         "pk": "pk_%(table_name)s",
     }
 )
+
+EPISODE_KEY = String(64).with_variant(String(64, collation="C"), "postgresql")
+"""An episode's id where it tells Postgres the partition: compared byte by byte, whatever the database's language."""

@@ -10,6 +10,8 @@ down_revision = None
 branch_labels = None
 depends_on = None
 
+EPISODE = sa.String(64).with_variant(sa.String(64, collation="C"), "postgresql")
+
 
 def upgrade() -> None:
     """Apply."""
@@ -56,21 +58,23 @@ def upgrade() -> None:
         sa.Column("milestones", sa.BigInteger(), nullable=False),
         sa.Column("opened_at", sa.String(length=32), nullable=False),
         sa.Column("closed_at", sa.String(length=32), nullable=True),
+        sa.Column("intent", sa.String(length=64), nullable=True),
         sa.ForeignKeyConstraint(["task_number"], ["tasks.number"], name=op.f("fk_episodes_task_number_tasks")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_episodes")),
+        sa.UniqueConstraint("intent", name=op.f("uq_episodes_intent")),
     )
     op.create_table(
         "commands",
-        sa.Column("episode", sa.String(length=64), nullable=False),
+        sa.Column("episode", EPISODE, nullable=False),
         sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("kind", sa.String(length=32), nullable=False),
         sa.Column("step", sa.BigInteger(), nullable=True),
         sa.Column("data", sa.LargeBinary(), nullable=False),
         sa.Column("intent", sa.String(length=64), nullable=True),
         sa.Column("seq", sa.BigInteger(), nullable=True),
-        sa.ForeignKeyConstraint(["episode"], ["episodes.id"], name=op.f("fk_commands_episode_episodes")),
         sa.PrimaryKeyConstraint("episode", "number", name=op.f("pk_commands")),
         sa.UniqueConstraint("episode", "intent", name=op.f("uq_commands_episode_intent")),
+        postgresql_partition_by="RANGE (episode)",
     )
     op.create_table(
         "engine_states",
@@ -82,52 +86,52 @@ def upgrade() -> None:
     )
     op.create_table(
         "milestones",
-        sa.Column("episode", sa.String(length=64), nullable=False),
+        sa.Column("episode", EPISODE, nullable=False),
         sa.Column("number", sa.BigInteger(), nullable=False),
         sa.Column("seq", sa.BigInteger(), nullable=False),
         sa.Column("step", sa.BigInteger(), nullable=False),
         sa.Column("id", sa.String(length=512), nullable=False),
         sa.Column("worth", sa.Float(), nullable=False),
         sa.Column("body", sa.LargeBinary(), nullable=False),
-        sa.ForeignKeyConstraint(["episode"], ["episodes.id"], name=op.f("fk_milestones_episode_episodes")),
         sa.PrimaryKeyConstraint("episode", "number", name=op.f("pk_milestones")),
+        postgresql_partition_by="RANGE (episode)",
     )
     with op.batch_alter_table("milestones", schema=None) as batch_op:
         batch_op.create_index(batch_op.f("ix_milestones_episode_seq"), ["episode", "seq"], unique=False)
 
     op.create_table(
         "rewards",
-        sa.Column("episode", sa.String(length=64), nullable=False),
+        sa.Column("episode", EPISODE, nullable=False),
         sa.Column("step", sa.BigInteger(), nullable=False),
         sa.Column("status", sa.String(length=16), nullable=False),
         sa.Column("reward", sa.Float(), nullable=True),
         sa.Column("through", sa.BigInteger(), nullable=False),
         sa.Column("body", sa.LargeBinary(), nullable=False),
-        sa.ForeignKeyConstraint(["episode"], ["episodes.id"], name=op.f("fk_rewards_episode_episodes")),
         sa.PrimaryKeyConstraint("episode", "step", name=op.f("pk_rewards")),
+        postgresql_partition_by="RANGE (episode)",
     )
     with op.batch_alter_table("rewards", schema=None) as batch_op:
         batch_op.create_index(batch_op.f("ix_rewards_episode_through"), ["episode", "through"], unique=False)
 
     op.create_table(
         "segments",
-        sa.Column("episode", sa.String(length=64), nullable=False),
+        sa.Column("episode", EPISODE, nullable=False),
         sa.Column("first", sa.BigInteger(), nullable=False),
         sa.Column("last", sa.BigInteger(), nullable=False),
         sa.Column("prev", sa.String(length=64), nullable=False),
         sa.Column("digest", sa.String(length=64), nullable=False),
         sa.Column("frame", sa.LargeBinary(), nullable=False),
-        sa.ForeignKeyConstraint(["episode"], ["episodes.id"], name=op.f("fk_segments_episode_episodes")),
         sa.PrimaryKeyConstraint("episode", "first", name=op.f("pk_segments")),
+        postgresql_partition_by="RANGE (episode)",
     )
     op.create_table(
         "steps",
-        sa.Column("episode", sa.String(length=64), nullable=False),
+        sa.Column("episode", EPISODE, nullable=False),
         sa.Column("step", sa.BigInteger(), nullable=False),
         sa.Column("began", sa.BigInteger(), nullable=False),
         sa.Column("ended", sa.BigInteger(), nullable=True),
-        sa.ForeignKeyConstraint(["episode"], ["episodes.id"], name=op.f("fk_steps_episode_episodes")),
         sa.PrimaryKeyConstraint("episode", "step", name=op.f("pk_steps")),
+        postgresql_partition_by="RANGE (episode)",
     )
     op.create_table(
         "tokens",
@@ -138,7 +142,6 @@ def upgrade() -> None:
         sa.Column("label", sa.String(length=256), nullable=False),
         sa.Column("created_at", sa.String(length=32), nullable=False),
         sa.Column("revoked_at", sa.String(length=32), nullable=True),
-        sa.ForeignKeyConstraint(["episode"], ["episodes.id"], name=op.f("fk_tokens_episode_episodes")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_tokens")),
         sa.UniqueConstraint("hash", name=op.f("uq_tokens_hash")),
     )
