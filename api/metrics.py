@@ -21,6 +21,7 @@ class Metrics:
         self.milestones = Counter("milestoned_milestones", "Milestones reached.", registry=registry)
         self.reward_reads = Counter("milestoned_reward_reads", "Rewards read.", registry=registry)
         self.open_episodes = Gauge("milestoned_open_episodes", "Episodes that are not closed.", registry=registry)
+        self.checkpoints = Counter("milestoned_checkpoints", "Checkpoints signed.", ["of"], registry=registry)
         self.ingest_seconds = Histogram(
             "milestoned_ingest_seconds",
             "From a segment's receipt to its durability.",

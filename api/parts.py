@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
+from api.audit.checkpointer import Checkpointer
+from api.audit.delivery import delivery_of
 from api.channel import Channel
 from api.following import Follower
 from api.keys import Keys, first_admin_token, load_keys
@@ -16,6 +18,8 @@ from api.rewards import RewardReader
 from api.scoring.scorer import Scorer
 from api.scoring.turns import Turns
 from api.settings import Settings
+from api.signing import Signer
+from api.store.audits import Audits
 from api.store.broadcast import Broadcast
 from api.store.commands import Commands
 from api.store.database import Database
@@ -45,6 +49,9 @@ class Parts:
     ledger: Ledger
     log: Log
     rewards: RewardReader
+    signer: Signer
+    audits: Audits
+    checkpointer: Checkpointer
     follower: Follower
     scorer: Scorer
     turns: Turns
@@ -62,6 +69,7 @@ class Parts:
         rewards = RewardReader(ledger, episodes, notifier)
         scorer = Scorer(rewards, ledger, episodes, tasks, notifier)
         log = Log(database, engines, ledger, notifier, metrics, limits)
+        signer, audits = Signer.load(settings), Audits(database)
         return cls(
             settings=settings,
             keys=load_keys(settings),
@@ -77,6 +85,9 @@ class Parts:
             ledger=ledger,
             log=log,
             rewards=rewards,
+            signer=signer,
+            audits=audits,
+            checkpointer=Checkpointer(audits, ledger, signer, delivery_of(settings.checkpoints), metrics),
             follower=Follower(log, ledger, episodes, notifier),
             scorer=scorer,
             turns=Turns(scorer, commands, channel, episodes, tasks),
@@ -91,10 +102,12 @@ class Parts:
         if self.broadcast is not None:
             await self.broadcast.start()
         await self.answers.forget(self.settings.limits.keys_kept_days)
+        self.checkpointer.start()
 
     async def stop(self) -> None:
         """Answer those who wait, then let go of the database."""
         self.notifier.stop()
+        await self.checkpointer.stop()
         if self.broadcast is not None:
             await self.broadcast.stop()
         await self.database.close()

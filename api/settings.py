@@ -35,7 +35,8 @@ class Settings:
     """Where the service keeps its data and who it trusts first.
 
     ``data`` is a folder of the service alone: database, secret and first admin token, files of mode 0600.
-    ``database_url`` empty means SQLite in that folder.
+    ``database_url`` empty means SQLite in that folder. ``checkpoints`` is the file or the address that signed
+    checkpoints go to, outside the database; empty: they stay in it.
     """
 
     data: Path
@@ -44,6 +45,7 @@ class Settings:
     admin_token: str | None = None
     signing_key: str | None = None
     token_file: Path | None = None
+    checkpoints: str = ""
     limits: Limits = field(default_factory=Limits)
 
     @property
