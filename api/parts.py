@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
 
 from api.audit.checkpointer import Checkpointer
 from api.audit.delivery import delivery_of
 from api.channel import Channel
+from api.errors import UnavailableError
+from api.fleet.ending import end
+from api.fleet.watch import Watch
 from api.following import Follower
 from api.keys import Keys, first_admin_token, load_keys
 from api.ledger import Ledger
 from api.log import Log
 from api.metrics import Metrics
 from api.notify import Notifier
+from api.rates import Rates
 from api.rewards import RewardReader
 from api.scoring.scorer import Scorer
 from api.scoring.turns import Turns
@@ -26,9 +31,11 @@ from api.store.database import Database
 from api.store.engines import Engines
 from api.store.episodes import Episodes
 from api.store.idempotency import Answers
+from api.store.leases import Leases
 from api.store.migrate import upgrade
+from api.store.sandboxes import Sandboxes
 from api.store.tasks import Tasks
-from api.store.tokens import Tokens
+from api.store.tokens import FIRST, Tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +48,7 @@ class Parts:
     notifier: Notifier
     metrics: Metrics
     tokens: Tokens
+    rates: Rates
     answers: Answers
     tasks: Tasks
     episodes: Episodes
@@ -55,6 +63,9 @@ class Parts:
     follower: Follower
     scorer: Scorer
     turns: Turns
+    sandboxes: Sandboxes
+    leases: Leases
+    watch: Watch
     broadcast: Broadcast | None
 
     @classmethod
@@ -70,6 +81,11 @@ class Parts:
         scorer = Scorer(rewards, ledger, episodes, tasks, notifier)
         log = Log(database, engines, ledger, notifier, metrics, limits)
         signer, audits = Signer.load(settings), Audits(database)
+        sandboxes, leases = Sandboxes(database), Leases(database, notifier)
+
+        async def ended(episode: str, why: str) -> None:
+            await end(log, episodes, commands, episode, why)
+
         return cls(
             settings=settings,
             keys=load_keys(settings),
@@ -77,6 +93,7 @@ class Parts:
             notifier=notifier,
             metrics=metrics,
             tokens=Tokens(database, limits.token_cache_s),
+            rates=Rates(limits),
             answers=Answers(database),
             tasks=tasks,
             episodes=episodes,
@@ -90,6 +107,9 @@ class Parts:
             checkpointer=Checkpointer(audits, ledger, signer, delivery_of(settings.checkpoints), metrics),
             follower=Follower(log, ledger, episodes, notifier),
             scorer=scorer,
+            sandboxes=sandboxes,
+            leases=leases,
+            watch=Watch(sandboxes, leases, notifier, ended, limits.sandbox_lost_s, limits.keys_kept_days),
             turns=Turns(scorer, commands, channel, episodes, tasks),
             broadcast=None if database.embedded else Broadcast(database.url, notifier),
         )
@@ -97,17 +117,21 @@ class Parts:
     async def start(self) -> None:
         """Bring the schema up to date and see to it that there is an admin."""
         await upgrade(self.database)
-        label = "environment" if self.settings.admin_token else "first admin"
+        label = FIRST[0 if self.settings.admin_token else 1]
         await self.tokens.ensure_admin(first_admin_token(self.settings), label)
         if self.broadcast is not None:
             await self.broadcast.start()
         await self.answers.forget(self.settings.limits.keys_kept_days)
         self.checkpointer.start()
+        await self.watch.start()
 
     async def stop(self) -> None:
         """Answer those who wait, then let go of the database."""
         self.notifier.stop()
         await self.checkpointer.stop()
+        await self.watch.stop()
+        with suppress(UnavailableError):  # no more is lost than when a token was used last
+            await self.tokens.note_uses()
         if self.broadcast is not None:
             await self.broadcast.stop()
         await self.database.close()

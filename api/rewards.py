@@ -17,12 +17,13 @@ class RewardReader:
     def __init__(self, ledger: Ledger, episodes: Episodes, notifier: Notifier) -> None:
         self._ledger, self._episodes, self._notifier = ledger, episodes, notifier
 
-    def at_once(self, episode: str, step: int) -> bytes | None:
-        """The sealed reward where it is in memory: the whole of the fast way."""
-        return self._ledger.remembered(episode, step)
+    def at_once(self, tenant: str, episode: str, step: int) -> bytes | None:
+        """The sealed reward where it and whose it is are in memory: the whole of the fast way."""
+        return self._ledger.remembered(episode, step) if self._episodes.surely_owned(tenant, episode) else None
 
-    async def read(self, episode: str, step: int, deadline: Deadline) -> bytes:
+    async def read(self, tenant: str, episode: str, step: int, deadline: Deadline) -> bytes:
         """The sealed reward, or a `settling` one when time is up. Raises `NotFoundError`."""
+        await self._episodes.owned(tenant, episode)
         while True:
             changed = self._notifier.watch(log_of(episode))
             body = await self._ledger.sealed(episode, step)

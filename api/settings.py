@@ -13,7 +13,11 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The wire's bounds. Sizes in bytes, times in seconds unless the name says otherwise."""
+    """The wire's bounds. Sizes in bytes, times in seconds unless the name says otherwise.
+
+    ``requests_per_s`` and ``bytes_per_s`` (of segments) are a token's at one replica, 0 for none; for ``burst_s``
+    seconds' worth it may be faster.
+    """
 
     frame_bytes: int = 4 * 1024 * 1024
     text_bytes: int = 32 * 1024 * 1024
@@ -28,6 +32,12 @@ class Limits:
     rewards_cached: int = 50_000
     engines_cached: int = 256
     keys_kept_days: int = 7
+    sandbox_lost_s: float = 60.0
+    requests_per_s: float = 5_000.0
+    bytes_per_s: float = 64.0 * 1024 * 1024
+    burst_s: float = 10.0
+    labels_bytes: int = 16 * 1024
+    task_bytes: int = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)

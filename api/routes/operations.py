@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import PlainTextResponse
 
-from api.errors import UnavailableError
+from api.errors import ForbiddenError, UnavailableError
 from api.routes.describe import problems
-from api.routes.support import answer, parts_of
+from api.routes.support import METRICS, answer, caller, parts_of
 from api.store.migrate import current, wanted
+from api.store.tokens import OPERATOR
 
 router = APIRouter(tags=["operations"])
 
@@ -27,9 +29,18 @@ async def readyz(request: Request) -> Response:
     return answer({"status": "ready", "schema": found})
 
 
-@router.get("/metrics", summary="How it is doing", responses={200: {"content": {"text/plain": {}}}})
+@router.get(
+    "/metrics",
+    summary="How it is doing",
+    response_class=PlainTextResponse,
+    responses={200: {"description": "Prometheus' text form."}, **problems(401, 403)},
+)
 async def metrics(request: Request) -> Response:
-    """Counters in Prometheus' text form."""
+    """Counters over all tenants, so for the operator's own tokens alone."""
+    who = await caller(request, METRICS)
+    if who.tenant != OPERATOR:
+        raise ForbiddenError(f"authorization: the token is {who.tenant}'s, wanted one of the operator's ({OPERATOR})")
     parts = parts_of(request)
     parts.metrics.open_episodes.set(await parts.episodes.count_open())
+    parts.metrics.fleet(await parts.sandboxes.counts(), await parts.leases.queued())
     return Response(parts.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -25,13 +25,13 @@ router = APIRouter(tags=["rewards"])
 )
 async def reward(request: Request) -> Response:
     """Wait for the seal at most `wait_ms`, then answer `settling` with a null reward that is masked."""
-    await caller(request, READ)
+    who = await caller(request, READ)
     parts = parts_of(request)
     parts.metrics.reward_reads.inc()
     episode, step = request.path_params["episode"], request.path_params["step"]
-    body = parts.rewards.at_once(episode, step)
+    body = parts.rewards.at_once(who.tenant, episode, step)
     if body is None:
-        body = await parts.rewards.read(episode, checked_step(step), deadline_of(request))
+        body = await parts.rewards.read(who.tenant, episode, checked_step(step), deadline_of(request))
     return Response(body, media_type=JSON)
 
 
@@ -43,20 +43,20 @@ async def reward(request: Request) -> Response:
 )
 async def rewards(request: Request) -> Response:
     """Read many rewards in order, each with its own status or `error`. A read: needs no Idempotency-Key."""
-    await caller(request, READ)
+    who = await caller(request, READ)
     parts = parts_of(request)
     query = parsed(Query, await read_body(request, parts.settings.limits.body_bytes))
     parts.metrics.reward_reads.inc(len(query.items))
     deadline = Deadline(query.wait_ms)
-    found = await asyncio.gather(*(_one(parts, item, deadline) for item in query.items))
+    found = await asyncio.gather(*(_one(parts, who.tenant, item, deadline) for item in query.items))
     return Response(b'{"rewards":[' + b",".join(found) + b"]}", media_type=JSON)
 
 
-async def _one(parts: Parts, item: Item, deadline: Deadline) -> bytes:
-    body = parts.rewards.at_once(item.episode, item.step)
+async def _one(parts: Parts, tenant: str, item: Item, deadline: Deadline) -> bytes:
+    body = parts.rewards.at_once(tenant, item.episode, item.step)
     if body is not None:
         return body
     try:
-        return await parts.rewards.read(item.episode, item.step, deadline)
+        return await parts.rewards.read(tenant, item.episode, item.step, deadline)
     except ProblemError as problem:
         return orjson.dumps({"error": problem.document()})

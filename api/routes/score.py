@@ -74,11 +74,11 @@ class ScoresShape(BaseModel):
 )
 async def score(request: Request) -> Response:
     """Score episodes, steps of episodes and final answers on their own, mixed. A read, so it may be repeated."""
-    await caller(request, READ)
+    who = await caller(request, READ)
     parts = parts_of(request)
     body = parsed(ScoreBody, await read_body(request, parts.settings.limits.body_bytes))
     found = await parts.scorer.score_all(
-        [_sample(one) for one in body.samples], Folding(body.fold, body.gamma), Deadline(body.wait_ms)
+        who.tenant, [_sample(one) for one in body.samples], Folding(body.fold, body.gamma), Deadline(body.wait_ms)
     )
     return answer({"results": [_told(one) for one in found]})
 

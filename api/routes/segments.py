@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
+from api.errors import ConflictError, SandboxLostError
 from api.frames import MOST
 from api.routes.describe import WAIT, body, problems, query
 from api.routes.shapes import AppendedShape, CommandsShape, PlanShape
@@ -26,10 +27,20 @@ async def append(request: Request) -> Response:
     `wanted`, `through` and `head`. Nothing is written when refused.
     """
     episode = request.path_params["episode"]
-    await caller(request, NOBODY, own=episode)
+    who = await caller(request, NOBODY, own=episode)
     parts = parts_of(request)
+    parts.rates.may_append(who)
     frame = await read_body(request, parts.settings.limits.frame_bytes)
-    return answer((await parts.log.append(episode, frame))._asdict())
+    parts.rates.appended(who, len(frame))
+    try:
+        return answer((await parts.log.append(episode, frame))._asdict())
+    except ConflictError as refused:
+        ended = await parts.leases.given_up(who.tenant, episode)
+        if ended is None:
+            raise
+        raise SandboxLostError(
+            f"episode: {episode} was ended without its sandbox: {ended['why']}", **refused.more
+        ) from refused
 
 
 @router.get(

@@ -24,8 +24,11 @@ from api.store.tokens import Principal
 JSON = "application/json"
 PROBLEM = "application/problem+json"
 ADMIN = frozenset(("admin",))
+AUTHOR = frozenset(("admin", "tasks"))
 TRAINER = frozenset(("admin", "trainer"))
 READ = frozenset(("admin", "trainer", "read"))
+METRICS = frozenset(("admin", "metrics"))
+SANDBOX = frozenset(("admin", "sandbox"))
 NOBODY: frozenset[str] = frozenset()
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -46,9 +49,26 @@ def parts_of(request: Request) -> Parts:
 async def caller(request: Request, scopes: frozenset[str], own: str | None = None) -> Principal:
     """Who calls, if that token has one of ``scopes`` or is the append token of the episode ``own``.
 
-    Raises `UnauthorizedError`, `ForbiddenError`.
+    An ``episode`` in the path that is not the caller's tenant's is not there at all.
+    Raises `UnauthorizedError`, `TooManyError`, `ForbiddenError`, `NotFoundError`.
     """
-    principal = await parts_of(request).tokens.principal(token_of(request.headers.get("authorization", "")))
+    parts = parts_of(request)
+    principal = allowed(await known(parts, request.headers.get("authorization", "")), scopes, own)
+    episode = request.path_params.get("episode")
+    if episode is not None:
+        await parts.episodes.owned(principal.tenant, episode)
+    return principal
+
+
+async def known(parts: Parts, authorization: str) -> Principal:
+    """Whose token it is that asks for one more thing. Raises `UnauthorizedError`, `TooManyError`."""
+    principal = await parts.tokens.principal(token_of(authorization))
+    parts.rates.request(principal)
+    return principal
+
+
+def allowed(principal: Principal, scopes: frozenset[str], own: str | None = None) -> Principal:
+    """The same, if its scope is one of ``scopes`` or it belongs to the episode ``own``. Raises `ForbiddenError`."""
     if principal.scope in scopes or (own is not None and principal.scope == "append" and principal.episode == own):
         return principal
     wanted = sorted(scopes) + ([f"the append token of {own[:80]}"] if own is not None else [])

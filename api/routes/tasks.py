@@ -11,7 +11,7 @@ from api.errors import InvalidError
 from api.routes.describe import body, keyed, problems
 from api.routes.once import once
 from api.routes.shapes import TaskShape, TasksShape
-from api.routes.support import ADMIN, READ, answer, caller, parts_of, read_body
+from api.routes.support import AUTHOR, READ, answer, caller, parts_of, read_body
 from api.schema import task_schema
 from api.tasks import BadTaskError, check_task, load_task_yaml
 from detectors.types import Task
@@ -33,12 +33,12 @@ _YAML = ("application/yaml", "application/x-yaml", "text/yaml")
 )
 async def register(request: Request) -> Response:
     """Register a task from JSON or YAML. The same version with other content is refused with 409."""
-    who = await caller(request, ADMIN)
+    who = await caller(request, AUTHOR)
     parts = parts_of(request)
     content = await read_body(request, parts.settings.limits.body_bytes)
 
     async def work(_intent: str | None) -> Response:
-        new, said = await parts.tasks.register(_task(request, content))
+        new, said = await parts.tasks.register(who.tenant, _task(request, content))
         return answer(said, 201 if new else 200)
 
     return await once(request, who, content, work)
@@ -64,16 +64,16 @@ def _task(request: Request, content: bytes) -> Task:
 @router.get("/v1/tasks", summary="All tasks", responses={200: {"model": TasksShape}, **problems(401, 403)})
 async def listed(request: Request) -> Response:
     """Every version of every task, in the order of registration."""
-    await caller(request, READ)
-    rows = await parts_of(request).tasks.listed()
+    who = await caller(request, READ | AUTHOR)
+    rows = await parts_of(request).tasks.listed(who.tenant)
     return answer({"tasks": [_said(row) for row in rows]})
 
 
 @router.get("/v1/tasks/{id:path}", summary="A task", responses={200: {"model": TaskShape}, **problems(401, 403, 404)})
 async def one(request: Request, id: str, version: Annotated[str | None, Query()] = None) -> Response:
     """A task, of its latest registered version by default."""
-    await caller(request, READ)
-    row = await parts_of(request).tasks.find(id, version)
+    who = await caller(request, READ | AUTHOR)
+    row = await parts_of(request).tasks.find(who.tenant, id, version)
     return answer({**_said(row), "task": orjson.loads(bytes(row.body))})
 
 

@@ -86,17 +86,18 @@ class Scorer:
         self._rewards, self._ledger, self._episodes = rewards, ledger, episodes
         self._tasks, self._notifier = tasks, notifier
 
-    async def score(self, sample: Sample, folding: Folding, deadline: Deadline) -> Score:
-        """What the sample was worth. Raises `NotFoundError`."""
+    async def score(self, tenant: str, sample: Sample, folding: Folding, deadline: Deadline) -> Score:
+        """What the sample was worth, if ``tenant`` may know it. Raises `NotFoundError`."""
         where = sample.reference
         if where.episode is None:
-            return await self._answer(sample)
+            return await self._answer(tenant, sample)
+        await self._episodes.owned(tenant, where.episode)
         if where.step is not None:
-            return await self._step(where.episode, where.step, deadline)
+            return await self._step(tenant, where.episode, where.step, deadline)
         return await self._episode(where.episode, folding, deadline)
 
     async def score_all(
-        self, samples: Sequence[Sample | ProblemError], folding: Folding, deadline: Deadline
+        self, tenant: str, samples: Sequence[Sample | ProblemError], folding: Folding, deadline: Deadline
     ) -> list[Score | ProblemError]:
         """Every sample's score or problem, in order; problems that came along stay where they are."""
 
@@ -104,25 +105,26 @@ class Scorer:
             if isinstance(sample, ProblemError):
                 return sample
             try:
-                return await self.score(sample, folding, deadline)
+                return await self.score(tenant, sample, folding, deadline)
             except ProblemError as problem:
                 return problem
 
         return list(await asyncio.gather(*map(one, samples)))
 
-    async def _answer(self, sample: Sample) -> Score:
-        row = await self._tasks.find(sample.reference.task or "", sample.reference.version)
+    async def _answer(self, tenant: str, sample: Sample) -> Score:
+        row = await self._tasks.find(tenant, sample.reference.task or "", sample.reference.version)
         reward = score_answer(await self._tasks.ruleset(row.number), sample.answer or "")
         document = orjson.loads(encode_reward(reward))
         return _of([document], document["reward"], document, None, None, row.id)
 
-    async def _step(self, episode: str, step: int, deadline: Deadline) -> Score:
-        document = orjson.loads(await self._rewards.read(episode, step, deadline))
+    async def _step(self, tenant: str, episode: str, step: int, deadline: Deadline) -> Score:
+        document = orjson.loads(await self._rewards.read(tenant, episode, step, deadline))
         row = await self._episodes.get(episode)
         return _of([document], document["reward"], document, episode, step, row.task)
 
-    async def last_turn(self, episode: str, step: int, deadline: Deadline) -> Score:
+    async def last_turn(self, tenant: str, episode: str, step: int, deadline: Deadline) -> Score:
         """What ``step`` and the episode's close after it were worth together, once closed."""
+        await self._episodes.owned(tenant, episode)
         return await self._episode(episode, Folding(), deadline, step)
 
     async def _episode(self, episode: str, folding: Folding, deadline: Deadline, since: int = 0) -> Score:

@@ -34,20 +34,21 @@ class Turns:
         self._scorer, self._commands, self._channel = scorer, commands, channel
         self._episodes, self._tasks = episodes, tasks
 
-    async def known(self, where: Reference) -> None:
-        """Raises `NotFoundError` unless the episode or the task is there."""
+    async def known(self, tenant: str, where: Reference) -> None:
+        """Raises `NotFoundError` unless the episode or the task is there, and is ``tenant``'s."""
         if where.episode is not None:
-            await self._episodes.get(where.episode)
+            await self._episodes.owned(tenant, where.episode)
         else:
-            await self._tasks.find(where.task or "", where.version)
+            await self._tasks.find(tenant, where.task or "", where.version)
 
-    async def begin(self, where: Reference, deadline: Deadline) -> tuple[str, int]:
+    async def begin(self, tenant: str, where: Reference, deadline: Deadline) -> tuple[str, int]:
         """Begin the first step, or find the one that runs: the task's instruction, and the step.
 
         Raises `ProblemError`, `UnavailableError` where no daemon journals it in time.
         """
+        await self.known(tenant, where)
         if where.episode is None:
-            row = await self._tasks.find(where.task or "", where.version)
+            row = await self._tasks.find(tenant, where.task or "", where.version)
             return (await self._tasks.ruleset(row.number)).task.instruction, 0
         row = await self._episodes.get(where.episode)
         instruction = (await self._tasks.ruleset(row.task_number)).task.instruction
@@ -56,12 +57,15 @@ class Turns:
         await self._say_begun(where.episode, 0, deadline)
         return instruction, 0
 
-    async def end(self, where: Reference, step: int, answer: str | None, final: bool, deadline: Deadline) -> Turn:
+    async def end(
+        self, tenant: str, where: Reference, step: int, answer: str | None, final: bool, deadline: Deadline
+    ) -> Turn:
         """The turn's reward. ``final``: nothing follows, the episode is closed. Raises `ProblemError`."""
+        await self.known(tenant, where)
         if where.episode is None:
             if answer is None:
                 raise InvalidError("answer: got none; without an episode only a final answer can be scored")
-            return Turn(await self._scorer.score(Sample(where, answer), Folding(), deadline), None)
+            return Turn(await self._scorer.score(tenant, Sample(where, answer), Folding(), deadline), None)
         row = await self._episodes.get(where.episode)
         if row.status == "open" and row.step == step:
             if answer is not None:
@@ -69,12 +73,12 @@ class Turns:
             await self._commands.end(where.episode, step, None)
             if final:
                 # A close seals at once; what the turn set in motion is given the time that any step has to settle.
-                await self._scorer.score(Sample(Reference(where.episode, step)), Folding(), deadline)
+                await self._scorer.score(tenant, Sample(Reference(where.episode, step)), Folding(), deadline)
                 await self._commands.close(where.episode, "the rollout ended")
                 await self._channel.closed(where.episode, deadline)
         if final:
-            return Turn(await self._scorer.last_turn(where.episode, step, deadline), None)
-        score = await self._scorer.score(Sample(Reference(where.episode, step)), Folding(), deadline)
+            return Turn(await self._scorer.last_turn(tenant, where.episode, step, deadline), None)
+        score = await self._scorer.score(tenant, Sample(Reference(where.episode, step)), Folding(), deadline)
         if score.done:
             return Turn(score, None)
         await self._say_begun(where.episode, step + 1, deadline)

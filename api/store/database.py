@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, nullcontext
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +32,9 @@ BUSY_MS = 5_000
 """How long SQLite waits for another process's write, such as a backup's or a migration's."""
 
 
-def now() -> str:
-    """The time for people: UTC, to the millisecond."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def now(later: timedelta = timedelta()) -> str:
+    """The time for people, ``later`` than it is: UTC, to the millisecond, in texts that sort as time."""
+    return (datetime.now(UTC) + later).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def is_missing(url: str) -> bool:

@@ -19,8 +19,15 @@ from detectors.types import Task
 
 _COMPILED = 256
 _COLUMNS = (tasks.c.number, tasks.c.id, tasks.c.version, tasks.c.digest, tasks.c.attainable, tasks.c.body)
-_ONE = select(*_COLUMNS).where(tasks.c.id == bindparam("id"), tasks.c.version == bindparam("version"))
-_LATEST = select(*_COLUMNS).where(tasks.c.id == bindparam("id")).order_by(tasks.c.number.desc()).limit(1)
+_ONE = select(*_COLUMNS).where(
+    tasks.c.tenant == bindparam("tenant"), tasks.c.id == bindparam("id"), tasks.c.version == bindparam("version")
+)
+_LATEST = (
+    select(*_COLUMNS)
+    .where(tasks.c.tenant == bindparam("tenant"), tasks.c.id == bindparam("id"))
+    .order_by(tasks.c.number.desc())
+    .limit(1)
+)
 _BODY = select(tasks.c.body).where(tasks.c.number == bindparam("number"))
 
 
@@ -31,15 +38,15 @@ class Tasks:
         self._database = database
         self._compiled: OrderedDict[int, Ruleset] = OrderedDict()
 
-    async def register(self, task: Task) -> tuple[bool, dict[str, Any]]:
-        """Whether the task is new, and what is answered. Raises `TaskExistsError` for other content."""
+    async def register(self, tenant: str, task: Task) -> tuple[bool, dict[str, Any]]:
+        """Whether the task is new to ``tenant``, and what is answered. Raises `TaskExistsError` for other content."""
         body = canonical(task_to_json(task))
         rules = compile_task(task)
         row = {"id": task.id, "version": task.version, "digest": rules.digest, "attainable": rules.attainable}
         async with self._database.write() as conn:
-            found = (await conn.execute(_ONE, {"id": task.id, "version": task.version})).first()
+            found = (await conn.execute(_ONE, {"tenant": tenant, "id": task.id, "version": task.version})).first()
             if found is None:
-                await conn.execute(insert(tasks), {**row, "body": body})
+                await conn.execute(insert(tasks), {**row, "tenant": tenant, "body": body})
             elif bytes(found.body) != body:
                 raise TaskExistsError(
                     f"version: {task.id} has a version {task.version} with other content; wanted a new version",
@@ -47,21 +54,23 @@ class Tasks:
                 )
         return found is None, row
 
-    async def find(self, id: str, version: str | None) -> Any:
-        """The row of a task, of its latest registered version by default. Raises `NotFoundError`."""
-        values = {"id": id, "version": version}
+    async def find(self, tenant: str, id: str, version: str | None) -> Any:
+        """The row of a task of ``tenant``'s, of its latest registered version by default. Raises `NotFoundError`."""
+        named = {"tenant": tenant, "id": id}
         row = await (
-            self._database.first(_LATEST, {"id": id}) if version is None else self._database.first(_ONE, values)
+            self._database.first(_LATEST, named)
+            if version is None
+            else self._database.first(_ONE, {**named, "version": version})
         )
         if row is None:
-            named = id if version is None else f"{id} version {version}"
-            raise NotFoundError(f"task: there is no task {named}")
+            said = id if version is None else f"{id} version {version}"
+            raise NotFoundError(f"task: there is no task {said}")
         return row
 
-    async def listed(self) -> Sequence[Any]:
-        """Every version of every task, in the order of their registration."""
+    async def listed(self, tenant: str) -> Sequence[Any]:
+        """Every version of every task of ``tenant``'s, in the order of their registration."""
         columns = (tasks.c.id, tasks.c.version, tasks.c.digest, tasks.c.attainable)
-        return await self._database.all(select(*columns).order_by(tasks.c.number))
+        return await self._database.all(select(*columns).where(tasks.c.tenant == tenant).order_by(tasks.c.number))
 
     async def ruleset(self, number: int) -> Ruleset:
         """The compiled rules of a task, by its row's number."""

@@ -7,17 +7,20 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from api.store.tokens import MADE
 from api.tables import metadata
 from tests.api.service import ADMIN, TASK, Service, Store, running
 
-OK = {"admin": True, "trainer": True, "read": True, "own": False, "other": False}
+OK = {"admin": True, "trainer": True, "tasks": False, "read": True, "metrics": False, "own": False, "other": False}
 TRAIN = {**OK, "read": False}
-DAEMON = {"admin": False, "trainer": False, "read": False, "own": True, "other": False}
+NONE = dict.fromkeys(OK, False)
+DAEMON = {**NONE, "own": True}
 
 ALLOWED: dict[tuple[str, str], dict[str, bool]] = {
-    ("POST", "/v1/tasks"): {**TRAIN, "trainer": False},
-    ("GET", "/v1/tasks"): OK,
-    ("GET", "/v1/tasks/{id:path}"): OK,
+    ("POST", "/v1/tasks"): {**NONE, "admin": True, "tasks": True},
+    ("GET", "/v1/tasks"): {**OK, "tasks": True},
+    ("GET", "/v1/tasks/{id:path}"): {**OK, "tasks": True},
+    ("GET", "/metrics"): {**NONE, "admin": True, "metrics": True},
     ("POST", "/v1/episodes"): TRAIN,
     ("GET", "/v1/episodes/{episode}"): {**OK, "own": True},
     ("GET", "/v1/episodes/{episode}/plan"): {**OK, "own": True},
@@ -46,7 +49,7 @@ for place in ("/nemo", "/nemo/strict", "/nemo/ng-rollout/{rollout}"):
         ("POST", f"{place}/{name}"): OK for name in ("seed_session", "verify", "close_session", "aggregate_metrics")
     }
     ALLOWED["GET", f"{place}/reverify_mode"] = OK
-OPEN = {("GET", path) for path in ("/healthz", "/readyz", "/metrics")}
+OPEN = {("GET", path) for path in ("/healthz", "/readyz")}
 OPEN |= {("GET", f"/openenv/{name}") for name in ("health", "metadata", "schema")}
 
 
@@ -54,7 +57,7 @@ OPEN |= {("GET", f"/openenv/{name}") for name in ("health", "metadata", "schema"
 async def test_every_route_admits_only_its_scopes(service: Service, method: str, path: str) -> None:
     id, own = await service.open()
     _, other = await service.open()
-    made = {scope: await service.app.state.parts.tokens.create(scope, "") for scope in ("trainer", "read")}
+    made = {scope: await service.app.state.parts.tokens.create(scope, "") for scope in MADE[1:]}
     held = {"admin": ADMIN, **{scope: token for scope, (_, token) in made.items()}, "own": own, "other": other}
     address = path.replace("{episode}", id).replace("{step:int}", "0").replace("{id:path}", TASK["id"])
     for name, token in held.items():

@@ -144,7 +144,7 @@ async def test_metrics_count_what_happened(service: Service) -> None:
     await service.tell(id, token, *SAID)
     await service.append(id, b"", token)
     await service.reward(id, 0)
-    told = (await service.get("/metrics", None)).text
+    told = (await service.get("/metrics")).text
     for line in (
         f"milestoned_events_total {len(SAID)}.0",
         "milestoned_segments_total 1.0",

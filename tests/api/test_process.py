@@ -86,7 +86,7 @@ def test_stopping_lets_go_of_those_who_wait(process: Process) -> None:
 
     waiter = threading.Thread(target=wait)
     waiter.start()
-    with httpx.Client(base_url=process.url) as other:
+    with httpx.Client(base_url=process.url, headers=http.headers) as other:
         while "milestoned_waiters 1.0" not in other.get("/metrics").text:
             pass
     assert process.stop() == 0

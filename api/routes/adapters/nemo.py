@@ -39,10 +39,10 @@ _PLACES = ("/nemo", "/nemo/strict", "/nemo/ng-rollout/{rollout}")
 _POST: dict[str, Any] = {"responses": problems(401, 403, 404, 409, 413, 422), "openapi_extra": described(NemoBody)}
 
 
-async def _received(request: Request, scopes: frozenset[str] = READ) -> dict[str, Any]:
-    await caller(request, scopes)
+async def _received(request: Request, scopes: frozenset[str] = READ) -> tuple[str, dict[str, Any]]:
+    who = await caller(request, scopes)
     body = await read_body(request, parts_of(request).settings.limits.body_bytes)
-    return parsed(NemoBody, body).model_dump(exclude_unset=True)
+    return who.tenant, parsed(NemoBody, body).model_dump(exclude_unset=True)
 
 
 def _where(request: Request, body: dict[str, Any]) -> Reference:
@@ -61,9 +61,9 @@ def _ours(row: dict[str, Any]) -> dict[str, Any]:
 @dialect.post("/seed_session", summary="NeMo Gym: begin a rollout", **_POST)
 async def seed_session(request: Request) -> Response:
     """Bind the rollout, by a cookie, to the episode or task that its row names; the same again changes nothing."""
-    body = await _received(request)
+    tenant, body = await _received(request)
     where = reference_of(_ours(body))
-    await parts_of(request).turns.known(where)
+    await parts_of(request).turns.known(tenant, where)
     session = body.get("resources_session_id")
     response = answer({} if session is None else {"resources_session_id": session})
     remember(request, response, where)
@@ -73,13 +73,15 @@ async def seed_session(request: Request) -> Response:
 @dialect.post("/verify", summary="NeMo Gym: score a rollout", **_POST)
 async def verify(request: Request) -> Response:
     """The row and the response again, with `reward`; `mask_sample` and a failure where nobody can know it."""
-    body = await _received(request)
+    tenant, body = await _received(request)
     asked = asked_of(request)
     if body.get("response") is None:
         raise InvalidError("response: got none, wanted an object of OpenAI's Responses")
     try:
         sample = Sample(_where(request, body), clean(said(body["response"])))
-        found: Score | ProblemError = await parts_of(request).scorer.score(sample, asked.folding, asked.deadline)
+        found: Score | ProblemError = await parts_of(request).scorer.score(
+            tenant, sample, asked.folding, asked.deadline
+        )
     except InvalidError:
         raise
     except ProblemError as problem:
@@ -118,9 +120,9 @@ def _masked(kind: str, reason: str, components: dict[str, float | None]) -> dict
 @dialect.post("/reset", summary="NeMo Gym: begin a rollout of steps", **_POST)
 async def reset(request: Request) -> Response:
     """The task's instruction; the first step begins, or the one that runs is taken up."""
-    body = await _received(request, TRAINER)
+    tenant, body = await _received(request, TRAINER)
     where = reference_of(_ours({k: v for k, v in body.items() if k not in ("response", "responses_create_params")}))
-    instruction, step = await parts_of(request).turns.begin(where, asked_of(request).deadline)
+    instruction, step = await parts_of(request).turns.begin(tenant, where, asked_of(request).deadline)
     info = {"episode_id": where.episode, "task_id": where.task, "step": step}
     info |= {"supports_step_idempotency": True, "supports_explicit_close": True}
     response = answer({"observation": instruction, "info": info})
@@ -131,7 +133,7 @@ async def reset(request: Request) -> Response:
 @dialect.post("/step", summary="NeMo Gym: a step's reward", **_POST)
 async def step(request: Request) -> Response:
     """The reward of the step that ends with this response. The same request again gives the same answer."""
-    body = await _received(request, TRAINER)
+    tenant, body = await _received(request, TRAINER)
     asked = asked_of(request)
     where = remembered(request)
     if where is None:
@@ -139,7 +141,7 @@ async def step(request: Request) -> Response:
     spoken = body.get("response") or {}
     final = where.episode is None or not calls_tools(spoken)
     text = clean(said(spoken)) if final else None
-    turn = await parts_of(request).turns.end(where, where.step or 0, text, final, asked.deadline)
+    turn = await parts_of(request).turns.end(tenant, where, where.step or 0, text, final, asked.deadline)
     # This dialect can't leave a step out: what is not known is the configured fall-back, else a 503.
     paid = {"reward": value_of(turn.score, asked), "terminated": turn.next_step is None, "truncated": False}
     response = answer({"observation": None, **paid, "info": turn.score.document()})
@@ -151,9 +153,10 @@ async def step(request: Request) -> Response:
 @dialect.post("/close", summary="NeMo Gym: end a rollout of steps", **_POST)
 async def close(request: Request) -> Response:
     """Close what /reset opened, if it still is open; closing again changes nothing."""
-    await _received(request, TRAINER)
+    tenant, _ = await _received(request, TRAINER)
     where = remembered(request)
     if where is not None and where.episode is not None:
+        await parts_of(request).turns.known(tenant, where)
         await parts_of(request).commands.close(where.episode, "the rollout ended")
     response = answer({})
     response.delete_cookie(COOKIE)
@@ -163,7 +166,7 @@ async def close(request: Request) -> Response:
 @dialect.post("/close_session", summary="NeMo Gym: end a rollout", **_POST)
 async def close_session(request: Request) -> Response:
     """Nothing is kept of a session but the cookie; unknown ones succeed."""
-    body = await _received(request)
+    _, body = await _received(request)
     response = answer({name: body[name] for name in ("resources_session_id",) if name in body})
     response.delete_cookie(COOKIE)
     return response
@@ -172,7 +175,7 @@ async def close_session(request: Request) -> Response:
 @dialect.post("/aggregate_metrics", summary="NeMo Gym: means over rollouts", **_POST)
 async def aggregate_metrics(request: Request) -> Response:
     """Mean reward and share of masked rollouts, over those that are no masked ones."""
-    body = await _received(request)
+    _, body = await _received(request)
     rows = body.get("verify_responses") or []
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InvalidError("verify_responses: wanted a list of what /verify answered")

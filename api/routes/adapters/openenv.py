@@ -14,12 +14,12 @@ from fastapi import APIRouter, Request, Response, WebSocket
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.websockets import WebSocketDisconnect
 
-from api.errors import ForbiddenError, InvalidError, ProblemError, UnavailableError
+from api.errors import InvalidError, ProblemError, UnavailableError
 from api.frames import MOST
 from api.notify import Deadline
 from api.parts import Parts
 from api.routes.adapters.shared import clean
-from api.routes.support import TRAINER, answer, invalid, token_of
+from api.routes.support import TRAINER, allowed, answer, invalid, known
 from api.scoring.reference import Reference, reference_of
 from api.scoring.scorer import Folding, Sample
 
@@ -57,8 +57,8 @@ class State(BaseModel):
 class Session:
     """One socket's rollout."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, parts: Parts, tenant: str) -> None:
+        self._parts, self._tenant = parts, tenant
         self._where: Reference | None = None
         self._instruction = ""
         self._step: int | None = None
@@ -81,7 +81,7 @@ class Session:
 
     async def _reset(self, data: dict[str, Any]) -> dict[str, Any]:
         self._where = reference_of(data)
-        self._instruction, self._step = await self._parts.turns.begin(self._where, Deadline(WAIT_MS))
+        self._instruction, self._step = await self._parts.turns.begin(self._tenant, self._where, Deadline(WAIT_MS))
         self._steps = 0
         return self._observation(None, done=False, more={})
 
@@ -92,12 +92,14 @@ class Session:
             if self._where.episode is None:
                 raise InvalidError("action.step: wanted a session that was reset with an episode_id")
             sample = Sample(Reference(self._where.episode, action.step))
-            score = await self._parts.scorer.score(sample, Folding(), Deadline(WAIT_MS))
+            score = await self._parts.scorer.score(self._tenant, sample, Folding(), Deadline(WAIT_MS))
         elif self._step is None:
             raise InvalidError("step: the episode is over; wanted reset", code="SESSION_ERROR")
         else:
             text = None if action.answer is None else clean(action.answer)
-            turn = await self._parts.turns.end(self._where, self._step, text, text is not None, Deadline(WAIT_MS))
+            turn = await self._parts.turns.end(
+                self._tenant, self._where, self._step, text, text is not None, Deadline(WAIT_MS)
+            )
             score, self._step = turn.score, turn.next_step
         self._steps += 1
         if score.reward is None:
@@ -126,28 +128,29 @@ async def session(socket: WebSocket) -> None:
     parts: Parts = socket.app.state.parts
     await socket.accept()
     try:
-        principal = await parts.tokens.principal(token_of(socket.headers.get("authorization", "")))
-        if principal.scope not in TRAINER:
-            raise ForbiddenError(
-                f"authorization: the token's scope is {principal.scope}, wanted {' or '.join(TRAINER)}"
-            )
+        rollout = Session(parts, await _trainer(parts, socket))
     except ProblemError as problem:
         await _send(socket, _error(problem))
         await socket.close(1008)
         return
-    rollout = Session(parts)
     try:
         while (message := await _receive(socket)) is None or message.get("type") != "close":
             if message is None:
                 await _send(socket, _error(InvalidError("message: wanted one JSON object", code="INVALID_JSON")))
                 continue
             try:
+                await _trainer(parts, socket)  # again, for its token may have ended since
                 await _send(socket, await rollout.take(message))
             except ProblemError as problem:
                 await _send(socket, _error(problem))
         await socket.close()
     except WebSocketDisconnect:
         pass
+
+
+async def _trainer(parts: Parts, socket: WebSocket) -> str:
+    """The tenant for whom the socket trains. Raises `UnauthorizedError`, `TooManyError`, `ForbiddenError`."""
+    return allowed(await known(parts, socket.headers.get("authorization", "")), TRAINER).tenant
 
 
 async def _receive(socket: WebSocket) -> dict[str, Any] | None:

@@ -51,7 +51,7 @@ class Scores(BaseModel):
 )
 async def score(request: Request) -> Response:
     """Score each text by what its label names. What is not known is `?fallback=`, else 503."""
-    await caller(request, READ)
+    who = await caller(request, READ)
     parts = parts_of(request)
     asked = asked_of(request)
     body = parsed(ScoreQuery, await read_body(request, parts.settings.limits.body_bytes))
@@ -63,7 +63,7 @@ async def score(request: Request) -> Response:
         sample_of(label, _said(text, prompt))
         for text, prompt, label in zip(body.query, prompts, body.labels, strict=True)
     ]
-    found = await parts.scorer.score_all(samples, asked.folding, asked.deadline)
+    found = await parts.scorer.score_all(who.tenant, samples, asked.folding, asked.deadline)
     rewards = [value_of(one, asked) for one in found]
     scored = [one for one in found if isinstance(one, Score)]
     logs = {

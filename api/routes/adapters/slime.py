@@ -42,11 +42,12 @@ class RmQuery(BaseModel):
 )
 async def score(request: Request) -> Response:
     """The reward as a bare number; with `?detail=1` an object, for `--reward-key reward`."""
-    await caller(request, READ)
+    who = await caller(request, READ)
     parts = parts_of(request)
     asked = asked_of(request)
     body = parsed(RmQuery, await read_body(request, parts.settings.limits.body_bytes))
-    found = (await parts.scorer.score_all([sample_of(body.label, body.response)], asked.folding, asked.deadline))[0]
+    samples = [sample_of(body.label, body.response)]
+    found = (await parts.scorer.score_all(who.tenant, samples, asked.folding, asked.deadline))[0]
     value = value_of(found, asked)
     if request.query_params.get("detail", "0") in ("", "0"):
         return answer(value)
