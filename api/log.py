@@ -1,6 +1,8 @@
 """Appends segments: once, in order, with their detection in the same transaction.
 
 Everything that is refused is refused before a row is written; everything that is acknowledged is on the disk.
+An engine is kept in memory for the event that it stands at. The row of its episode is read again under its lock, in
+the transaction that writes the segment: where another replica moved it on, nothing is written and all is decided anew.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, delete, insert, select, update
 
-from api.errors import EpisodeClosedError, ForkedLogError, GapInLogError, OtherEpisodeError
+from api.errors import EpisodeClosedError, ForkedLogError, GapInLogError, OtherEpisodeError, UnavailableError
 from api.frames import NUMBERED, read_segment
 from api.ledger import INSERT_MILESTONES, INSERT_REWARDS, Ledger, milestone_rows, reward_rows
 from api.metrics import Metrics
@@ -27,6 +29,8 @@ from detectors.types import Event, Segment
 
 _INLINE_BYTES = 64 * 1024
 """Larger frames are unpacked and fed beside the event loop, so that others are not kept waiting."""
+
+_OUTRUN_MOST = 5
 
 _of_episode: Any = bindparam("of_episode")
 STATEMENTS = (
@@ -50,8 +54,9 @@ STATEMENTS = (
     .where(commands.c.episode == _of_episode, commands.c.kind == "episode.close", commands.c.seq.is_(None))
     .values(seq=bindparam("at_seq")),
     insert(closings),
+    insert(arrivals),
 )
-SEGMENT, BEGAN, ENDED, MILESTONES, REWARDS, COMMANDS, OLD_STATE, STATE, ADVANCE, CLOSE, CLOSE_COMMAND, CLOSING = range(
+SEGMENT, BEGAN, ENDED, MILESTONES, REWARDS, COMMANDS, OLD_STATE, STATE, ADVANCE, CLOSE, CLOSE_COMMAND, CLOSING, ARRIVAL = range(
     len(STATEMENTS)
 )
 
@@ -93,13 +98,17 @@ class Log:
         if segment.episode != episode:
             raise OtherEpisodeError(f"episode: the segment is {segment.episode}'s, wanted {episode}'s")
         async with self._engines.lock(episode):
-            try:
-                ack = await self._append(segment, frame)
-            except OutrunError:
-                self._engines.drop(episode)
-                ack = await self._append(segment, frame)
+            ack = await self._append_first(segment, frame)
         self._metrics.ingest_seconds.observe(time.perf_counter() - began)
         return ack
+
+    async def _append_first(self, segment: Segment, frame: bytes) -> Acknowledged:
+        for _ in range(_OUTRUN_MOST):
+            try:
+                return await self._append(segment, frame)
+            except OutrunError:  # what was decided, was decided by an older row: read it, decide again
+                continue
+        raise UnavailableError(f"episode: other replicas moved {segment.episode} on {_OUTRUN_MOST} times meanwhile")
 
     async def _append(self, segment: Segment, frame: bytes) -> Acknowledged:
         live = self._engines.kept(segment.episode)
@@ -113,7 +122,7 @@ class Log:
         try:
             outcome = await self._feed(live, segment)
             rows = _rows(live, segment, frame, outcome)
-            await self._writer.commit(rows, segment.episode)
+            await self._writer.commit(rows, segment.episode, (live.through, live.head))
             durable = True
         finally:
             if not durable:
@@ -174,7 +183,7 @@ def _refuse_unless_next(live: Live, segment: Segment) -> None:
 def _rows(live: Live, segment: Segment, frame: bytes, outcome: Outcome) -> Rows:
     engine, episode = live.engine, segment.episode
     whose = {"of_episode": episode}
-    began, ended, journalled = _marks(segment.events, live.step)
+    began, ended, journalled = marks(segment.events, live.step)
     keep = segment.last - live.stored >= STATE_EVERY or engine.closed
     position = {
         "through": segment.last,
@@ -204,7 +213,7 @@ def _rows(live: Live, segment: Segment, frame: bytes, outcome: Outcome) -> Rows:
 Marks = list[tuple[int, int]]
 
 
-def _marks(events: Sequence[Event], step: int) -> tuple[Marks, Marks, Marks]:
+def marks(events: Sequence[Event], step: int) -> tuple[Marks, Marks, Marks]:
     """(step, seq) of steps that began, that ended, and (command, seq) of commands that reached the journal."""
     began: Marks = []
     ended: Marks = []
