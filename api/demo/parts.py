@@ -44,16 +44,22 @@ def _shop_module() -> str:
     return "api.examples.shop" if shop_folder().is_relative_to(Path(__file__).parents[1]) else "examples.shop"
 
 
-def start_service(parts: Parts, folder: Path, port: int = 0) -> Service:
-    """`milestoned serve` with its database in ``folder``, on a free port; returns once it is ready."""
+def start_service(parts: Parts, folder: Path, port: int = 0, database: str = "", prefix: Sequence[str] = ()) -> Service:
+    """`milestoned serve` with its database in ``folder`` unless told, on a free port; returns once it is ready.
+
+    ``prefix``: a command that runs the one after it, such as ``("env", "NAME=value")``.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     port_file, token_file = folder / "port", folder / "admin.token"
     port_file.unlink(missing_ok=True)
     command = [
+        *prefix,
         *console("milestoned", "api.cli"),
         "serve",
+        "--data",
+        str(folder),
         "--database",
-        f"sqlite:///{folder / 'milestoned.db'}",
+        database or f"sqlite:///{folder / 'milestoned.db'}",
         "--port",
         str(port),
         "--port-file",
@@ -75,8 +81,9 @@ def start_daemon(
     token: str,
     browser: Sequence[str],
     files: Sequence[Path] = (),
+    prefix: Sequence[str] = (),
 ) -> Daemon:
-    """`agentd run` for one episode; ``browser`` is ``("--profile", DIR)`` or ``("--cdp", URL)``.
+    """`agentd run` for one episode; ``browser`` is ``("--profile", DIR)`` or ``("--cdp", URL)``. ``prefix`` as above.
 
     Returns once all its sources see. Its state stays in ``folder``, so that it can be started again there.
     """
@@ -85,7 +92,7 @@ def start_daemon(
     token_file.touch(0o600)
     token_file.write_text(token)
     (folder / "agentd.json").unlink(missing_ok=True)
-    command = [*console("agentd", "agentd.cli"), "run"]
+    command = [*prefix, *console("agentd", "agentd.cli"), "run"]
     command += ["--service", service, "--episode", episode, "--token-file", str(token_file)]
     command += ["--state", str(folder), *browser]
     for root in files:

@@ -85,16 +85,21 @@ class Postgres:
                 f"unix_socket_directories={self._folder}",
             )
         ]
+        deadline = time.monotonic() + START_S
+        self._launch(settings)
+        while self._sql("SELECT 1").returncode != 0:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"Postgres did not start: {(self._folder / 'log').read_text()[-2000:]}")
+            if self._process is None or self._process.poll() is not None:
+                self._launch(settings)  # the children of one that was killed may still hold its memory
+            time.sleep(0.05)
+
+    def _launch(self, settings: list[str]) -> None:
         with (self._folder / "log").open("ab") as log:
             command = [*_as_user(), str(_programs() / "postgres"), "-D", self._data, *settings]
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self._folder
             )
-        deadline = time.monotonic() + START_S
-        while self._sql("SELECT 1").returncode != 0:
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"Postgres did not start: {(self._folder / 'log').read_text()[-2000:]}")
-            time.sleep(0.05)
 
     def kill(self) -> None:
         """kill -9 of the postmaster; its children notice and go."""

@@ -24,10 +24,19 @@ SEAL_S = 30.0
 
 
 class Stack:
-    """One service, and one daemon for one episode at a time."""
+    """One service, and one daemon for one episode at a time.
 
-    def __init__(self, folder: Path) -> None:
+    ``database``: its address, where it is not SQLite in the service's folder. ``serve_with``, ``watch_with``:
+    commands that run the service and the daemon, such as ``("env", "NAME=value")``.
+    """
+
+    def __init__(
+        self, folder: Path, database: str = "", serve_with: Sequence[str] = (), watch_with: Sequence[str] = ()
+    ) -> None:
         self.folder = folder
+        self.front = ""
+        """Where the service is reached, if not at its own address: a proxy in front of it."""
+        self._database, self._serve_with, self._watch_with = database, serve_with, watch_with
         self._parts = Parts(folder / "logs")
         self._clients: list[RewardClient] = []
         self._watching: tuple[Sequence[str], Sequence[Path]] = ((), ())
@@ -69,12 +78,18 @@ class Stack:
     def start_service(self) -> Service:
         """Start the service; after a kill on the same port, over the same database."""
         port = urlsplit(self._service.url).port or 0 if self._service else 0
-        self._service = start_service(self._parts, self.folder / "service", port)
+        folder = self.folder / "service"
+        self._service = start_service(self._parts, folder, port, self._database, self._serve_with)
         return self._service
 
     def kill_service(self) -> None:
         """kill -9."""
         self.service.part.kill()
+
+    @property
+    def url(self) -> str:
+        """The address that clients and the daemon are told."""
+        return self.front or self.service.url
 
     def start_shop(self, invoice_after: int = 0, name: str = "shop") -> str:
         """The example shop; its access log is ``folder/NAME/access.jsonl``."""
@@ -83,7 +98,7 @@ class Stack:
     def connect(self, *, beside: bool = False) -> RewardClient:
         """A client with the operator's token; ``beside`` the daemon, its steps go straight to it."""
         control = ControlDir(self.state) if beside else None
-        client = RewardClient(self.service.url, self.service.token, control=control)
+        client = RewardClient(self.url, self.service.token, control=control)
         self._clients.append(client)
         return client
 
@@ -111,7 +126,7 @@ class Stack:
         browser, files = self._watching
         episode = self.episode
         self._daemon = start_daemon(
-            self._parts, self.state, self.service.url, episode.id, episode.token, browser, files
+            self._parts, self.state, self.url, episode.id, episode.token, browser, files, self._watch_with
         )
         return self._daemon
 
