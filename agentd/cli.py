@@ -17,6 +17,7 @@ EXIT_CODES = """exit codes:
   2  wrong options, an unknown episode, another daemon works in --state, or an INPUT that can't be converted
   3  the service refuses the token
   4  the service refuses the log (another journal wrote to the episode); the journal is kept
+  5  the service does not take a daemon of this version (join)
 
 Every option can stand in the environment too: AGENTD_STATE for --state, and so on."""
 
@@ -42,6 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, short in (
         ("run", "watch for one episode of a service, until it is closed"),
+        ("join", "work for a fleet: the service says which episode is next, until ctrl-C"),
         ("record", "watch without a service and write a recording, until ctrl-C"),
         ("convert", "make a recording of what another program recorded: see docs/recordings.md"),
     ):
@@ -66,6 +68,11 @@ def _run(command: str, settings: Settings, *, verbose: bool) -> int:
 
         made = convert(settings)
         print(f"{settings.out}: {made.events} events, {made.steps} steps of a {made.format}")
+        return 0
+    if command == "join":
+        from agentd.fleet.member import join
+
+        asyncio.run(join(settings))
         return 0
     from agentd.daemon import run
 

@@ -50,14 +50,20 @@ def _service(settings: Settings, client: httpx.AsyncClient, token: str | None) -
     assert settings.episode is not None
     if token is not None:
         return Service(client, settings.episode, token, "attach(token=…)")
-    assert settings.token_file is not None
-    try:
-        token = settings.token_file.read_text().strip()
-    except OSError as error:
-        raise UsageError(f"--token-file {settings.token_file}: {error.strerror}; wanted the append token") from None
-    if not token or not token.isascii():
-        raise UsageError(f"--token-file {settings.token_file}: wanted one token of ASCII characters")
+    token = read_token(settings.token_file, "the append token")
     return Service(client, settings.episode, token, str(settings.token_file))
+
+
+def read_token(path: Path | None, wanted: str) -> str:
+    """The token in ``path``. Raises `UsageError`, which says what was ``wanted``."""
+    assert path is not None
+    try:
+        token = path.read_text().strip()
+    except OSError as error:
+        raise UsageError(f"--token-file {path}: {error.strerror}; wanted {wanted}") from None
+    if not token or not token.isascii():
+        raise UsageError(f"--token-file {path}: wanted one token of ASCII characters")
+    return token
 
 
 def until_signal() -> asyncio.Event:

@@ -4,6 +4,8 @@ AgentdError (1)
 ├── UsageError (2)         a wrong option, an unknown episode, a state directory in use
 ├── TokenRefusedError (3)  the service refuses the token
 ├── LogRefusedError (4)    the service refuses the log (a fork, a closed episode); the journal is kept
+│   └── GivenUpError       it ended the episode without this sandbox, which it had not heard of for too long
+├── VersionRefusedError (5) the service does not take a daemon of this version
 └── JournalError (1)       the journal cannot be read, or belongs to another episode
 """
 
@@ -28,10 +30,20 @@ class TokenRefusedError(AgentdError):
     exit_code = 3
 
 
+class VersionRefusedError(AgentdError):
+    """Daemon and service are of versions that do not go together."""
+
+    exit_code = 5
+
+
 class LogRefusedError(AgentdError):
     """The service will not take this journal's events; what is journalled stays on disk."""
 
     exit_code = 4
+
+
+class GivenUpError(LogRefusedError):
+    """The service ended the episode itself."""
 
 
 class JournalError(AgentdError):

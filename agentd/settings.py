@@ -34,6 +34,13 @@ def _files(text: str) -> tuple[str, Path]:
     return label or path.name or "root", path
 
 
+def _label(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise UsageError(f"--label {text}: wanted KEY=VALUE")
+    return name, value
+
+
 def _url(text: str) -> str:
     if not text.startswith(("http://", "https://")):
         raise UsageError(f"{text!r}: wanted an address that begins with http:// or https://")
@@ -116,7 +123,7 @@ class Option(NamedTuple):
     default: Any
     metavar: str
     help: str
-    commands: tuple[str, ...] = ("run", "record")
+    commands: tuple[str, ...] = ("run", "record", "join")
     many: bool = False
     needed: bool = False
     flag: bool = False
@@ -128,15 +135,20 @@ class Option(NamedTuple):
         return self.metavar if self.place else "--" + self.name.strip("_").replace("_", "-")
 
 
-EVERY = ("run", "record", "convert")
+EVERY = ("run", "record", "join", "convert")
+SERVED = ("run", "join")
 
 OPTIONS: tuple[Option, ...] = (
-    Option("service", _url, None, "URL", "the service, as in http://127.0.0.1:8420", ("run",), needed=True),
+    Option("service", _url, None, "URL", "the service, as in http://127.0.0.1:8420", SERVED, needed=True),
     Option("episode", str, None, "ID", "the episode that the trainer opened", ("run",), needed=True),
-    Option("token_file", Path, None, "FILE", "holds the episode's append token", ("run",), needed=True),
+    Option("token_file", Path, None, "FILE", "holds the episode's append token, or the fleet's", SERVED, needed=True),
     Option(
-        "state", Path, None, "DIR", "journal, control token, agentd.json; one daemon a directory", ("run",), needed=True
+        "state", Path, None, "DIR", "journal, control token, agentd.json; one daemon a directory", SERVED, needed=True
     ),
+    Option("name", str, None, "NAME", "the sandbox's name in the fleet (default: this machine's)", ("join",)),
+    Option("label", _label, (), "KEY=VALUE", "what trainers select it by; may be given again", ("join",), many=True),
+    Option("address", str, None, "TEXT", "where a harness finds the sandbox, as it is told to trainers", ("join",)),
+    Option("once", _yes, False, "", "end after one episode", ("join",), flag=True),
     Option("input", Path, None, "INPUT", "what another program recorded", ("convert",), needed=True, place=True),
     Option("out", Path, None, "FILE", "the recording to write (.mrec)", ("record", "convert"), needed=True),
     Option("force", _yes, False, "", "replace --out if it is there", ("record", "convert"), flag=True),
@@ -155,11 +167,11 @@ OPTIONS: tuple[Option, ...] = (
     Option("clipboard", _clipboard, None, "WHICH", "clipboard, primary or both (a comma between); unread: no text"),
     Option("screen", _screen, None, "x11|cdp", "a screenshot after every step, of the display or of the tab in front"),
     Option("screens_max", _bytes("--screens-max"), SCREENS_BYTES, "BYTES", "the screenshots' cap (default 256M)"),
-    Option("allow_commands", _yes, False, "", "let the task's probes run programs as this user", ("run",), flag=True),
+    Option("allow_commands", _yes, False, "", "let the task's probes run programs as this user", SERVED, flag=True),
     Option("also", _kinds, (), "KIND,...", "report these kinds though no rule hears them, or all (docs/events.md)"),
     Option("port", _port, 0, "PORT", "the loopback control port; 0 (default) takes any free one"),
     Option("journal_max", _bytes("--journal-max"), KEEP_BYTES, "BYTES", "the journal's cap, as in 512M (default 1G)"),
-    Option("journal_after", str, "keep", "keep|remove", "the journal of a closed, shipped episode", ("run",)),
+    Option("journal_after", str, "keep", "keep|remove", "the journal of a closed, shipped episode", SERVED),
     Option("steps", str, "auto", "auto|port", "one step until ctrl-C (default), or over the control port", ("record",)),
 )
 
@@ -171,6 +183,10 @@ class Settings:
     service: str | None = None
     episode: str | None = None
     token_file: Path | None = None
+    name: str | None = None
+    label: tuple[tuple[str, str], ...] = ()
+    address: str | None = None
+    once: bool = False
     state: Path | None = None
     input: Path | None = None
     out: Path | None = None

@@ -13,7 +13,7 @@ import httpx
 import structlog
 import zstandard
 
-from agentd.errors import JournalError, LogRefusedError
+from agentd.errors import GivenUpError, JournalError, LogRefusedError
 from agentd.journal import SEGMENT_EVENTS, Cut
 from agentd.recorder import RETRY_S, Recorder
 from agentd.service import Backoff, Service, problem, retry_after, said, words
@@ -146,6 +146,8 @@ class Shipper:
     async def _refused(self, cut: Cut, response: httpx.Response) -> None:
         """A gap is answered from where the service stands; anything else that is refused stays refused."""
         body = problem(response)
+        if str(body.get("type")).endswith(":sandbox-lost"):
+            raise GivenUpError(f"the service refuses segment {cut.first}–{cut.last}: {said(response)}")
         if response.status_code == 409 and isinstance(body.get("wanted"), int):
             before = self._journal.acknowledged
             log.warning("The service wants other events first.", wanted=body["wanted"], sent=cut.first)

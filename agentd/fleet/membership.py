@@ -1,0 +1,143 @@
+"""What a daemon says to the fleet's service about its sandbox: who it is, that it is there, that it goes."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+import structlog
+
+from agentd.errors import TokenRefusedError, UsageError, VersionRefusedError
+from agentd.service import Backoff, problem, retry_after, said, words
+from agentd.settings import Settings
+from detectors.codec import WIRE
+
+ANSWER_S = 10.0
+"""How long an answer may take beyond what it was asked to wait, in seconds."""
+
+log = structlog.get_logger(__name__)
+
+
+class Lease(NamedTuple):
+    """An episode to work on, and the token that appends to it."""
+
+    episode: str
+    token: str
+    task: str
+
+
+class Told(NamedTuple):
+    """What the service says: the ``lease``, how often to beat, and why the episode asked about was given up."""
+
+    lease: Lease | None
+    beat_s: float
+    given_up: str | None
+
+
+class Membership:
+    """One sandbox at the service. ``client`` has the base URL; tests hand in their own."""
+
+    def __init__(self, client: httpx.AsyncClient, token: str, instance: str, settings: Settings) -> None:
+        self._client = client
+        self._headers = {"authorization": f"Bearer {token}"}
+        self._instance = instance
+        self._settings = settings
+        self._sandbox = ""
+
+    async def register(self) -> Told:
+        """Say who this is. Raises `TokenRefusedError`, `VersionRefusedError`, `UsageError`."""
+        settings = self._settings
+        body = {
+            "name": settings.name or socket.gethostname(),
+            "address": settings.address,
+            "labels": dict(settings.label),
+            "agentd": version("milestoned"),
+            "wire": WIRE,
+        }
+        answer = await self._ask("", body, wait_s=0.0)
+        self._sandbox = str(answer["sandbox"])
+        log.info("Registered with the fleet.", sandbox=self._sandbox, name=body["name"])
+        return _told(answer)
+
+    async def beat(
+        self,
+        *,
+        on: str | None = None,
+        done: str | None = None,
+        failed: tuple[str, str] | None = None,
+        through: int | None = None,
+        gaps: Sequence[str] = (),
+        wait_s: float = 0.0,
+    ) -> Told:
+        """Say that it is there; an idle sandbox waits ``wait_s`` for its next episode. Raises as `register`."""
+        body: dict[str, Any] = {"on": on, "done": done, "through": through, "gaps": list(gaps)[:64]}
+        if failed is not None:
+            body["failed"] = {"episode": failed[0], "why": failed[1][:1_024] or "unknown"}
+        return _told(await self._ask(f"/{self._sandbox}:beat", {**body, "wait_ms": int(wait_s * 1000)}, wait_s))
+
+    async def leave(self) -> None:
+        """Say that the sandbox goes; a service that does not hear it will find out by itself."""
+        try:
+            await self._post(f"/{self._sandbox}:leave", {}, wait_s=0.0)
+        except httpx.TransportError as error:
+            log.debug("The service did not hear that the sandbox goes.", why=words(error))
+
+    async def _ask(self, what: str, body: dict[str, Any], wait_s: float) -> dict[str, Any]:
+        backoff = Backoff()
+        while True:
+            try:
+                response = await self._post(what, body, wait_s)
+            except httpx.TransportError as error:
+                log.warning("The fleet's service does not answer; asking again.", why=words(error))
+                await backoff.wait()
+                continue
+            if response.status_code == 200:
+                return problem(response)
+            _check(response)
+            log.warning("The fleet's service can't say yet; asking again.", why=said(response))
+            await backoff.wait(retry_after(response))
+
+    async def _post(self, what: str, body: dict[str, Any], wait_s: float) -> httpx.Response:
+        timeout = httpx.Timeout(wait_s + ANSWER_S, connect=5.0)
+        body = {**body, "instance": self._instance}
+        return await self._client.post(f"/v1/sandboxes{what}", json=body, headers=self._headers, timeout=timeout)
+
+
+def _check(response: httpx.Response) -> None:
+    """Raise what asking again will not change; a name that is taken may come free, and a busy service too."""
+    kind = str(problem(response).get("type", "")).rpartition(":")[2]
+    if kind == "version-skew":
+        raise VersionRefusedError(f"the service refuses this daemon's version: {said(response)}")
+    if response.status_code in (401, 403):
+        raise TokenRefusedError(
+            f"the service answered {response.status_code} to the fleet's token: wanted one of scope sandbox "
+            f"({said(response)})"
+        )
+    if response.status_code in (404, 413, 422):
+        raise UsageError(f"the service refuses this sandbox: {said(response)}")
+
+
+def _told(answer: dict[str, Any]) -> Told:
+    lease = answer["lease"]
+    given = answer["given_up"]
+    return Told(
+        None if lease is None else Lease(lease["episode"], lease["token"], lease["task"]),
+        float(answer["beat_s"]),
+        None if given is None else str(given["why"]),
+    )
+
+
+def instance_of(state: Path) -> str:
+    """The secret of ``state`` that proves that a daemon that comes back is the same one; made on the first start."""
+    path = state / "instance"
+    if not path.exists():
+        fresh = path.with_suffix(".new")
+        fresh.touch(mode=0o600)
+        fresh.write_text(secrets.token_urlsafe(32))
+        fresh.replace(path)
+    return path.read_text().strip()
