@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -21,6 +21,8 @@ class Metrics:
         self.milestones = Counter("milestoned_milestones", "Milestones reached.", registry=registry)
         self.reward_reads = Counter("milestoned_reward_reads", "Rewards read.", registry=registry)
         self.open_episodes = Gauge("milestoned_open_episodes", "Episodes that are not closed.", registry=registry)
+        self.sandboxes = Gauge("milestoned_sandboxes", "Sandboxes of the fleet.", ["state"], registry=registry)
+        self.queued = Gauge("milestoned_episodes_queued", "Episodes that wait for a sandbox.", registry=registry)
         self.checkpoints = Counter("milestoned_checkpoints", "Checkpoints signed.", ["of"], registry=registry)
         self.ingest_seconds = Histogram(
             "milestoned_ingest_seconds",
@@ -38,6 +40,12 @@ class Metrics:
         self.milestones.inc(milestones)
         for status in sealed:
             self.sealed.labels(status).inc()
+
+    def fleet(self, sandboxes: Mapping[str, int], queued: int) -> None:
+        """How many sandboxes are in each state, and how many episodes wait for one."""
+        for state in ("idle", "busy", "lost", "left"):
+            self.sandboxes.labels(state).set(sandboxes.get(state, 0))
+        self.queued.set(queued)
 
     def text(self) -> bytes:
         """Everything, as Prometheus reads it."""

@@ -5,26 +5,37 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from api.errors import ConflictError, SandboxLostError
+from api.errors import TooManyError
 from api.frames import MOST
+from api.gate import FAR_BEHIND
 from api.routes.describe import WAIT, body, problems, query
 from api.routes.shapes import AppendedShape, CommandsShape, PlanShape
-from api.routes.support import NOBODY, READ, answer, caller, deadline_of, parts_of, read_body, whole_query
+from api.routes.support import NOBODY, READ, answer, caller, deadline_of, parts_of, read_body, whole_header, whole_query
 
 router = APIRouter(tags=["daemon"])
 _FRAME = {"type": "string", "format": "binary", "description": "One zstd frame that states its size."}
+BEHIND = "milestoned-behind"
+_BEHIND = {
+    "name": BEHIND,
+    "in": "header",
+    "required": False,
+    "description": "Events that the daemon has after this segment; one that is far behind leaves way to live ones.",
+    "schema": {"type": "integer", "minimum": 0},
+}
 
 
 @router.post(
     "/v1/episodes/{episode}/events",
     summary="Append a segment",
     responses={200: {"model": AppendedShape}, **problems(401, 403, 404, 409, 413, 422)},
-    openapi_extra=body({"application/zstd": _FRAME}),
+    openapi_extra={**body({"application/zstd": _FRAME}), "parameters": [_BEHIND]},
 )
 async def append(request: Request) -> Response:
     """Append one segment. Idempotent by itself: the same segment again is acknowledged again.
 
     A gap, a fork, another episode's segment or one after the close is refused with 409, which names
-    `wanted`, `through` and `head`. Nothing is written when refused.
+    `wanted`, `through` and `head`. More than the service can take now is refused with 429: `through` says what it has,
+    Retry-After when to send the rest. Nothing is written when refused.
     """
     episode = request.path_params["episode"]
     who = await caller(request, NOBODY, own=episode)

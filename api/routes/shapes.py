@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from api.frames import MOST
+from api.routes.sandbox_shapes import LeaseShape
 from api.routes.support import Body
 
 Scalar = str | int | float | bool | None
@@ -25,6 +26,10 @@ class OpenEpisode(Body):
     version: Annotated[str, Field(max_length=256)] | None = None
     labels: Annotated[dict[str, Scalar], Field(default_factory=dict, max_length=64)]
     seed: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None
+    sandbox: Annotated[
+        Literal["any"] | Annotated[dict[Name, Annotated[str, Field(max_length=256)]], Field(max_length=32)] | None,
+        Field(description="Have a sandbox of the fleet work on it: any, or one with these labels."),
+    ] = None
 
 
 class BeginStep(Body):
@@ -140,6 +145,7 @@ class OpenedShape(BaseModel):
     digest: str
     token: str
     plan: PlanShape
+    sandbox: LeaseShape | None = None
 
 
 class EpisodeShape(BaseModel):

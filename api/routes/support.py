@@ -29,6 +29,7 @@ TRAINER = frozenset(("admin", "trainer"))
 READ = frozenset(("admin", "trainer", "read"))
 METRICS = frozenset(("admin", "metrics"))
 SANDBOX = frozenset(("admin", "sandbox"))
+SEQ_MOST = 2**63 - 1
 NOBODY: frozenset[str] = frozenset()
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -133,8 +134,16 @@ def whole_query(request: Request, name: str, default: int, most: int) -> int:
     if not request.scope["query_string"]:
         return default
     text = request.query_params.get(name)
-    if text is None:
-        return default
+    return default if text is None else _whole(name, text, most)
+
+
+def whole_header(request: Request, name: str, default: int = 0) -> int:
+    """A whole number of a header, from 0. Raises `InvalidError`."""
+    text = request.headers.get(name)
+    return default if text is None else _whole(name, text, SEQ_MOST)
+
+
+def _whole(name: str, text: str, most: int) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= most):
         raise InvalidError(f"{name}: got {text[:40]!r}, wanted a whole number from 0 to {most}")
     return int(text)

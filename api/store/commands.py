@@ -36,6 +36,11 @@ _LAST = select(func.max(commands.c.number)).where(commands.c.episode == bindpara
 _LAST_BEGUN = select(func.max(commands.c.step)).where(
     commands.c.episode == bindparam("episode"), commands.c.kind == "step.began"
 )
+_STEPS_ASKED = (
+    select(commands.c.step, commands.c.number)
+    .where(commands.c.episode == bindparam("episode"), commands.c.kind == "step.began", commands.c.seq.is_(None))
+    .order_by(commands.c.step)
+)
 _INTENT = select(commands).where(commands.c.episode == bindparam("episode"), commands.c.intent == bindparam("intent"))
 _OF_STEP = select(commands).where(
     commands.c.episode == bindparam("episode"),
@@ -68,6 +73,10 @@ class Commands:
         """The event that the command became, or None while it waits."""
         row = await self._database.first(_SEQ, {"episode": episode, "number": number})
         return None if row is None else row.seq
+
+    async def steps_asked(self, episode: str) -> list[tuple[int, int]]:
+        """(step, number) of the steps that were begun here and are not in the log, in order."""
+        return [(row.step, row.number) for row in await self._database.all(_STEPS_ASKED, {"episode": episode})]
 
     async def step_at(self, episode: str, seq: int) -> int | None:
         """The step in which event ``seq`` lies."""

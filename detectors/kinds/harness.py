@@ -23,7 +23,11 @@ JOURNAL: dict[str, Kind] = {
         "journal", "source of? reason", "A source works worse than it should; a person should look. Blinds nothing."
     ),
     "alarm.ended": kind("journal", "source of?", "What raised the alarm is over."),
-    "journal.dropped": kind("journal", "source count reason", "Observations were lost, and this says how many."),
+    "journal.dropped": kind(
+        "journal",
+        "source count? reason",
+        "Observations were lost, and this says how many; without `count` nobody knows.",
+    ),
 }
 
 STEPS: dict[str, Kind] = {

@@ -1,0 +1,89 @@
+"""Looks at the fleet every few seconds: gives up sandboxes that are silent, ends the episodes that they had.
+
+Every replica looks; the database decides who acts (`Sandboxes.give_up`), and whatever a killed replica left half done
+the next look of any other one finishes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from api.errors import ProblemError, UnavailableError
+from api.fleet.pulse import Pulse
+from api.notify import Notifier
+from api.store.leases import Leases, settled
+from api.store.sandboxes import Sandboxes
+
+LOOKS = 6
+"""Looks, and beats, within the time after which a silent sandbox is lost."""
+LONGEST_LOOK_S = 5.0
+
+End = Callable[[str, str], Awaitable[None]]
+"""Ends an episode's log, for a reason."""
+
+log = structlog.get_logger()
+
+
+class Watch:
+    """Watches from `start` to `stop`; ``lost_s`` is how long a sandbox may be silent."""
+
+    def __init__(
+        self, sandboxes: Sandboxes, leases: Leases, notifier: Notifier, end: End, lost_s: float, kept_days: int
+    ) -> None:
+        self._sandboxes, self._leases, self._notifier, self._end = sandboxes, leases, notifier, end
+        self._lost_s, self._kept_days = lost_s, kept_days
+        self._look_s = min(lost_s / LOOKS, LONGEST_LOOK_S)
+        self._pulse = Pulse(lost_s, self._look_s)
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def beat_s(self) -> float:
+        """How often a daemon should beat, in seconds."""
+        return self._lost_s / LOOKS
+
+    async def start(self) -> None:
+        """Forget who went long ago, and look from now on."""
+        await self._sandboxes.forget(self._kept_days)
+        self._task = asyncio.create_task(self._run(), name="fleet watch")
+
+    async def stop(self) -> None:
+        """Look no more."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self.look(time.monotonic())
+            except UnavailableError as error:
+                log.warning("The fleet can't be looked at now.", why=error.detail)
+            await asyncio.sleep(self._look_s)
+
+    async def look(self, at: float) -> None:
+        """One look, at the monotonic time ``at``."""
+        for sandbox, beats in self._pulse.look(at, await self._sandboxes.living()):
+            why = f"its sandbox {sandbox} was not heard of for {self._lost_s:g} s"
+            if await self._sandboxes.give_up(sandbox, beats, why):
+                log.warning("A sandbox is lost.", sandbox=sandbox, silent_s=self._lost_s)
+        for episode in await self._leases.to_cancel():
+            await self._leases.lose(episode, "it was closed before a sandbox was free")
+        for episode, why in await self._leases.to_end():
+            await self._finish(episode, why)
+
+    async def _finish(self, episode: str, why: str) -> None:
+        try:
+            await self._end(episode, why)
+        except UnavailableError:
+            raise
+        except ProblemError as error:
+            log.error(
+                "An episode without its sandbox can't be ended; it is tried again.", episode=episode, why=str(error)
+            )
+            return
+        self._notifier.tell(settled(episode))
+        log.info("An episode was ended without its sandbox; what was not sealed is masked.", episode=episode, why=why)

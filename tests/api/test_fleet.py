@@ -1,0 +1,352 @@
+"""A fleet on one service: sandboxes register, get episodes, and one that is lost costs its unsealed steps alone."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any
+
+import pytest
+
+from api.errors import VersionSkewError
+from api.fleet import skew
+from api.fleet.ending import end
+from api.fleet.pulse import Pulse
+from api.fleet.watch import Watch
+from detectors.codec import WIRE
+from tests.api.daemon import OPENED, Daemon
+from tests.api.service import ADMIN, TASK, Service, Store, events, frames, running, until
+from tests.support.logs import clicked, went
+
+LOST_S = 60.0
+LOOK_S = 5.0
+
+
+class Sandbox:
+    """A daemon's words to the fleet."""
+
+    def __init__(self, service: Service, name: str, token: str = ADMIN, **labels: str) -> None:
+        self.service, self.name, self.token, self.labels = service, name, token, labels
+        self.instance = f"the instance of {name}"
+        self.id = ""
+
+    async def register(self, **changed: Any) -> Any:
+        body = {"name": self.name, "instance": self.instance, "labels": self.labels, "agentd": "0.1.0", "wire": WIRE}
+        answer = await self.service.post("/v1/sandboxes", {**body, **changed}, self.token)
+        if answer.status_code == 200:
+            self.id = answer.json()["sandbox"]
+        return answer
+
+    async def beat(self, **said: Any) -> dict[str, Any]:
+        answer = await self.service.post(
+            f"/v1/sandboxes/{self.id}:beat", {"instance": self.instance, **said}, self.token
+        )
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+
+async def opened(service: Service, sandbox: Any = "any") -> dict[str, Any]:
+    assert (await service.post("/v1/tasks", TASK)).status_code in (200, 201)
+    answer = await service.post("/v1/episodes", {"task": TASK["id"], "sandbox": sandbox})
+    assert answer.status_code == 201, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+async def joined(service: Service, name: str = "one", **labels: str) -> Sandbox:
+    sandbox = Sandbox(service, name, **labels)
+    answer = await sandbox.register()
+    assert answer.status_code == 200, answer.text
+    return sandbox
+
+
+async def lose_everybody(*services: Service) -> None:
+    """No test waits: each replica looks as it would for a minute, on a clock of the test's."""
+    for service in services:
+        watch = eyes(service)
+        for n in range(int(LOST_S / LOOK_S) + 1):
+            await watch.look(n * LOOK_S)
+
+
+def eyes(service: Service) -> Watch:
+    parts = service.app.state.parts
+    ended = partial(end, parts.log, parts.episodes, parts.commands)
+    return Watch(parts.sandboxes, parts.leases, parts.notifier, ended, LOST_S, 7)
+
+
+async def test_an_episode_goes_to_a_sandbox_that_is_idle(service: Service) -> None:
+    one = await joined(service)
+    episode = await opened(service)
+    assert episode["sandbox"]["state"] == "held"
+    assert episode["sandbox"]["sandbox"]["name"] == "one"
+    lease = (await one.beat())["lease"]
+    assert lease == {"episode": episode["episode"], "token": episode["token"], "task": TASK["id"], "version": "1"}
+
+
+async def test_an_idle_sandbox_waits_on_its_open_channel(service: Service) -> None:
+    one = await joined(service)
+    told = asyncio.create_task(one.beat(wait_ms=50_000))
+    await until(lambda: service.app.state.notifier.waiting)
+    episode = await opened(service)
+    assert (await told)["lease"]["episode"] == episode["episode"]
+
+
+async def test_episodes_queue_in_order_until_a_sandbox_is_free(service: Service) -> None:
+    first, second = await opened(service), await opened(service)
+    assert first["sandbox"]["state"] == second["sandbox"]["state"] == "queued"
+    one = await joined(service)
+    assert (await one.beat())["lease"]["episode"] == first["episode"]
+    await service.tell(first["episode"], first["token"], OPENED, ("episode.closed", {"reason": "done"}))
+    assert (await one.beat(done=first["episode"]))["lease"]["episode"] == second["episode"]
+    said = (await service.get(f"/v1/episodes/{first['episode']}/sandbox")).json()
+    assert said["state"] == "ended"
+
+
+async def test_an_episode_that_is_not_closed_stays_with_its_sandbox(service: Service) -> None:
+    one = await joined(service)
+    episode = await opened(service)
+    assert (await one.beat(done=episode["episode"]))["lease"]["episode"] == episode["episode"]
+
+
+async def test_a_label_selector_wants_all_its_labels(service: Service) -> None:
+    await joined(service, "plain")
+    fitting = await joined(service, "fitting", os="debian", gpu="none")
+    episode = await opened(service, {"os": "debian"})
+    assert episode["sandbox"]["sandbox"]["sandbox"] == fitting.id
+    assert (await opened(service, {"os": "haiku"}))["sandbox"]["state"] == "queued"
+
+
+async def test_a_restarted_daemon_is_the_same_sandbox_with_its_episode(service: Service) -> None:
+    one = await joined(service)
+    episode = await opened(service)
+    again = (await one.register()).json()
+    assert (again["sandbox"], again["lease"]["episode"]) == (one.id, episode["episode"])
+
+
+async def test_a_name_that_is_alive_is_not_taken_over(service: Service) -> None:
+    one = await joined(service)
+    answer = await one.register(instance="another daemon's instance")
+    assert (answer.status_code, answer.json()["type"]) == (409, "urn:milestoned:problem:sandbox-taken")
+    await lose_everybody(service)
+    assert (await one.register(instance="another daemon's instance")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("agentd", "wire", "says"),
+    [
+        ("0.2.0", WIRE, "wanted the service upgraded first"),
+        ("0.1.9", WIRE + 1, "wanted the service upgraded first"),
+        ("1.0", WIRE, "wanted the service upgraded first"),
+        ("soon", WIRE, "wanted a version such as 0.1.0"),
+    ],
+)
+async def test_a_daemon_of_another_version_is_refused_in_words(
+    service: Service, agentd: str, wire: int, says: str
+) -> None:
+    answer = await Sandbox(service, "one").register(agentd=agentd, wire=wire)
+    assert answer.status_code == 409
+    assert answer.json()["type"] == "urn:milestoned:problem:version-skew"
+    assert says in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(("service", "agentd"), [("1.4.0", "1.4.2"), ("1.4.0", "1.0.0"), ("0.2.0", "0.1.0")])
+def test_daemons_of_the_same_major_that_are_not_newer_are_taken(service: str, agentd: str) -> None:
+    skew.check(service, agentd, WIRE)
+
+
+def test_a_daemon_of_an_older_major_is_refused() -> None:
+    with pytest.raises(VersionSkewError, match="wanted the daemon upgraded"):
+        skew.check("2.0.0", "1.9.0", WIRE)
+
+
+async def test_a_lost_sandbox_costs_its_unsealed_steps_and_no_other(service: Service) -> None:
+    one = await joined(service)
+    episode = await opened(service)
+    id, token = episode["episode"], episode["token"]
+    await service.tell(
+        id, token, OPENED, ("step.began", {"step": 0}), ("step.sealed", {"step": 0, "why": "quiet"}),
+        ("step.began", {"step": 1}), went("/cart"), ("step.sealed", {"step": 1, "why": "quiet"}),
+        ("step.began", {"step": 2}), clicked("Buy"),
+    )  # fmt: skip
+    before = [(await service.reward(id, step)).content for step in (0, 1)]
+    asked = await service.post(f"/v1/episodes/{id}/steps", {"step": 3, "wait_ms": 0})
+    assert asked.status_code == 202
+    await lose_everybody(service)
+
+    assert [(await service.reward(id, step)).content for step in (0, 1)] == before
+    for step in (2, 3):
+        reward = (await service.reward(id, step)).json()
+        assert (reward["status"], reward["reward"], reward["mask"]) == ("unobserved", None, True)
+        assert f"its sandbox {one.id} was not heard of for" in reward["reason"]
+    said = (await service.get(f"/v1/episodes/{id}")).json()
+    assert (said["status"], said["step"], said["total"], said["success"]) == ("closed", 3, None, None)
+    lease = (await service.get(f"/v1/episodes/{id}/sandbox")).json()
+    assert (lease["state"], lease["why"]) == ("lost", (await service.reward(id, 3)).json()["reason"].partition(": ")[2])
+
+
+async def test_what_was_sealed_before_the_loss_is_followed_by_a_masked_closing_step(service: Service) -> None:
+    await joined(service)
+    episode = await opened(service)
+    id = episode["episode"]
+    await service.tell(
+        id, episode["token"], OPENED, ("step.began", {"step": 0}), ("step.sealed", {"step": 0, "why": "quiet"})
+    )
+    await lose_everybody(service)
+    assert (await service.reward(id, 0)).json()["reward"] == 0.0
+    closing = (await service.reward(id, 1)).json()
+    assert (closing["reward"], closing["mask"], closing["done"]) == (None, True, True)
+
+
+async def test_an_episode_whose_daemon_never_wrote_is_ended_too(service: Service) -> None:
+    await joined(service)
+    episode = await opened(service)
+    await lose_everybody(service)
+    said = (await service.get(f"/v1/episodes/{episode['episode']}/events")).json()["events"]
+    assert [event["kind"] for event in said] == ["episode.opened", "journal.dropped", "episode.closed"]
+    assert (await service.reward(episode["episode"], 0)).json()["mask"] is True
+
+
+async def test_a_daemon_that_comes_back_is_told_by_name(service: Service) -> None:
+    one = await joined(service)
+    episode = await opened(service)
+    id, token = episode["episode"], episode["token"]
+    made = frames(events(id, OPENED, ("step.began", {"step": 0}), went("/cart")), [2])
+    assert (await service.append(id, made[0], token)).status_code == 200
+    await lose_everybody(service)
+    late = await service.append(id, made[1], token)
+    assert (late.status_code, late.json()["type"]) == (409, "urn:milestoned:problem:sandbox-lost")
+    told = await one.beat(on=id)
+    assert told["given_up"]["episode"] == id
+    assert "was not heard of for" in told["given_up"]["why"]
+    assert told["lease"] is None
+    assert (await one.beat())["given_up"] is None
+
+
+async def test_a_beat_keeps_a_sandbox(service: Service) -> None:
+    one = await joined(service)
+    watch = eyes(service)
+    for n in range(20):
+        await watch.look(n * LOOK_S)
+        await one.beat()
+    listed = (await service.get("/v1/sandboxes")).json()["sandboxes"]
+    assert [sandbox["state"] for sandbox in listed] == ["idle"]
+
+
+@pytest.mark.parametrize("store", ["postgres"], indirect=True)
+async def test_exactly_one_of_two_replicas_ends_an_episode(store: Store) -> None:
+    async with running(store) as first, running(store) as second:
+        await joined(first)
+        ids = [(await opened(first))["episode"]]
+        for n in range(10):
+            await joined(first, f"more{n}")
+            ids.append((await opened(first))["episode"])
+        await asyncio.gather(lose_everybody(first), lose_everybody(second))
+        for id in ids:
+            kinds = [e["kind"] for e in (await first.get(f"/v1/episodes/{id}/events")).json()["events"]]
+            assert kinds == ["episode.opened", "journal.dropped", "episode.closed"]
+
+
+async def test_a_loss_that_a_killed_replica_left_half_done_is_finished_by_another(service: Service) -> None:
+    one = await joined(service)
+    episode = await opened(service)
+    parts = service.app.state.parts
+    assert await parts.sandboxes.give_up(one.id, (await parts.sandboxes.get(one.id)).beats, "lost half")
+    await eyes(service).look(0.0)
+    assert (await service.get(f"/v1/episodes/{episode['episode']}")).json()["status"] == "closed"
+
+
+async def test_an_episode_closed_before_it_had_a_sandbox_ends(service: Service) -> None:
+    id = (await opened(service))["episode"]
+    assert (await service.post(f"/v1/episodes/{id}:close", {"wait_ms": 0})).status_code == 202
+    await eyes(service).look(0.0)
+    assert (await service.get(f"/v1/episodes/{id}")).json()["status"] == "closed"
+    assert (await service.get(f"/v1/episodes/{id}/sandbox")).json()["why"] == "it was closed before a sandbox was free"
+
+
+async def test_an_episode_that_its_daemon_can_not_go_on_with_is_ended(service: Service) -> None:
+    one = await joined(service)
+    id = (await opened(service))["episode"]
+    await one.beat(failed={"episode": id, "why": "the journal is another episode's"})
+    await eyes(service).look(0.0)
+    assert "could not go on: the journal is another" in (await service.reward(id, 0)).json()["reason"]
+    assert (await one.beat())["lease"] is None
+
+
+async def test_what_a_fleet_s_token_may(service: Service) -> None:
+    _, token = await service.app.state.parts.tokens.create("sandbox", "the fleet")
+    one = Sandbox(service, "one", token)
+    assert (await one.register()).status_code == 200
+    episode = await opened(service)
+    assert (await one.beat())["lease"]["token"] == episode["token"]
+    refused = [
+        await service.get("/v1/sandboxes", token),
+        await service.get(f"/v1/episodes/{episode['episode']}", token),
+        await service.post("/v1/episodes", {"task": TASK["id"]}, token),
+        await service.append(episode["episode"], b"x", token),
+        await service.post(f"/v1/sandboxes/{one.id}:beat", {"instance": "somebody else's inst"}, token),
+    ]
+    assert [answer.status_code for answer in refused] == [403] * len(refused)
+
+
+async def test_who_leaves_gets_nothing_more_and_who_works_stays(service: Service) -> None:
+    idle, busy = await joined(service, "idle"), await joined(service, "busy", work="yes")
+    await opened(service, {"work": "yes"})
+    for sandbox, state in ((idle, "left"), (busy, "busy")):
+        left = await service.post(f"/v1/sandboxes/{sandbox.id}:leave", {"instance": sandbox.instance})
+        assert left.json()["state"] == state
+    assert (await opened(service))["sandbox"]["state"] == "queued"
+
+
+async def test_the_list_says_who_is_there(service: Service) -> None:
+    one = await joined(service, "one", os="debian")
+    episode = await opened(service)
+    await one.beat(on=episode["episode"], through=17, gaps=["cdp: starting"])
+    body = (await service.get("/v1/sandboxes")).json()
+    (found,) = body["sandboxes"]
+    assert (found["name"], found["state"], found["episode"]) == ("one", "busy", episode["episode"])
+    assert (found["through"], found["gaps"], found["agentd"]) == (17, ["cdp: starting"], "0.1.0")
+    assert 'milestoned_sandboxes{state="busy"} 1.0' in (await service.get("/metrics")).text
+
+
+async def test_a_remote_trainer_s_steps_reach_the_journal_of_the_sandbox(service: Service) -> None:
+    one = await joined(service)
+    episode = (await opened(service))["episode"]
+    lease = (await one.beat())["lease"]
+    daemon = Daemon(service, lease["episode"], lease["token"], {0: [went("/cart")]})
+    runs = asyncio.create_task(daemon.run())
+    begun = await service.post(f"/v1/episodes/{episode}/steps", {"action": "open the cart"})
+    assert (begun.status_code, begun.json()["step"]) == (200, 0)
+    assert (await service.post(f"/v1/episodes/{episode}/steps/0:end")).status_code == 200
+    assert (await service.reward(episode, 0, wait_ms=10_000)).json()["status"] == "sealed"
+    assert (await service.post(f"/v1/episodes/{episode}:close")).json()["status"] == "closed"
+    await runs
+    assert (await one.beat(done=episode))["lease"] is None
+
+
+def looks(*seen: tuple[float, dict[str, int]]) -> list[list[tuple[str, int]]]:
+    pulse = Pulse(60.0, 5.0)
+    return [pulse.look(at, beats) for at, beats in seen]
+
+
+def every(seconds: float, until: float, beats: dict[str, int]) -> list[tuple[float, dict[str, int]]]:
+    return [(at * seconds, beats) for at in range(int(until / seconds) + 1)]
+
+
+def test_silence_for_lost_s_is_a_loss_and_not_a_moment_earlier() -> None:
+    found = looks(*every(5.0, 60.0, {"a": 7}))
+    assert found[-1] == [("a", 7)]
+    assert not any(found[:-1])
+
+
+def test_one_beat_begins_the_count_anew() -> None:
+    assert looks(*every(5.0, 55.0, {"a": 7}), (60.0, {"a": 8}))[-1] == []
+
+
+def test_a_replica_that_was_paused_gives_nobody_up_for_it() -> None:
+    assert looks(*every(5.0, 50.0, {"a": 7}), (110.0, {"a": 7}))[-1] == []
+
+
+def test_each_sandbox_has_its_own_count() -> None:
+    beats = [(at, {"a": 1, "b": n}) for n, (at, _) in enumerate(every(5.0, 60.0, {}))]
+    assert looks(*beats)[-1] == [("a", 1)]
