@@ -57,16 +57,13 @@ class Rates:
 
     def may_append(self, who: Principal) -> None:
         """Raises `TooManyError` while bytes that were appended are still to be paid off."""
-        _refuse_after(self._bytes.wait(who.id), f"body: more than {self._byte_rate(who):g} bytes a second appended")
+        rate = self._limits.bytes_per_s
+        _refuse_after(self._bytes.wait(who.id), f"body: more than {rate:g} bytes a second appended with this token")
 
     def appended(self, who: Principal, size: int) -> None:
         """Count ``size`` bytes."""
-        rate = self._byte_rate(who)
-        if rate:
-            self._bytes.take(who.id, size, rate)
-
-    def _byte_rate(self, who: Principal) -> float:
-        return self._limits.bytes_per_s if who.bytes_per_s is None else who.bytes_per_s
+        if self._limits.bytes_per_s:
+            self._bytes.take(who.id, size, self._limits.bytes_per_s)
 
 
 def _refuse_after(seconds: float, said: str) -> None:

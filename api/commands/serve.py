@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import fcntl
 import gc
-import ipaddress
 import os
+import resource
 import signal
 import socket
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
@@ -19,10 +20,11 @@ import uvicorn
 
 from api.app import create_app
 from api.commands.common import add_store, store_settings
+from api.commands.exposure import add_exposure, refusal_of
 from api.keys import admin_token_file, write_private
 from api.notify import Notifier
 from api.routes.at_root import AtRoot
-from api.settings import Settings
+from api.settings import Limits, Settings
 
 BACKLOG = 2_048
 GC_THRESHOLD = 50_000
@@ -39,25 +41,27 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port-file", type=Path, metavar="FILE", help="also write the port here, once it listens")
     parser.add_argument("--token-file", type=Path, metavar="FILE", help="where to keep the first admin token")
     parser.add_argument(
-        "--i-have-tls-in-front",
-        action="store_true",
-        help="allow an address that is not loopback: tokens would otherwise travel in clear",
+        "--sandbox-lost-s",
+        type=_seconds,
+        default=Limits().sandbox_lost_s,
+        metavar="S",
+        help="how long a sandbox of the fleet may be silent before its episode is closed (default: %(default)g)",
     )
+    add_exposure(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal comes. Gives 2 for an address that is refused."""
-    if not _loopback(args.host) and not args.i_have_tls_in_front:
-        print(
-            f"--host {args.host}: tokens would travel in clear; wanted a loopback address, "
-            "or --i-have-tls-in-front behind a proxy that speaks TLS",
-            file=sys.stderr,
-        )
-        return 2
     settings = store_settings(args, args.token_file)
+    settings = replace(settings, limits=replace(settings.limits, sandbox_lost_s=args.sandbox_lost_s))
+    refusal = refusal_of(args, settings)
+    if refusal is not None:
+        print(refusal, file=sys.stderr)
+        return 2
     # The database holds what would be right and what it pays: nobody else on this machine may read it.
     os.umask(0o077)
+    _spread_out()
     try:
         settings.data.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
@@ -82,6 +86,9 @@ def run(args: argparse.Namespace) -> int:
         access_log=False,
         backlog=BACKLOG,
         timeout_graceful_shutdown=5,
+        ssl_certfile=args.tls_cert,
+        ssl_keyfile=args.tls_key,
+        forwarded_allow_ips=args.forwarded_allow_ips,
     )
     server = _Server(config, app.state.notifier, lambda: _announce(args, settings, host, port, nemo))
     try:
@@ -131,13 +138,26 @@ def _spare_the_collector() -> None:
     gc.set_threshold(GC_THRESHOLD, 20, 50)
 
 
+def _seconds(text: str) -> float:
+    if not text.replace(".", "", 1).isdecimal() or float(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r}; wanted a number of seconds, at least 1")
+    return float(text)
+
+
+def _spread_out() -> None:
+    # A fleet's daemons each hold a connection or three, and 1,024 is what most shells allow a process.
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
 def _announce(args: argparse.Namespace, settings: Settings, host: str, port: int, nemo: int | None) -> None:
     told = {"host": host, "port": port, "pid": os.getpid()} | ({} if nemo is None else {"nemo_port": nemo})
     write_private(settings.data / "service.json", orjson.dumps(told).decode())
     if args.port_file is not None:
         write_private(args.port_file, str(port))
     where = "in MILESTONED_ADMIN_TOKEN" if settings.admin_token else f"in {admin_token_file(settings)}"
-    print(f"milestoned listens on http://{host}:{port}; the first admin token is {where}", flush=True)
+    scheme = "http" if args.tls_cert is None else "https"
+    print(f"milestoned listens on {scheme}://{host}:{port}; the first admin token is {where}", flush=True)
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -152,10 +172,3 @@ def _listen(host: str, port: int) -> socket.socket:
     listener.listen(BACKLOG)
     listener.set_inheritable(True)
     return listener
-
-
-def _loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

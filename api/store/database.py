@@ -49,7 +49,11 @@ class Database:
     def __init__(self, url: str, readers: int = 4) -> None:
         self.url = make_url(url)
         if self.embedded and self.url.database:
-            Path(self.url.database).parent.mkdir(parents=True, exist_ok=True)
+            path = Path(self.url.database)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # It holds what would be right and what it pays. SQLite's other files get the mode of this one.
+            if not path.exists():
+                path.touch(0o600)
         self.writer = self._engine(self.url, 1, "BEGIN IMMEDIATE")
         self.reader = self._engine(self.url, readers, None)
         self._lock = asyncio.Lock() if self.embedded else nullcontext()

@@ -43,7 +43,7 @@ _USED = update(tokens).where(tokens.c.id == bindparam("token")).values(last_used
 
 
 class Principal(NamedTuple):
-    """Who calls, and for whom. ``episode`` is set where the token belongs to one; rates None: the service's."""
+    """Who calls, and for whom. ``episode``: where the token belongs to one; ``requests_per_s`` None: the service's."""
 
     id: str
     scope: Scope
@@ -54,7 +54,7 @@ class Principal(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """What a token is made for: its tenant, its days (None: for good), rates of its own."""
+    """What a token is made for: its tenant, its days (None: for good), a rate of its own."""
 
     tenant: str = OPERATOR
     days: float | None = None
@@ -85,7 +85,7 @@ class Tokens:
             raise UnauthorizedError("authorization: the bearer token is not known, has expired or was revoked")
         if len(self._known) >= _CACHED:
             self._known.clear()
-        principal = Principal(row.id, row.scope, row.tenant, row.episode, row.requests_per_s, row.bytes_per_s)
+        principal = Principal(row.id, row.scope, row.tenant, row.episode, row.requests_per_s)
         cache_s = self._cache_s if row.expires_at is None else min(self._cache_s, _seconds_to(row.expires_at))
         self._known[hashed] = (time.monotonic() + cache_s, principal)
         if row.scope != "append":
@@ -154,7 +154,6 @@ def token_row(token: str, scope: Scope, label: str, terms: Terms, episode: str |
         "tenant": terms.tenant,
         "expires_at": None if terms.days is None else now(timedelta(days=terms.days)),
         "requests_per_s": terms.requests_per_s,
-        "bytes_per_s": terms.bytes_per_s,
     }
 
 

@@ -22,15 +22,14 @@ def upgrade() -> None:
     op.create_index("ix_episodes_tenant_opened_at", "episodes", ["tenant", "opened_at"])
     for column in ("expires_at", "last_used"):
         op.add_column("tokens", sa.Column(column, sa.String(32)))
-    for column in ("requests_per_s", "bytes_per_s"):
-        op.add_column("tokens", sa.Column(column, sa.Float()))
+    op.add_column("tokens", sa.Column("requests_per_s", sa.Float()))
     _unique(("id", "version"), ("tenant", "id", "version"))
 
 
 def downgrade() -> None:
     """Take back."""
     _unique(("tenant", "id", "version"), ("id", "version"))
-    for column in ("bytes_per_s", "requests_per_s", "last_used", "expires_at"):
+    for column in ("requests_per_s", "last_used", "expires_at"):
         op.drop_column("tokens", column)
     op.drop_index("ix_episodes_tenant_opened_at", "episodes")
     op.drop_column("episodes", "opened_by")

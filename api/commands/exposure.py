@@ -1,0 +1,86 @@
+"""What must be so before a service listens where others than this machine can call: TLS, and tokens made on purpose."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import ipaddress
+from pathlib import Path
+
+from api.errors import UnavailableError
+from api.keys import admin_token_file
+from api.settings import Settings
+from api.store.database import Database, is_missing
+from api.store.migrate import upgrade
+from api.store.tokens import FIRST, Tokens
+
+SHORTEST = 32
+"""Characters of an operator's own admin token, at least: shorter ones are guessed by whoever may try."""
+
+
+def add_exposure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments on TLS and proxies."""
+    parser.add_argument("--tls-cert", type=Path, metavar="FILE", help="speak TLS with this certificate chain (PEM)")
+    parser.add_argument("--tls-key", type=Path, metavar="FILE", help="and this private key (PEM)")
+    parser.add_argument(
+        "--i-have-tls-in-front",
+        action="store_true",
+        help="allow an address that is not loopback without TLS here: a proxy in front has it",
+    )
+    parser.add_argument(
+        "--forwarded-allow-ips",
+        default="127.0.0.1",
+        metavar="ADDRESSES",
+        help="proxies whose X-Forwarded-For and -Proto are believed (default: 127.0.0.1)",
+    )
+
+
+def refusal_of(args: argparse.Namespace, settings: Settings) -> str | None:
+    """Why the service must not start with these arguments, or None."""
+    if (args.tls_cert is None) != (args.tls_key is None):
+        return "--tls-cert and --tls-key: got one of them, wanted both or none"
+    for name, path in (("--tls-cert", args.tls_cert), ("--tls-key", args.tls_key)):
+        if path is not None and not path.is_file():
+            return f"{name} {path}: no such file"
+    if _loopback(args.host):
+        return None
+    if args.tls_cert is None and not args.i_have_tls_in_front:
+        return (
+            f"--host {args.host}: tokens would travel in clear; wanted a loopback address, --tls-cert and --tls-key, "
+            "or --i-have-tls-in-front behind a proxy that speaks TLS"
+        )
+    if settings.admin_token is not None:
+        short = len(settings.admin_token) < SHORTEST
+        return f"MILESTONED_ADMIN_TOKEN: shorter than {SHORTEST} characters, which can be guessed" if short else None
+    if settings.token_file is not None and admin_token_file(settings).exists():
+        return None
+    try:
+        made = asyncio.run(_made_on_purpose(settings))
+    except UnavailableError as error:
+        return error.detail
+    if made:
+        return None
+    return (
+        f"--host {args.host}: nobody made a token, so that everybody would call as the first admin; wanted "
+        "`milestoned token create trainer` (or another scope) first, or MILESTONED_ADMIN_TOKEN"
+    )
+
+
+async def _made_on_purpose(settings: Settings) -> bool:
+    """Whether somebody made a token that is in force, beside the one that the service makes itself."""
+    if is_missing(settings.database):
+        return False
+    database = Database(settings.database)
+    try:
+        await upgrade(database)
+        rows = await Tokens(database, cache_s=0).listed()
+    finally:
+        await database.close()
+    return any(row.label not in FIRST and row.revoked_at is None for row in rows)
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
