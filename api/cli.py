@@ -14,6 +14,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "watch": ("api.commands.watch", "watch your own browser and see its events as milestones"),
     "task": ("api.commands.task", "check task files before anything runs"),
     "replay": ("api.commands.replay", "score a recording, with no browser and no service"),
+    "rescore": ("api.commands.rescore", "score stored episodes or recordings by changed rules, and show what differs"),
     "recording": ("api.commands.recording", "show what is in a recording, verify that it is as it was written"),
     "episode": ("api.commands.episode", "open an episode on a running service"),
     "token": ("api.commands.token", "create, list and revoke tokens"),

@@ -25,9 +25,14 @@ class RecordingError(ValueError):
 
 def read_recording(path: Path) -> Iterator[Segment]:
     """The segments of a recording, in order. Raises `RecordingError`, or `OSError`."""
+    return read_frames(path.read_bytes(), path)
+
+
+def read_frames(packed: bytes, path: Path | str) -> Iterator[Segment]:
+    """The segments in a recording's bytes, in order; ``path`` names it in errors. Raises `RecordingError`."""
     head, following, episode = GENESIS, 1, None
     try:
-        for text in split_segments(_unpack(path)):
+        for text in split_segments(_unpack(packed, path)):
             segment = decode_segment(text)
             episode = episode or segment.episode
             if segment.episode != episode or segment.first != following or segment.prev != head:
@@ -43,8 +48,8 @@ def read_recording(path: Path) -> Iterator[Segment]:
         raise RecordingError(f"{path}: the file is empty; wanted a recording with at least one segment")
 
 
-def _unpack(path: Path) -> bytes:
-    packed, out = path.read_bytes(), bytearray()
+def _unpack(packed: bytes, path: Path | str) -> bytes:
+    out = bytearray()
     try:
         reader = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
         while chunk := reader.read(1 << 20):
@@ -57,7 +62,7 @@ def _unpack(path: Path) -> bytes:
     return bytes(out)
 
 
-def _must_be_whole(path: Path, packed: bytes) -> None:
+def _must_be_whole(path: Path | str, packed: bytes) -> None:
     """A reader says nothing of a last frame that is cut: what is missing would look as if it never happened."""
     at = 0
     while at < len(packed):

@@ -8,7 +8,7 @@ from pathlib import Path
 from api.settings import Settings, settings_from_environment
 
 
-def add_store(parser: argparse.ArgumentParser) -> None:
+def add_store(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     """Declare where the service's data is."""
     parser.add_argument(
         "--data",

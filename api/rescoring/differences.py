@@ -1,0 +1,129 @@
+"""What a changed ruleset changed: by episode, step and milestone, with the events that speak for both sides.
+
+Null is not zero: a reward that is not known differs from one of 0. What is always another under another ruleset says
+nothing and is left out of the comparison: the digest, who said a verdict, a rule's version.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from api.rescoring.scored import Result
+
+Change = Literal["gained", "lost", "changed", "moved"]
+"""A milestone: only the new side has it, only the old, both in this step but not alike, both in different steps."""
+
+OF_EPISODE = ("closed", "success", "total", "through")
+OF_STEP = ("status", "reward", "mask", "reason", "components", "decided_by", "done", "success", "through")
+_NAMELESS = ("version",)
+
+
+def compare(old: Result, new: Result) -> dict[str, Any]:
+    """``{episode, steps}``: what of the episode and which steps differ; both empty where nothing does.
+
+    Each item of ``episode`` and of a step's ``fields`` is ``{name: [old, new]}``; a step's ``milestones`` are
+    ``{id, change, old, new}`` with whole milestones or None. ``only`` names the side that alone has a step, whose
+    fields are then None on the other. Step -1 holds what was so before the first.
+    """
+    return {"episode": _fields(OF_EPISODE, old, new), "steps": _steps(old, new)}
+
+
+def is_same(differences: Mapping[str, Any]) -> bool:
+    """Whether nothing differs."""
+    return not differences["episode"] and not differences["steps"]
+
+
+def evidence_of(differences: Mapping[str, Any]) -> list[int]:
+    """The numbers of all events that the differing milestones lean on."""
+    sides = (m[side] for step in differences["steps"] for m in step["milestones"] for side in ("old", "new"))
+    return sorted({seq for side in sides if side is not None for seq in side["evidence"]})
+
+
+def _fields(names: Sequence[str], old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, list[Any]]:
+    return {name: [old[name], new[name]] for name in names if not _alike(old[name], new[name])}
+
+
+def _alike(old: Any, new: Any) -> bool:
+    if isinstance(old, dict) and isinstance(new, dict):
+        # A component that one task alone has is news where it paid something.
+        return all(
+            _alike(old.get(name, 0.0), new.get(name, 0.0)) for name in {**old, **new} if _comparable(name, old, new)
+        )
+    # True == 1 and False == 0 in Python, and a number is no truth value.
+    return old == new and isinstance(old, bool) == isinstance(new, bool)
+
+
+def _comparable(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    return (name in old and name in new) or None not in (old.get(name, 0.0), new.get(name, 0.0))
+
+
+def _steps(old: Result, new: Result) -> list[dict[str, Any]]:
+    if old["rewards"] == new["rewards"] and old["baseline"] == new["baseline"]:
+        return []
+    before, after = ({reward["step"]: reward for reward in side["rewards"]} for side in (old, new))
+    milestones = _milestones(_told(old), _told(new))
+    found = []
+    for step in sorted({*before, *after, *milestones}):
+        told = milestones.get(step, [])
+        only = _only(step in before, step in after)
+        nothing = dict.fromkeys(OF_STEP)
+        fields = _fields(OF_STEP, before.get(step, nothing), after.get(step, nothing))
+        if fields or told:
+            found.append({"step": step, "only": only, "fields": fields, "milestones": told})
+    return found
+
+
+def _only(before: bool, after: bool) -> Literal["old", "new"] | None:
+    return None if before == after else "old" if before else "new"
+
+
+def _told(side: Result) -> list[dict[str, Any]]:
+    """Every milestone of a side, in the order in which they were reached, by step."""
+    return [*side["baseline"], *(m for reward in side["rewards"] for m in reward["milestones"])]
+
+
+def _milestones(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> dict[int, list[dict[str, Any]]]:
+    """The milestones that differ, by the step in which the new side has them (the old one's where it has not)."""
+    left: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for m in old:
+        left[m["id"]].append(m)
+    extra = [m for m in new if not _take(left[m["id"]], m, _same_milestone)]
+    found: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    unmatched = []
+    for m in extra:
+        partner = _take(left[m["id"]], m, lambda a, b: a["step"] == b["step"])
+        if partner is None:
+            unmatched.append(m)
+        else:
+            found[m["step"]].append(_told_change("changed", partner, m))
+    for m in unmatched:
+        partner = _take(left[m["id"]], m, lambda a, b: True)
+        found[m["step"]].append(_told_change("gained" if partner is None else "moved", partner, m))
+    for lost in left.values():
+        for m in lost:
+            found[m["step"]].append(_told_change("lost", m, None))
+    return {step: sorted(changes, key=_order) for step, changes in found.items()}
+
+
+def _take(left: list[dict[str, Any]], m: dict[str, Any], fits: Any) -> dict[str, Any] | None:
+    for place, candidate in enumerate(left):
+        if fits(candidate, m):
+            return left.pop(place)
+    return None
+
+
+def _same_milestone(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    return all(_alike(old[name], new[name]) for name in new if name not in _NAMELESS)
+
+
+def _told_change(change: Change, old: dict[str, Any] | None, new: dict[str, Any] | None) -> dict[str, Any]:
+    side = new or old
+    assert side is not None
+    return {"id": side["id"], "change": change, "old": old, "new": new}
+
+
+def _order(change: Mapping[str, Any]) -> tuple[str, str, tuple[int, ...]]:
+    side = change["new"] or change["old"]
+    return change["id"], change["change"], tuple(side["evidence"])

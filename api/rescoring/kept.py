@@ -1,0 +1,118 @@
+"""The file of results: a header, then a line an episode, in order. It is also how a run that was killed goes on.
+
+While a run writes, the file is ``FILE.part``; its lines are what is done already. A torn last line is cut off. When
+all is done it becomes ``FILE``. The bytes depend on the episodes and the rulesets alone: not on the workers, not on
+whether the run was interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+import orjson
+
+from detectors.codec import canonical
+
+FORMAT = 1
+
+
+class ResultsError(ValueError):
+    """A results file is not one, or not of this run; the message says where and why."""
+
+
+class Results:
+    """Writes one results file; ``plan`` is the digest of what is scored by what. Use as a context manager."""
+
+    def __init__(self, path: Path, plan: str) -> None:
+        self._path, self._part = path, path.with_name(path.name + ".part")
+        self._header = canonical({"milestoned": "results", "format": FORMAT, "plan": plan})
+        self._file: BinaryIO | None = None
+
+    def __enter__(self) -> Results:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self._part.open("a+b")
+        self._file.seek(0)
+        header = self._file.readline()
+        if not header.endswith(b"\n"):
+            self._file.truncate(0)
+            self._file.write(self._header + b"\n")
+        elif header[:-1] != self._header:
+            self._file.close()
+            raise ResultsError(
+                f"{self._part}: was begun by a run over other episodes, rules or options; remove it to begin anew"
+            )
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        assert self._file is not None
+        self._file.close()
+
+    def done(self) -> Iterator[bytes]:
+        """The lines of the run so far, once; what comes after the last whole one is cut off."""
+        assert self._file is not None
+        whole = self._file.tell()
+        for line in iter(self._file.readline, b""):
+            if not line.endswith(b"\n"):
+                break
+            whole += len(line)
+            yield line[:-1]
+        self._file.truncate(whole)
+
+    def add(self, line: bytes) -> None:
+        """Keep one more line."""
+        assert self._file is not None
+        self._file.write(line + b"\n")
+
+    def flush(self) -> None:
+        """What was added outlives this process."""
+        assert self._file is not None
+        self._file.flush()
+
+    def finish(self) -> None:
+        """All is done: the file gets its name."""
+        assert self._file is not None
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._part.replace(self._path)
+
+
+class Kept:
+    """An earlier results file, looked up by what was scored: the sha256 of an episode's frames."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._at: dict[str, tuple[int, str]] = {}
+        """content → (place of its line, name)"""
+        try:
+            with path.open("rb") as file:
+                self._read(file)
+        except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+            raise ResultsError(f"{path}: not a results file: {type(error).__name__}: {error}") from None
+
+    def _read(self, file: BinaryIO) -> None:
+        header: Any = orjson.loads(file.readline())
+        if header["milestoned"] != "results" or header["format"] != FORMAT:
+            raise ResultsError(f"{self._path}: wanted results of format {FORMAT}, got {str(header)[:120]}")
+        place = file.tell()
+        for line in iter(file.readline, b""):
+            told = orjson.loads(line)
+            self._at[told["content"]] = (place, told["name"])
+            place += len(line)
+
+    def result(self, content: str) -> bytes | None:
+        """The result of the episode with these frames, None where there is none."""
+        found = self._at.get(content)
+        if found is None:
+            return None
+        with self._path.open("rb") as file:
+            file.seek(found[0])
+            told = orjson.loads(file.readline())
+        return None if told["result"] is None else canonical(told["result"])
+
+    def names(self) -> dict[str, str]:
+        """The name of each episode, by its content."""
+        return {content: name for content, (_, name) in self._at.items()}

@@ -1,0 +1,107 @@
+"""What a run found, for people: each changed episode, step and milestone with both sides' evidence, then a summary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import orjson
+
+from api.recording_text import clip
+from api.rescoring.work import Answer
+
+SHOWN = ("same", "changed", "scored", "failed")
+
+
+class Tally:
+    """Counts a run's answers as they come."""
+
+    def __init__(self) -> None:
+        self.statuses: Counter[str] = Counter()
+        self.milestones: dict[str, Counter[str]] = {}
+        self.rulesets: set[tuple[str | None, str]] = set()
+
+    def take(self, answer: Answer) -> dict[str, Any] | None:
+        """Count one; what it says, where that is more than that nothing changed."""
+        self.statuses[answer.status] += 1
+        if answer.status in ("same", "scored"):
+            return None
+        told: dict[str, Any] = orjson.loads(answer.line)
+        if answer.status == "changed":
+            self.rulesets.add((told["old"]["ruleset"], told["new"]["ruleset"]))
+            for step in told["differences"]["steps"]:
+                for m in step["milestones"]:
+                    self.milestones.setdefault(m["id"], Counter())[m["change"]] += 1
+        return told
+
+    def summary(self) -> dict[str, Any]:
+        """``{episodes, same, changed, scored, failed, rulesets, milestones}``."""
+        return {
+            "episodes": self.statuses.total(),
+            **{status: self.statuses[status] for status in SHOWN},
+            "rulesets": sorted([list(pair) for pair in self.rulesets], key=str),
+            "milestones": {id: dict(sorted(self.milestones[id].items())) for id in sorted(self.milestones)},
+        }
+
+
+def episode_lines(told: Mapping[str, Any]) -> Iterator[str]:
+    """One episode that changed, or could not be scored."""
+    if told["error"] is not None:
+        yield clip(told["error"], 1_000)
+        return
+    old, new, differences = told["old"], told["new"], told["differences"]
+    rules = f"ruleset {old['ruleset'][:12]} → {new['ruleset'][:12]}"
+    yield f"{told['name']}: {_of_episode(old, new, differences['episode'])}; {rules}"
+    for step in differences["steps"]:
+        yield f"  {_step(step)}"
+        for m in step["milestones"]:
+            yield from (f"    {text}" for text in _milestone(m, told["evidence"]))
+
+
+def summary_lines(summary: Mapping[str, Any]) -> Iterator[str]:
+    """The end of a report."""
+    for id, changes in summary["milestones"].items():
+        yield f"milestone {id}: " + ", ".join(f"{count} {change}" for change, count in changes.items())
+    said = [f"{summary[status]} {text}" for status, text in _SAID.items() if summary[status]]
+    yield f"{summary['episodes']} episode{'s' * (summary['episodes'] != 1)}: {', '.join(said) or 'none'}"
+
+
+_SAID = {"changed": "changed", "same": "the same", "scored": "with nothing to compare", "failed": "could not be scored"}
+
+
+def _of_episode(old: Mapping[str, Any], new: Mapping[str, Any], fields: Mapping[str, Any]) -> str:
+    parts = [f"total {_number(old['total'])} → {_number(new['total'])}"] if "total" in fields else []
+    parts += [f"{name} {_word(a)} → {_word(b)}" for name, (a, b) in fields.items() if name != "total"]
+    return ", ".join(parts) or f"total {_number(new['total'])} as before"
+
+
+def _step(step: Mapping[str, Any]) -> str:
+    fields = step["fields"]
+    parts = [f"{_number(fields['reward'][0])} → {_number(fields['reward'][1])}"] if "reward" in fields else []
+    parts += [f"{name} {_word(a)} → {_word(b)}" for name, (a, b) in fields.items() if name in ("status", "success")]
+    if "reason" in fields:
+        parts.append(clip(" → ".join(_word(reason) for reason in fields["reason"]), 300))
+    only = f" ({step['only']} side alone)" if step["only"] else ""
+    name = "before the first step" if step["step"] < 0 else f"step {step['step']}"
+    return clip(f"{name}{only}: {'; '.join(parts) or 'the same reward'}", 400)
+
+
+def _milestone(m: Mapping[str, Any], evidence: Mapping[str, str]) -> Iterator[str]:
+    yield clip(f"{m['change']} {m['id']}", 200)
+    for side in ("old", "new"):
+        told = m[side]
+        if told is not None:
+            said = "so already, earns nothing" if told["baseline"] else f"{told['worth']:+.3f} in step {told['step']}"
+            yield f"  {side}: {said}, by {told['rule']} v{told['version']}"
+            yield from (f"    {evidence.get(str(seq), seq)}" for seq in told["evidence"])
+
+
+def _number(value: float | None) -> str:
+    return "null" if value is None else f"{value:g}"
+
+
+def _word(value: Any) -> str:
+    if value is None:
+        return "null"
+    return ("no", "yes")[value] if isinstance(value, bool) else str(value)

@@ -1,0 +1,61 @@
+"""One run over a corpus: batches to the crew, answers in order, what an earlier run did already taken over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import orjson
+
+from api.rescoring.crews import Batch
+from api.rescoring.kept import Results, ResultsError
+from api.rescoring.work import Answer, Material
+from detectors.codec import sha256
+
+TOGETHER = 64
+"""Episodes in a batch at most: enough that handing it over costs little beside the work."""
+TOGETHER_BYTES = 1024 * 1024
+
+Crew = Callable[[Iterable[Batch]], Iterator[list[Answer]]]
+
+
+def run(materials: Iterator[Material], crew: Crew, results: Results | None) -> Iterator[Answer]:
+    """Every episode's answer, in the order of ``materials``. With ``results`` they are kept there as they come, and
+    those that are there already are not worked out again.
+
+    Raises `ResultsError` where an episode is not what it was when the run began.
+    """
+    if results is not None:
+        yield from _again(materials, results)
+    for answers in crew(batches(materials)):
+        for answer in answers:
+            if results is not None:
+                results.add(answer.line)
+        if results is not None:
+            results.flush()
+        yield from answers
+    if results is not None:
+        results.finish()
+
+
+def _again(materials: Iterator[Material], results: Results) -> Iterator[Answer]:
+    for line in results.done():
+        told, material = orjson.loads(line), next(materials, None)
+        if material is None or (material.name, sha256(material.content)) != (told["name"], told["content"]):
+            raise ResultsError(
+                f"{told['name']}: has changed, or is gone, since this run began; remove the .part file to begin anew"
+            )
+        yield Answer(told["status"], line)
+
+
+def batches(materials: Iterable[Material]) -> Iterator[list[Material]]:
+    """``materials`` in runs of at most `TOGETHER` episodes and about `TOGETHER_BYTES`."""
+    batch: list[Material] = []
+    size = 0
+    for material in materials:
+        batch.append(material)
+        size += len(material.content)
+        if len(batch) >= TOGETHER or size >= TOGETHER_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

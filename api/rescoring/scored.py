@@ -1,0 +1,76 @@
+"""What one episode is worth under one ruleset, as plain JSON: the form in which results are kept and compared.
+
+``{episode, ruleset, task, version, head, through, closed, success, total, rewards, baseline}``: ``rewards`` as the
+wire has them, ``baseline`` the milestones that were so already and earned nothing. The same log under the same ruleset
+gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from detectors.codec import canonical
+from detectors.engine import Engine
+from detectors.rewards import milestone_to_json, reward_to_json
+from detectors.ruleset import Ruleset, compile_task
+from detectors.task_json import task_from_json, task_to_json
+from detectors.types import Milestone, Reward, Segment, Task
+
+Result = dict[str, Any]
+
+
+def task_bytes(task: Task) -> bytes:
+    """The canonical form in which a task travels to whoever scores by it."""
+    return canonical(task_to_json(task))
+
+
+@lru_cache(maxsize=256)
+def ruleset_of(task: bytes) -> Ruleset:
+    """The compiled rules of a task in its canonical form. Raises `TaskError` if this build does not have them."""
+    return compile_task(task_from_json(orjson.loads(task)))
+
+
+def score(segments: Sequence[Segment], rules: Ruleset) -> Result:
+    """Score an episode's whole log (at least one segment) from nothing."""
+    engine = Engine(rules, segments[0].episode)
+    rewards: list[Reward] = []
+    baseline: list[Milestone] = []
+    for segment in segments:
+        outcome = engine.feed(segment.events)
+        rewards.extend(outcome.rewards)
+        baseline.extend(m for m in outcome.milestones if m.baseline)
+    return {
+        "episode": segments[0].episode,
+        "ruleset": rules.digest,
+        "task": rules.task.id,
+        "version": rules.task.version,
+        "head": segments[-1].digest,
+        "through": engine.through,
+        "closed": engine.closed,
+        "success": engine.success,
+        "total": engine.total,
+        "rewards": [reward_to_json(reward) for reward in rewards],
+        "baseline": [milestone_to_json(m) for m in baseline],
+    }
+
+
+def stored_result(row: Any, rewards: Iterable[bytes], milestones: Iterable[bytes]) -> Result:
+    """The same of what the service stored as the episode ran: its row, sealed rewards and milestones."""
+    told = (orjson.loads(body) for body in milestones)
+    return {
+        "episode": row.id,
+        "ruleset": row.digest,
+        "task": row.task,
+        "version": row.version,
+        "head": row.head,
+        "through": row.through,
+        "closed": row.status == "closed",
+        "success": row.success,
+        "total": row.total,
+        "rewards": [orjson.loads(body) for body in rewards],
+        "baseline": [m for m in told if m["baseline"]],
+    }

@@ -1,0 +1,44 @@
+"""Stored episodes as material: what they were worth is what the service sealed as they ran."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+from api.rescoring.scored import stored_result
+from api.rescoring.work import Material
+from api.store.corpus import Corpus, Selection, Stored
+from api.store.database import Database
+from detectors.codec import canonical
+
+
+def material(stored: Stored, task: bytes | None, keep: bool) -> Material:
+    """An episode to be scored by ``task``, or by its own under this build's rules (None)."""
+    old = canonical(stored_result(stored.row, stored.rewards, stored.milestones))
+    return Material(stored.row.id, stored.content, task or stored.task, old_result=old, keep=keep)
+
+
+def episodes(url: str, selection: Selection) -> Iterator[Stored]:
+    """The selected episodes of a database, for a command that knows no loop. Raises `UnavailableError`."""
+    with asyncio.Runner() as loop:
+        database = Database(url)
+        pages = Corpus(database).pages(selection)
+        try:
+            while (page := loop.run(anext(pages, None))) is not None:
+                yield from page
+        finally:
+            loop.run(pages.aclose())
+            loop.run(database.close())
+
+
+def count(url: str, selection: Selection) -> int:
+    """How many episodes are selected. Raises `UnavailableError`."""
+
+    async def counted() -> int:
+        database = Database(url)
+        try:
+            return sum([1 async for _ in Corpus(database).rows(selection)])
+        finally:
+            await database.close()
+
+    return asyncio.run(counted())

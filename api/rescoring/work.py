@@ -1,0 +1,98 @@
+"""One episode's work: unpack, decode, score, compare. Whoever does it needs nothing but what it is handed.
+
+No file and no database is opened here, so the same work runs in this process, in another and on another machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import orjson
+
+from api.recording_text import line
+from api.recordings import RecordingError, read_frames
+from api.rescoring.differences import compare, evidence_of, is_same
+from api.rescoring.scored import Result, ruleset_of, score
+from detectors.codec import canonical, sha256
+from detectors.task_json import TaskError
+from detectors.types import Segment
+
+Status = Literal["same", "changed", "scored", "failed"]
+"""``scored``: there was nothing to compare with."""
+HEAD = ("ruleset", "task", "version", "total", "success")
+"""What is told of both sides of a comparison."""
+
+
+class Material(NamedTuple):
+    """An episode to score: its zstd frames and a task in canonical form.
+
+    What it was worth before is a task to score it by too (``old_task``), a result in canonical JSON (``old_result``),
+    or neither. ``keep``: the whole result is told, not the differences alone. ``wrong`` says why there is nothing to
+    score.
+    """
+
+    name: str
+    content: bytes
+    task: bytes
+    old_task: bytes | None = None
+    old_result: bytes | None = None
+    keep: bool = True
+    wrong: str | None = None
+
+
+class Answer(NamedTuple):
+    """What came of an episode: its status, and `outcome` as canonical JSON."""
+
+    status: Status
+    line: bytes
+
+
+def work(materials: Sequence[Material]) -> list[Answer]:
+    """An answer for each, in their order."""
+    told = map(outcome, materials)
+    return [Answer(one["status"], canonical(one)) for one in told]
+
+
+def outcome(material: Material) -> dict[str, Any]:
+    """``{name, content, status, episode, old, new, differences, evidence, error, result}`` of one episode.
+
+    ``content`` is the sha256 of the frames; ``old`` and ``new`` are `HEAD` of both sides; ``evidence`` shows the events
+    that differing milestones lean on, ``{seq: line}``; what does not apply is None.
+    """
+    told: dict[str, Any] = {"name": material.name, "content": sha256(material.content), "status": "failed"}
+    told |= dict.fromkeys(("episode", "old", "new", "differences", "evidence", "error", "result"))
+    if material.wrong is not None:
+        return {**told, "error": material.wrong}
+    try:
+        segments = list(read_frames(material.content, material.name))
+        result = score(segments, ruleset_of(material.task))
+        old = _old(material, segments)
+    except RecordingError as error:
+        return {**told, "error": str(error)}
+    except TaskError as error:
+        return {**told, "error": f"{material.name}: this build can't score by its task: {error}"}
+    told |= {"episode": result["episode"], "new": _head(result), "result": result if material.keep else None}
+    if old is None:
+        return {**told, "status": "scored"}
+    told["old"] = _head(old)
+    differences = compare(old, result)
+    if is_same(differences):
+        return {**told, "status": "same"}
+    return {**told, "status": "changed", "differences": differences, "evidence": _shown(differences, segments)}
+
+
+def _head(result: Result) -> dict[str, Any]:
+    return {name: result[name] for name in HEAD}
+
+
+def _old(material: Material, segments: Sequence[Segment]) -> Result | None:
+    if material.old_result is not None:
+        stored: Result = orjson.loads(material.old_result)
+        return stored
+    return None if material.old_task is None else score(segments, ruleset_of(material.old_task))
+
+
+def _shown(differences: Mapping[str, Any], segments: Sequence[Segment]) -> dict[str, str]:
+    wanted = set(evidence_of(differences))
+    return {str(e.seq): line(e) for segment in segments for e in segment.events if e.seq in wanted}
