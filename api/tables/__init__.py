@@ -17,6 +17,7 @@ from api.tables.log import (
     tasks,
     tombstones,
 )
+from api.tables.rescores import rescored, rescores
 
 __all__ = [
     "arrivals",
@@ -32,6 +33,8 @@ __all__ = [
     "leaves",
     "metadata",
     "milestones",
+    "rescored",
+    "rescores",
     "rewards",
     "sandboxes",
     "segments",
