@@ -53,6 +53,7 @@ class Checkpointer:
         self._audits, self._ledger, self._signer = audits, ledger, signer
         self._delivery, self._metrics = delivery, metrics
         self._task: asyncio.Task[None] | None = None
+        self._turn = asyncio.Lock()
 
     def start(self) -> None:
         """Work until `stop`."""
@@ -84,7 +85,7 @@ class Checkpointer:
 
         Raises `UnavailableError`, `DeliveryError`.
         """
-        async with self._audits.alone() as mine:
+        async with self._turn, self._audits.alone() as mine:
             if not mine:
                 return False
             pending = await self._audits.pending(TOGETHER)

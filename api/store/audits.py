@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from api.store import tombstones
 from api.store.database import Database, now
 from api.tables import (
     audit_trees,
@@ -46,7 +47,7 @@ _SEGMENTS = (
 _DIGESTS = select(segments.c.digest).where(segments.c.episode == _episode).order_by(segments.c.first)
 _MILESTONES = (
     select(milestones)
-    .where(milestones.c.episode == _episode, milestones.c.number >= bindparam("first"))
+    .where(milestones.c.episode == _episode, milestones.c.number > bindparam("after"))
     .order_by(milestones.c.number)
     .limit(bindparam("count"))
 )
@@ -56,10 +57,21 @@ _REWARDS = (
     .order_by(rewards.c.step)
     .limit(bindparam("count"))
 )
-_STEPS = select(steps).where(steps.c.episode == _episode).order_by(steps.c.step)
+_STEPS = (
+    select(steps)
+    .where(steps.c.episode == _episode, steps.c.step > bindparam("after"))
+    .order_by(steps.c.step)
+    .limit(bindparam("count"))
+)
 _STEP = select(steps).where(steps.c.episode == _episode, steps.c.step == bindparam("step"))
 _STATE = select(engine_states).where(engine_states.c.episode == _episode)
-_LEAVES = select(leaves).where(leaves.c.number > bindparam("after")).order_by(leaves.c.number).limit(bindparam("count"))
+_LEAVES = (
+    select(leaves, episodes.c.id.label("stored"))
+    .outerjoin(episodes, episodes.c.id == leaves.c.episode)
+    .where(leaves.c.number > bindparam("after"))
+    .order_by(leaves.c.number)
+    .limit(bindparam("count"))
+)
 _LEAF = select(leaves).where(leaves.c.episode == _episode)
 _QUEUED = select(closings.c.episode).where(closings.c.episode == _episode)
 _TREE = select(audit_trees).where(audit_trees.c.name == TREE)
@@ -91,7 +103,7 @@ class Audits:
         return await self._database.first(_EPISODE, {"episode": episode})
 
     async def episode_rows(self, **wanted: str | None) -> AsyncIterator[Any]:
-        """Episodes in the order of their opening, each with its facts (None while it is open), `PAGE` in memory.
+        """Episodes in the order of their ids, which begin with the day, each with its facts (None while it is open), `PAGE` in memory.
 
         ``wanted``: ``task``, ``status`` and ``tenant`` as they are, ``since`` and ``until`` (exclusive) of the opening.
         """
@@ -104,14 +116,16 @@ class Audits:
             base = base.where(columns.opened_at >= wanted["since"])
         if wanted.get("until") is not None:
             base = base.where(columns.opened_at < wanted["until"])
-        page = base.order_by(columns.opened_at, columns.id).limit(PAGE)
+        page = base.order_by(columns.id).limit(PAGE)
         rows = await self._database.all(page)
         while rows:
             for row in rows:
                 yield row
-            at, last = rows[-1].opened_at, rows[-1].id
-            beyond = (columns.opened_at > at) | ((columns.opened_at == at) & (columns.id > last))
-            rows = await self._database.all(page.where(beyond)) if len(rows) == PAGE else []
+            rows = await self._database.all(page.where(columns.id > rows[-1].id)) if len(rows) == PAGE else []
+
+    async def tombstone(self, episode: str) -> Any:
+        """The tombstone of a deleted episode, or None."""
+        return await tombstones.find(self._database, episode)
 
     async def task(self, number: int) -> Any:
         """A task's row, or None."""
@@ -132,17 +146,17 @@ class Audits:
         """The digests of an episode's segments, in order."""
         return [row.digest for row in await self._database.all(_DIGESTS, {"episode": episode})]
 
-    async def milestones(self, episode: str, first: int, count: int) -> Sequence[Any]:
-        """Stored milestones from number ``first`` on."""
-        return await self._database.all(_MILESTONES, {"episode": episode, "first": first, "count": count})
+    async def milestones(self, episode: str, after: int, count: int) -> Sequence[Any]:
+        """Stored milestones beyond number ``after``."""
+        return await self._database.all(_MILESTONES, {"episode": episode, "after": after, "count": count})
 
     async def rewards(self, episode: str, after: int, count: int) -> Sequence[Any]:
         """Stored rewards of steps beyond ``after``."""
         return await self._database.all(_REWARDS, {"episode": episode, "after": after, "count": count})
 
-    async def steps(self, episode: str) -> Sequence[Any]:
-        """Where each step began and ended."""
-        return await self._database.all(_STEPS, {"episode": episode})
+    async def steps(self, episode: str, after: int, count: int) -> Sequence[Any]:
+        """Where the steps beyond ``after`` began and ended."""
+        return await self._database.all(_STEPS, {"episode": episode, "after": after, "count": count})
 
     async def step(self, episode: str, step: int) -> Any:
         """Where one step began and ended, or None."""
@@ -163,7 +177,7 @@ class Audits:
         return await self._database.first(_QUEUED, {"episode": episode}) is not None
 
     async def leaves(self) -> AsyncIterator[Any]:
-        """Every leaf, in order."""
+        """Every leaf, in order, with the id of its episode (``stored``) where that is still there."""
         after = -1
         while rows := await self._database.all(_LEAVES, {"after": after, "count": PAGE}):
             for row in rows:

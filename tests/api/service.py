@@ -103,9 +103,10 @@ class Store(NamedTuple):
 
 
 @asynccontextmanager
-async def running(store: Store, **limits: Any) -> AsyncIterator[Service]:
+async def running(store: Store, checkpoints: str = "", **limits: Any) -> AsyncIterator[Service]:
     """The application over the database of ``store``."""
-    settings = Settings(store.folder, store.url, secret=SECRET, admin_token=ADMIN, limits=Limits(**limits))
+    kept = Limits(**limits)
+    settings = Settings(store.folder, store.url, secret=SECRET, admin_token=ADMIN, checkpoints=checkpoints, limits=kept)
     app = create_app(settings)
     async with app.router.lifespan_context(app):
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)

@@ -1,0 +1,86 @@
+"""What an audit names: one thing that is stored otherwise than the log or a signature says."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+_SHOWN = 200
+
+
+class Difference(NamedTuple):
+    """``what`` of ``episode`` ("" for the tree over all) is ``found``, but ``wanted`` is what it must be."""
+
+    episode: str
+    what: str
+    found: str
+    wanted: str
+
+    def __str__(self) -> str:
+        whose = f"{self.episode}: " if self.episode else ""
+        return f"{whose}{self.what}: found {self.found}, wanted {self.wanted}"
+
+
+def differs(episode: str, what: str, found: Any, wanted: Any) -> Iterable[Difference]:
+    """A difference, where there is one."""
+    if found != wanted:
+        yield Difference(episode, what, shown(found), shown(wanted))
+
+
+def shown(value: Any) -> str:
+    """A value for people, cut."""
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else repr(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+Page = Callable[[int, int], Any]
+"""Stored rows whose key is greater than the first argument, at most as many as the second."""
+
+
+class Compared:
+    """Stored rows beside recomputed ones, both in the order of a whole-numbered key; a page of them in memory."""
+
+    PAGE = 500
+
+    def __init__(self, episode: str, what: str, key: str, page: Page) -> None:
+        self._episode, self._what, self._key, self._page = episode, what, key, page
+        self._rows: list[Any] = []
+        self._last = -1
+        self._more = True
+
+    async def against(self, wanted: Sequence[Mapping[str, Any]]) -> AsyncIterator[Difference]:
+        """What differs from the next recomputed rows."""
+        for one in wanted:
+            async for extra in self._before(one[self._key]):
+                yield extra
+            stored = await self._next()
+            if stored is None or getattr(stored, self._key) != one[self._key]:
+                yield Difference(self._episode, f"{self._what} {one[self._key]}", "none", "one, by the log")
+                continue
+            self._rows.pop()
+            for name, value in one.items():
+                found = getattr(stored, name)
+                found = bytes(found) if isinstance(value, bytes) else found
+                for difference in differs(self._episode, f"{self._what} {one[self._key]}.{name}", found, value):
+                    yield difference
+
+    async def rest(self) -> AsyncIterator[Difference]:
+        """Rows that the log does not give."""
+        async for extra in self._before(None):
+            yield extra
+
+    async def _before(self, key: int | None) -> AsyncIterator[Difference]:
+        while (stored := await self._next()) is not None:
+            if key is not None and getattr(stored, self._key) >= key:
+                return
+            self._rows.pop()
+            what = f"{self._what} {getattr(stored, self._key)}"
+            yield Difference(self._episode, what, "one", "none, by the log")
+
+    async def _next(self) -> Any:
+        if not self._rows and self._more:
+            page = await self._page(self._last, self.PAGE)
+            self._more = len(page) == self.PAGE
+            self._last = getattr(page[-1], self._key) if page else self._last
+            self._rows = list(reversed(page))
+        return self._rows[-1] if self._rows else None

@@ -1,0 +1,160 @@
+"""Recomputes one episode from its stored segments and its task alone, and compares all that was made of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import orjson
+
+from api.audit.difference import Compared, Difference, differs
+from api.errors import ProblemError
+from api.frames import read_segment
+from api.ledger import milestone_rows, reward_rows
+from api.log import marks
+from api.settings import Limits
+from api.store.audits import Audits
+from detectors.codec import GENESIS
+from detectors.engine import Engine
+from detectors.errors import DetectorError
+from detectors.ruleset import Ruleset, compile_task
+from detectors.task_json import task_from_json
+from detectors.types import Segment
+
+
+class Replaying:
+    """One episode's row, recomputed."""
+
+    def __init__(self, audits: Audits, limits: Limits, row: Any) -> None:
+        self._audits, self._limits, self._row = audits, limits, row
+        self._id = str(row.id)
+        self._engine: Engine | None = None
+        self._through, self._head = 0, GENESIS
+        self._milestones = 0
+        self._steps: dict[int, dict[str, Any]] = {}
+        self.digests: list[str] = []
+        """Of the segments as they are stored."""
+        self.events = self.rewards = 0
+
+    async def differences(self) -> AsyncIterator[Difference]:
+        """Chain, milestones, rewards, steps, stored state, the episode's row; the first broken link ends the walk."""
+        rules, problems = await self._rules()
+        for problem in problems:
+            yield problem
+        if rules is not None:
+            self._engine = Engine(rules, self._id)
+        state = await self._audits.state(self._id)
+        earned = self._compared("milestone", "number", self._audits.milestones)
+        paid = self._compared("reward of step", "step", self._audits.rewards)
+        async for stored in self._audits.segments(self._id):
+            segment = await self._link(stored)
+            if isinstance(segment, Difference):
+                yield segment
+                return
+            for one in differs(self._id, f"segment {stored.first}.last", stored.last, segment.last):
+                yield one
+            if self._engine is not None:
+                async for one in self._feed(self._engine, segment, earned, paid, state):
+                    yield one
+        for comparison in (earned, paid) if rules is not None else ():
+            async for one in comparison.rest():
+                yield one
+        async for one in self._end(state):
+            yield one
+
+    def _compared(self, what: str, key: str, read: Any) -> Compared:
+        async def page(after: int, count: int) -> Any:
+            return await read(self._id, after, count)
+
+        return Compared(self._id, what, key, page)
+
+    async def _rules(self) -> tuple[Ruleset | None, list[Difference]]:
+        """The compiled task, where it is the one under which the episode was opened."""
+        task = await self._audits.task(self._row.task_number)
+        if task is None:
+            return None, [Difference(self._id, "task", "none", f"{self._row.task} version {self._row.version}")]
+        try:
+            rules = compile_task(task_from_json(orjson.loads(task.body)))
+        except (DetectorError, ValueError) as error:
+            return None, [Difference(self._id, "task.body", f"{error!s:.200}", "a task")]
+        found = [
+            *differs(self._id, "task.id", task.id, self._row.task),
+            *differs(self._id, "task.version", task.version, self._row.version),
+            *differs(self._id, "task.digest", task.digest, self._row.digest),
+        ]
+        if rules.digest != self._row.digest:
+            wanted = f"{self._row.digest}, under which the episode was opened: the task was edited, or by another build"
+            found.append(Difference(self._id, "ruleset", rules.digest, wanted))
+            return None, found
+        return rules, found
+
+    async def _link(self, stored: Any) -> Segment | Difference:
+        """The stored segment; or why it does not continue the chain, or is not what its row says."""
+        what = f"segment {stored.first}"
+        try:
+            segment = await asyncio.to_thread(read_segment, bytes(stored.frame), self._id, self._limits)
+        except ProblemError as error:
+            return Difference(self._id, what, error.detail[:200], "a segment")
+        for name, found, wanted in (
+            ("digest", segment.digest, stored.digest),
+            ("episode", segment.episode, self._id),
+            ("first", segment.first, self._through + 1),
+            ("prev", segment.prev, self._head),
+        ):
+            if found != wanted:
+                return Difference(self._id, f"{what}.{name}", str(found), str(wanted))
+        self.digests.append(segment.digest)
+        self._through, self._head = segment.last, segment.digest
+        self.events += segment.count
+        return segment
+
+    async def _feed(
+        self, engine: Engine, segment: Segment, earned: Compared, paid: Compared, state: Any
+    ) -> AsyncIterator[Difference]:
+        before = -1 if engine.step is None else engine.step
+        outcome = await asyncio.to_thread(engine.feed, segment.events)
+        found = milestone_rows(self._id, self._milestones, segment.first, segment.last, outcome.milestones)
+        self._milestones += len(found)
+        rewards = reward_rows(outcome.rewards)
+        self.rewards += len(rewards)
+        async for one in earned.against(found):
+            yield one
+        async for one in paid.against(rewards):
+            yield one
+        self._mark(segment, before)
+        if state is not None and state.through == segment.last:
+            same = orjson.loads(bytes(state.body)) == orjson.loads(engine.dump())
+            for one in differs(self._id, f"engine state at event {state.through}", same, True):
+                yield one
+
+    def _mark(self, segment: Segment, before: int) -> None:
+        began, ended, _ = marks(segment.events, before)
+        for step, seq in began:
+            self._steps[step] = {"step": step, "began": seq, "ended": None}
+        for step, seq in ended:
+            if step in self._steps and self._steps[step]["ended"] is None:
+                self._steps[step]["ended"] = seq
+
+    async def _end(self, state: Any) -> AsyncIterator[Difference]:
+        """What only the whole log can say."""
+        row, engine = self._row, self._engine
+        steps = self._compared("step", "step", self._audits.steps)
+        wanted: dict[str, Any] = {"through": self._through, "head": self._head}
+        if engine is not None:
+            # An episode that is asked to close is `closing` until its log says so.
+            status = "closed" if engine.closed else "closing" if row.status == "closing" else "open"
+            wanted |= {"step": engine.step, "success": engine.success, "total": engine.total}
+            wanted |= {"milestones": self._milestones, "status": status}
+            named = engine.recorded_under
+            for one in differs(self._id, "ruleset in event 1", named, row.digest) if named else ():
+                yield one
+            async for one in steps.against(list(self._steps.values())):
+                yield one
+            async for one in steps.rest():
+                yield one
+        for name, value in wanted.items():
+            for one in differs(self._id, f"episode.{name}", getattr(row, name), value):
+                yield one
+        if state is not None and state.through > self._through:
+            yield Difference(self._id, "engine state", f"at event {state.through}", f"at most {self._through}")

@@ -1,0 +1,183 @@
+"""Verifies a whole log: each episode recomputed, what was signed of it, and the tree over all of them.
+
+Nothing that is checked is believed: roots, statements and rewards are made again from segments and tasks, by the
+functions that made them. What a signature is checked with comes from outside the database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
+
+import orjson
+
+from api.audit.difference import Difference, differs, shown
+from api.audit.note import Checkpoint, NoteError, PublicKey, opened, parse_checkpoint
+from api.audit.replaying import Replaying
+from api.audit.statement import encoded, episode_head, episode_of, log_origin, rewards_digest, statement
+from api.audit.tree import Tree
+from api.ledger import Ledger
+from api.settings import Limits
+from api.store.audits import Audits
+from api.store.tombstones import is_genuine
+
+
+class Outside:
+    """Checkpoints that left the database: the roots that were seen for each origin and size."""
+
+    def __init__(self, notes: Iterable[str], key: PublicKey) -> None:
+        self.roots: dict[str, dict[int, bytes]] = {}
+        self.problems: list[Difference] = []
+        for number, note in enumerate(notes, 1):
+            self._take(number, note, key)
+
+    def _take(self, number: int, note: str, key: PublicKey) -> None:
+        try:
+            found = parse_checkpoint(opened(note, key))
+        except NoteError as error:
+            self.problems.append(Difference("", f"checkpoint {number} outside", str(error), "a note of this key"))
+            return
+        known = self.roots.setdefault(found.origin, {})
+        if known.setdefault(found.size, found.root) != found.root:
+            what = f"{found.origin} at size {found.size}"
+            self.problems.append(Difference("", what, "two roots", "one: somebody with the key signed two histories"))
+
+
+class Verifier:
+    """``key`` is the service's public key, ``notes`` the checkpoints that were kept outside its database."""
+
+    def __init__(
+        self, audits: Audits, ledger: Ledger, limits: Limits, key: PublicKey, notes: Iterable[str] = ()
+    ) -> None:
+        self._audits, self._ledger, self._limits, self._key = audits, ledger, limits, key
+        self._outside = Outside(notes, key)
+        self.episodes = self.events = self.rewards = 0
+
+    async def everything(self) -> AsyncIterator[Difference]:
+        """Every episode, the tree over them and the checkpoints outside."""
+        for problem in self._outside.problems:
+            yield problem
+        async for row in self._audits.episode_rows():
+            async for one in self.of_row(row):
+                yield one
+        async for one in self._tree():
+            yield one
+        for origin in self._outside.roots:
+            episode = episode_of(self._key.name, origin)
+            # Those that have a leaf were looked for with it.
+            if episode is not None and await self._audits.leaf(episode) is None and await self._lacks(episode):
+                async for one in self._gone(episode):
+                    yield one
+
+    async def _lacks(self, episode: str) -> bool:
+        return await self._audits.episode(episode) is None
+
+    async def episode(self, episode: str) -> AsyncIterator[Difference]:
+        """One episode, whether it is there or was deleted."""
+        row = await self._audits.episode(episode)
+        async for one in self._gone(episode) if row is None else self.of_row(row):
+            yield one
+
+    async def of_row(self, row: Any) -> AsyncIterator[Difference]:
+        """One stored episode: recomputed, then against what was signed."""
+        replaying = Replaying(self._audits, self._limits, row)
+        async for one in replaying.differences():
+            yield one
+        self.episodes += 1
+        self.events += replaying.events
+        self.rewards += replaying.rewards
+        head = episode_head(self._key.name, row.id, replaying.digests)
+        async for one in self._heads(row, head):
+            yield one
+        async for one in self._statement(row, head):
+            yield one
+
+    async def _heads(self, row: Any, head: Checkpoint) -> AsyncIterator[Difference]:
+        """The signed heads of one episode, in the database and outside."""
+        signed = [(f"checkpoint {note.number}", note.note) for note in await self._audits.notes(head.origin)]
+        for what, note in signed:
+            try:
+                found = parse_checkpoint(opened(note, self._key))
+            except NoteError as error:
+                yield Difference(row.id, what, str(error), "a note of this key")
+                continue
+            for one in differs(row.id, f"log, by {what}", head.text(), found.text()):
+                yield one
+        for size, root in self._outside.roots.get(head.origin, {}).items():
+            wanted = Checkpoint(head.origin, size, root)
+            for one in differs(row.id, "log, by the checkpoint outside", head.text(), wanted.text()):
+                yield one
+        if not signed and row.status == "closed" and not await self._audits.queued(row.id):
+            yield Difference(row.id, "checkpoint", "none", "one: the episode is closed")
+
+    async def _statement(self, row: Any, head: Checkpoint) -> AsyncIterator[Difference]:
+        """The statement that was signed when the episode was closed."""
+        leaf = await self._audits.leaf(row.id)
+        if leaf is None:
+            if row.status == "closed" and not await self._audits.queued(row.id):
+                yield Difference(row.id, "statement", "none", "one: the episode is closed")
+            return
+        task = await self._audits.task(row.task_number)
+        body = b"" if task is None else bytes(task.body)
+        found = statement(row, body, head, rewards_digest(await self._ledger.all(row.id)))
+        if encoded(found) == bytes(leaf.body):
+            return
+        signed = _parsed(bytes(leaf.body))
+        for name in sorted(found.keys() | signed.keys()):
+            for one in differs(row.id, f"{name}, by the statement", found.get(name), signed.get(name)):
+                yield one
+
+    async def _tree(self) -> AsyncIterator[Difference]:
+        """The tree over all episodes: its leaves, its heads, and whether each leaf's episode is accounted for."""
+        wanted, problems = await self._heads_over_all()
+        for one in problems:
+            yield one
+        tree = Tree()
+        async for leaf in self._audits.leaves():
+            for one in differs(leaf.episode, "number of its leaf", leaf.number, tree.size):
+                yield one
+            tree.add(bytes(leaf.body))
+            for one in differs(
+                "", f"tree at size {tree.size}", tree.root().hex(), wanted.pop(tree.size, tree.root()).hex()
+            ):
+                yield one
+            if leaf.stored is None:
+                async for one in self._gone(leaf.episode):
+                    yield one
+        for size in wanted:
+            yield Difference("", "tree", f"{tree.size} leaves", f"{size} at least, by a signed checkpoint")
+        kept = await self._audits.tree()
+        if kept is not None:
+            for one in differs("", "stored tree", (kept.size, bytes(kept.full)), (tree.size, tree.dump())):
+                yield one
+
+    async def _heads_over_all(self) -> tuple[dict[int, bytes], list[Difference]]:
+        """The signed roots by size, in the database and outside; and notes that are none."""
+        origin = log_origin(self._key.name)
+        wanted = dict(self._outside.roots.get(origin, {}))
+        problems = []
+        for row in await self._audits.notes(origin):
+            try:
+                found = parse_checkpoint(opened(row.note, self._key))
+            except NoteError as error:
+                problems.append(Difference("", f"checkpoint {row.number}", str(error), "a note of this key"))
+                continue
+            if wanted.setdefault(found.size, found.root) != found.root:
+                problems.append(Difference("", f"checkpoint {row.number}", "another root than outside", "the same"))
+        return wanted, problems
+
+    async def _gone(self, episode: str) -> AsyncIterator[Difference]:
+        """An episode that was signed and is not there: only a genuine tombstone accounts for it."""
+        tombstone = await self._audits.tombstone(episode)
+        if tombstone is None:
+            yield Difference(episode, "episode", "none", "its log, or a tombstone")
+        elif not is_genuine(tombstone, self._key.key):
+            yield Difference(episode, "tombstone", shown(bytes(tombstone.body)), "one that this key signed")
+
+
+def _parsed(body: bytes) -> dict[str, Any]:
+    try:
+        found = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,125 @@
+"""What is signed, when, by whom of many, and how it leaves the database; on both databases."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import orjson
+import pytest
+
+from api.audit.checkpointer import Checkpointer
+from api.audit.delivery import DeliveryError, ToFile
+from api.audit.note import PublicKey, opened, parse_checkpoint, split
+from api.audit.tree import root_of
+from tests.api.audit.audited import differences, sign, told
+from tests.api.service import Service, Store, running
+
+
+def heads(service: Service, file: Path) -> list[tuple[str, int]]:
+    """Origin and size of each note in the file, checked with the service's key."""
+    signer = service.app.state.parts.signer
+    found = [parse_checkpoint(opened(n, PublicKey(signer.name, signer.public))) for n in split(file.read_text())]
+    return [(one.origin, one.size) for one in found]
+
+
+async def test_each_closed_episode_is_signed_and_then_the_head_over_all(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "outside" / "checkpoints"
+    async with running(store, checkpoints=str(file)) as service:
+        closed = [await told(service) for _ in range(3)]
+        await told(service, close=False)
+        await sign(service)
+        found = heads(service, file)
+        assert sorted(found[:-1]) == sorted((f"milestoned/episodes/{id}", 4) for id in closed)
+        assert found[-1] == ("milestoned", 3)
+        await sign(service)
+        assert heads(service, file) == found
+        assert await service.rows("closings") == 0
+
+
+async def test_a_leaf_says_what_was_signed_and_the_root_is_over_these_leaves(service: Service) -> None:
+    id = await told(service)
+    await sign(service)
+    parts = service.app.state.parts
+    leaves = [leaf async for leaf in parts.audits.leaves()]
+    said = orjson.loads(leaves[0].body)
+    row = await parts.episodes.get(id)
+    assert (said["episode"], said["head"], said["through"], said["total"]) == (id, row.head, row.through, row.total)
+    assert said["opened_by"] == row.opened_by
+    note = (await parts.audits.notes("milestoned"))[0].note
+    head = parse_checkpoint(opened(note, PublicKey(parts.signer.name, parts.signer.public)))
+    assert (head.size, head.root) == root_of(bytes(leaf.body) for leaf in leaves)
+
+
+async def test_what_was_closed_before_a_crash_is_signed_after_it(store: Store, tmp_path: Path) -> None:
+    async with running(store) as service:
+        await service.app.state.parts.checkpointer.stop()
+        id = await told(service)
+        assert await service.rows("closings") == 1
+    file = tmp_path / "checkpoints"
+    async with running(store, checkpoints=str(file)) as service:
+        await sign(service)
+        assert (f"milestoned/episodes/{id}", 4) in heads(service, file)
+        assert await differences(service, file) == []
+
+
+async def test_replicas_sign_each_episode_once(store: Store, tmp_path: Path) -> None:
+    if not store.url:
+        pytest.skip("a data folder of SQLite's has one service")
+    file = tmp_path / "checkpoints"
+    replica = Store(tmp_path / "replica", store.url)
+    (tmp_path / "replica").mkdir()
+    (tmp_path / "replica" / "signing.key").write_text(_key(store))
+    async with running(store, checkpoints=str(file)) as one, running(replica, checkpoints=str(file)) as other:
+        for _ in range(12):
+            await told(one)
+        for _ in range(5):
+            await asyncio.gather(sign(one), sign(other))
+        found = heads(one, file)
+        episodes = [origin for origin, _ in found if origin != "milestoned"]
+        assert (len(episodes), len(set(episodes))) == (12, 12)
+        assert await differences(one, file) == []
+
+
+def _key(store: Store) -> str:
+    from api.settings import Settings
+    from api.signing import Signer
+
+    Signer.load(Settings(store.folder))
+    return (store.folder / "signing.key").read_text()
+
+
+class _Down:
+    """An endpoint that refuses until it is up; what it took."""
+
+    def __init__(self) -> None:
+        self.up, self.took = False, list[str]()
+
+    async def send(self, note: str) -> None:
+        if not self.up:
+            raise DeliveryError("down")
+        self.took.append(note)
+
+    async def close(self) -> None:
+        pass
+
+
+async def test_what_could_not_be_delivered_is_delivered_later_once(service: Service) -> None:
+    await told(service)
+    parts, down = service.app.state.parts, _Down()
+    await parts.checkpointer.stop()
+    checkpointer = Checkpointer(parts.audits, parts.ledger, parts.signer, down, parts.metrics)
+    for _ in range(2):
+        with pytest.raises(DeliveryError):
+            await checkpointer.turn()
+    down.up = True
+    await checkpointer.turn()
+    await checkpointer.turn()
+    assert len(down.took) == 2
+    assert await parts.audits.undelivered(9) == []
+
+
+async def test_a_file_that_can_not_be_written_is_tried_again(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(DeliveryError, match="directory"):
+        await ToFile(tmp_path / "folder").send("note\n")
