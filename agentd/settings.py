@@ -171,7 +171,14 @@ OPTIONS: tuple[Option, ...] = (
     Option("also", _kinds, (), "KIND,...", "report these kinds though no rule hears them, or all (docs/events.md)"),
     Option("port", _port, 0, "PORT", "the loopback control port; 0 (default) takes any free one"),
     Option("journal_max", _bytes("--journal-max"), KEEP_BYTES, "BYTES", "the journal's cap, as in 512M (default 1G)"),
-    Option("journal_after", str, "keep", "keep|remove", "the journal of a closed, shipped episode", SERVED),
+    Option(
+        "journal_after",
+        str,
+        "keep",
+        "keep|remove",
+        "a closed, shipped episode's journal; run: keep, join: remove",
+        SERVED,
+    ),
     Option("steps", str, "auto", "auto|port", "one step until ctrl-C (default), or over the control port", ("record",)),
 )
 
@@ -246,6 +253,8 @@ def read_settings(
         elif option.needed:
             raise UsageError(f"{option.flag_name} {option.metavar} is missing: {option.help}")
     _check(values)
+    if command == "join":  # episode after episode would fill the disk
+        values.setdefault("journal_after", "remove")
     return Settings(**values)
 
 

@@ -20,8 +20,7 @@ TASK = {
     "id": "fleet/note",
     "version": "1",
     "instruction": "Leave a note.",
-    "milestones": [{"id": "note", "when": {"file_created": {"path": "*/note.txt"}}}],
-    "quiet_ms": 50,
+    "milestones": [{"id": "note", "when": {"file_created": {"path": "note.txt"}}}],
 }
 LOST_S = "4"
 PATIENCE_S = 60.0
