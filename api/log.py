@@ -20,8 +20,10 @@ from api.ledger import INSERT_MILESTONES, INSERT_REWARDS, Ledger, milestone_rows
 from api.metrics import Metrics
 from api.notify import Notifier, log_of
 from api.settings import Limits
+from api.store.arrivals import arriving
 from api.store.database import Database, now
 from api.store.engines import STATE_EVERY, Engines, Live
+from api.store.episodes import Episodes
 from api.store.writer import GroupWriter, OutrunError, Rows
 from api.tables import closings, commands, engine_states, episodes, segments, steps
 from detectors.engine import Outcome
@@ -54,11 +56,22 @@ STATEMENTS = (
     .where(commands.c.episode == _of_episode, commands.c.kind == "episode.close", commands.c.seq.is_(None))
     .values(seq=bindparam("at_seq")),
     insert(closings),
-    insert(arrivals),
 )
-SEGMENT, BEGAN, ENDED, MILESTONES, REWARDS, COMMANDS, OLD_STATE, STATE, ADVANCE, CLOSE, CLOSE_COMMAND, CLOSING, ARRIVAL = range(
-    len(STATEMENTS)
-)
+(
+    SEGMENT,
+    BEGAN,
+    ENDED,
+    MILESTONES,
+    REWARDS,
+    COMMANDS,
+    OLD_STATE,
+    STATE,
+    ADVANCE,
+    CLOSE,
+    CLOSE_COMMAND,
+    CLOSING,
+    ARRIVAL,
+) = range(len(STATEMENTS) + 1)
 
 _SAME = select(segments.c.digest).where(
     segments.c.episode == bindparam("episode"), segments.c.first == bindparam("first")
@@ -82,11 +95,18 @@ class Log:
     """The log of every episode in one database."""
 
     def __init__(
-        self, database: Database, engines: Engines, ledger: Ledger, notifier: Notifier, metrics: Metrics, limits: Limits
+        self,
+        database: Database,
+        engines: Engines,
+        episodes: Episodes,
+        ledger: Ledger,
+        notifier: Notifier,
+        metrics: Metrics,
+        limits: Limits,
     ) -> None:
-        self._database, self._engines, self._ledger = database, engines, ledger
+        self._database, self._engines, self._episodes, self._ledger = database, engines, episodes, ledger
         self._notifier, self._metrics, self._limits = notifier, metrics, limits
-        self._writer = GroupWriter(database, STATEMENTS)
+        self._writer = GroupWriter(database, (*STATEMENTS, arriving(database.embedded)))
 
     async def append(self, episode: str, frame: bytes) -> Acknowledged:
         """Append the segment in ``frame``; the same one again is acknowledged again. Raises `ProblemError`."""
@@ -101,6 +121,11 @@ class Log:
             ack = await self._append_first(segment, frame)
         self._metrics.ingest_seconds.observe(time.perf_counter() - began)
         return ack
+
+    async def through(self, episode: str) -> int:
+        """How far the log goes, without a look at the database where that is in memory. Raises `NotFoundError`."""
+        live = self._engines.kept(episode)
+        return live.through if live is not None else int((await self._episodes.get(episode)).through)
 
     async def _append_first(self, segment: Segment, frame: bytes) -> Acknowledged:
         for _ in range(_OUTRUN_MOST):
@@ -207,6 +232,7 @@ def _rows(live: Live, segment: Segment, frame: bytes, outcome: Outcome) -> Rows:
         CLOSE: [{**whose, "new_closed_at": now()}] if engine.closed else [],
         CLOSE_COMMAND: [{**whose, "at_seq": segment.last}] if engine.closed else [],
         CLOSING: [{"episode": episode, "queued_at": now()}] if engine.closed else [],
+        ARRIVAL: [{**stored, "earned": len(outcome.milestones) + len(outcome.rewards)}],
     }
 
 

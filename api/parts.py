@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 from api.audit.checkpointer import Checkpointer
@@ -13,12 +14,14 @@ from api.errors import UnavailableError
 from api.fleet.ending import end
 from api.fleet.watch import Watch
 from api.following import Follower
+from api.gate import Gate
 from api.keys import Keys, first_admin_token, load_keys
 from api.ledger import Ledger
 from api.log import Log
 from api.metrics import Metrics
 from api.notify import Notifier
 from api.rates import Rates
+from api.rescoring.background import Rescorer
 from api.rewards import RewardReader
 from api.scoring.scorer import Scorer
 from api.scoring.turns import Turns
@@ -33,7 +36,9 @@ from api.store.episodes import Episodes
 from api.store.idempotency import Answers
 from api.store.leases import Leases
 from api.store.migrate import upgrade
+from api.store.rescores import Rescores
 from api.store.sandboxes import Sandboxes
+from api.store.search import Search
 from api.store.tasks import Tasks
 from api.store.tokens import FIRST, Tokens
 
@@ -49,6 +54,7 @@ class Parts:
     metrics: Metrics
     tokens: Tokens
     rates: Rates
+    gate: Gate
     answers: Answers
     tasks: Tasks
     episodes: Episodes
@@ -61,11 +67,14 @@ class Parts:
     audits: Audits
     checkpointer: Checkpointer
     follower: Follower
+    search: Search
     scorer: Scorer
     turns: Turns
     sandboxes: Sandboxes
     leases: Leases
     watch: Watch
+    rescores: Rescores
+    rescorer: Rescorer
     broadcast: Broadcast | None
 
     @classmethod
@@ -79,13 +88,10 @@ class Parts:
         channel = Channel(commands, episodes, notifier)
         rewards = RewardReader(ledger, episodes, notifier)
         scorer = Scorer(rewards, ledger, episodes, tasks, notifier)
-        log = Log(database, engines, ledger, notifier, metrics, limits)
+        log = Log(database, engines, episodes, ledger, notifier, metrics, limits)
         signer, audits = Signer.load(settings), Audits(database)
         sandboxes, leases = Sandboxes(database), Leases(database, notifier)
-
-        async def ended(episode: str, why: str) -> None:
-            await end(log, episodes, commands, episode, why)
-
+        rescores = Rescores(database)
         return cls(
             settings=settings,
             keys=load_keys(settings),
@@ -94,6 +100,7 @@ class Parts:
             metrics=metrics,
             tokens=Tokens(database, limits.token_cache_s),
             rates=Rates(limits),
+            gate=Gate(limits),
             answers=Answers(database),
             tasks=tasks,
             episodes=episodes,
@@ -106,11 +113,21 @@ class Parts:
             audits=audits,
             checkpointer=Checkpointer(audits, ledger, signer, delivery_of(settings.checkpoints), metrics),
             follower=Follower(log, ledger, episodes, notifier),
+            search=Search(database),
             scorer=scorer,
             sandboxes=sandboxes,
             leases=leases,
-            watch=Watch(sandboxes, leases, notifier, ended, limits.sandbox_lost_s, limits.keys_kept_days),
+            watch=Watch(
+                sandboxes,
+                leases,
+                notifier,
+                partial(end, log, episodes, commands),
+                limits.sandbox_lost_s,
+                limits.keys_kept_days,
+            ),
             turns=Turns(scorer, commands, channel, episodes, tasks),
+            rescores=rescores,
+            rescorer=Rescorer(database, rescores),
             broadcast=None if database.embedded else Broadcast(database.url, notifier),
         )
 
@@ -123,12 +140,14 @@ class Parts:
             await self.broadcast.start()
         await self.answers.forget(self.settings.limits.keys_kept_days)
         self.checkpointer.start()
+        self.rescorer.start()
         await self.watch.start()
 
     async def stop(self) -> None:
         """Answer those who wait, then let go of the database."""
         self.notifier.stop()
         await self.checkpointer.stop()
+        await self.rescorer.stop()
         await self.watch.stop()
         with suppress(UnavailableError):  # no more is lost than when a token was used last
             await self.tokens.note_uses()

@@ -16,7 +16,8 @@ class Limits:
     """The wire's bounds. Sizes in bytes, times in seconds unless the name says otherwise.
 
     ``requests_per_s`` and ``bytes_per_s`` (of segments) are a token's at one replica, 0 for none; for ``burst_s``
-    seconds' worth it may be faster.
+    seconds' worth it may be faster. ``appends`` are a replica's segments in flight, ``appends_bytes`` theirs,
+    ``appends_token`` those of one token, and ``appends_at_once`` how many are worked at together.
     """
 
     frame_bytes: int = 4 * 1024 * 1024
@@ -36,8 +37,13 @@ class Limits:
     requests_per_s: float = 5_000.0
     bytes_per_s: float = 64.0 * 1024 * 1024
     burst_s: float = 10.0
+    appends: int = 1_024
+    appends_bytes: int = 64 * 1024 * 1024
+    appends_token: int = 16
+    appends_at_once: int = 64
     labels_bytes: int = 16 * 1024
     task_bytes: int = 256 * 1024
+    rescore_episodes: int = 10_000
 
 
 @dataclass(frozen=True, slots=True)

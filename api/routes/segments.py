@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from api.errors import ConflictError, SandboxLostError
-from api.errors import TooManyError
+from api.errors import ConflictError, SandboxLostError, TooManyError
 from api.frames import MOST
 from api.gate import FAR_BEHIND
 from api.routes.describe import WAIT, body, problems, query
 from api.routes.shapes import AppendedShape, CommandsShape, PlanShape
-from api.routes.support import NOBODY, READ, answer, caller, deadline_of, parts_of, read_body, whole_header, whole_query
+from api.routes.support import (
+    NOBODY,
+    READ,
+    answer,
+    caller,
+    deadline_of,
+    parts_of,
+    read_body,
+    whole_header,
+    whole_query,
+)
 
 router = APIRouter(tags=["daemon"])
 _FRAME = {"type": "string", "format": "binary", "description": "One zstd frame that states its size."}
@@ -40,11 +49,21 @@ async def append(request: Request) -> Response:
     episode = request.path_params["episode"]
     who = await caller(request, NOBODY, own=episode)
     parts = parts_of(request)
-    parts.rates.may_append(who)
-    frame = await read_body(request, parts.settings.limits.frame_bytes)
-    parts.rates.appended(who, len(frame))
+    most = parts.settings.limits.frame_bytes
+    stated = request.headers.get("content-length", "")
+    backlog = whole_header(request, BEHIND) >= FAR_BEHIND
     try:
-        return answer((await parts.log.append(episode, frame))._asdict())
+        parts.rates.may_append(who)
+        room = parts.gate.room(who.id, min(int(stated), most) if stated.isdigit() else most, backlog)
+    except TooManyError as refused:
+        refused.more["through"] = await parts.log.through(episode)
+        raise
+    try:
+        with room:
+            frame = await read_body(request, most)
+            parts.rates.appended(who, len(frame))
+            async with parts.gate.turn(backlog):
+                return answer((await parts.log.append(episode, frame))._asdict())
     except ConflictError as refused:
         ended = await parts.leases.given_up(who.tenant, episode)
         if ended is None:

@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 import zstandard
 from sqlalchemy import bindparam, select
 
-from api.errors import RulesetChangedError
+from api.errors import RulesetChangedError, UnavailableError
 from api.store.database import Database
 from api.store.episodes import Episodes
 from api.store.tasks import Tasks
@@ -24,6 +24,8 @@ from detectors.codec import decode_segment
 from detectors.engine import Engine
 
 STATE_EVERY = 2_000
+_LOOKS = 5
+"""Another replica may move an episode on between the reads of its row, its state and its segments."""
 
 _STATE = select(engine_states).where(engine_states.c.episode == bindparam("episode"))
 _AFTER = (
@@ -76,16 +78,21 @@ class Engines:
         self._live.pop(episode, None)
 
     async def load(self, episode: str) -> Live:
-        """Rebuild from the database. Raises `NotFoundError`, `RulesetChangedError`."""
+        """Rebuild from the database. Raises `NotFoundError`, `GoneError`, `RulesetChangedError`."""
         self.drop(episode)
-        row = await self._episodes.get(episode)
-        live = await self._rebuild(row)
+        for _ in range(_LOOKS):
+            live = await self._rebuild(await self._episodes.get(episode))
+            if live is not None:
+                break
+        else:
+            raise UnavailableError(f"episode: the log of {episode} ends elsewhere than its row says")
         self._live[episode] = live
         if len(self._live) > self._cached:
             self._live.popitem(last=False)
         return live
 
-    async def _rebuild(self, row: Any) -> Live:
+    async def _rebuild(self, row: Any) -> Live | None:
+        """None where the episode moved on between two reads."""
         rules = await self._tasks.ruleset(row.task_number)
         if rules.digest != row.digest:
             raise RulesetChangedError(
@@ -94,11 +101,15 @@ class Engines:
             )
         state = await self._database.first(_STATE, {"episode": row.id})
         stored = 0 if state is None else state.through
+        if stored > row.through:
+            return None
         engine = Engine(rules, row.id) if state is None else Engine.load(rules, bytes(state.body))
         values = {"episode": row.id, "after": stored, "through": row.through}
         for segment in await self._database.all(_AFTER, values):
             text = zstandard.decompress(bytes(segment.frame))
             engine.feed(decode_segment(text).events)
+        if engine.through != row.through:
+            return None
         step = -1 if row.step is None else row.step
         closed = row.status == "closed"
         return Live(row.id, engine, row.through, row.head, closed, step, row.milestones, stored)

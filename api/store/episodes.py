@@ -13,8 +13,8 @@ from api.errors import KeyReusedError, NotFoundError, ProblemError
 from api.keys import Keys
 from api.store.database import Database, now
 from api.store.partitions import Partitions, today
-from api.store.tombstones import find, gone, refuse_deleted
 from api.store.tokens import Principal, Terms, token_row
+from api.store.tombstones import find, gone, refuse_deleted
 from api.tables import episodes, tokens
 from detectors.codec import GENESIS, canonical
 

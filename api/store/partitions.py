@@ -25,7 +25,8 @@ LOCK_MS = 2_000
 
 _DAY = re.compile(r"ep_(\d{8})")
 _ATTACHED = text(
-    "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = CAST(:table AS regclass)"
+    "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid"
+    " WHERE i.inhparent = CAST(:table AS regclass)"
 )
 
 

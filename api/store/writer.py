@@ -2,6 +2,9 @@
 
 While one commit is being flushed to the disk, others queue; the next one takes them all. What fails for one
 fails for none of the others: a batch that breaks is tried again by each of its owners alone.
+
+Whoever decided by what an episode's row said has that read again under the row's lock, in the transaction that writes:
+where the row moved on meanwhile nothing of that owner's is written.
 """
 
 from __future__ import annotations
@@ -11,16 +14,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Executable
+from sqlalchemy import Connection, Executable, bindparam, select
 from sqlalchemy.exc import IntegrityError
 
 from api.store.database import Database
+from api.tables import episodes
 
 Rows = Mapping[int, Sequence[Mapping[str, Any]]]
 """Parameter rows by the index of their statement."""
 
 TOGETHER = 64
 """The most owners whose rows share one commit."""
+
+Standing = tuple[int, str]
+"""An episode's ``through`` and ``head``."""
+
+# Sorted, so that all replicas take the locks in one order and none waits for another in a circle.
+_LOCKED = (
+    select(episodes.c.id, episodes.c.through, episodes.c.head)
+    .where(episodes.c.id.in_(bindparam("whose", expanding=True)))
+    .order_by(episodes.c.id)
+    .with_for_update()
+)
 
 
 class OutrunError(Exception):
@@ -30,8 +45,10 @@ class OutrunError(Exception):
 @dataclass(slots=True, eq=False)
 class _Ticket:
     rows: Rows
-    whose: str = ""
+    whose: str
+    stood: Standing | None
     done: bool = False
+    outrun: bool = False
 
 
 class GroupWriter:
@@ -43,16 +60,18 @@ class GroupWriter:
         self._pen = asyncio.Lock()
         self._waiting: list[_Ticket] = []
 
-    async def commit(self, rows: Rows, whose: str = "") -> None:
-        """Durable when it returns; ``whose`` rows they are.
+    async def commit(self, rows: Rows, whose: str = "", stood: Standing | None = None) -> None:
+        """Durable when it returns; ``whose`` rows they are, and where that episode ``stood`` when they were made.
 
-        Raises `OutrunError`, or `UnavailableError` with nothing written."""
-        ticket = _Ticket(rows, whose)
+        Raises `OutrunError`, or `UnavailableError`, with nothing written."""
+        ticket = _Ticket(rows, whose, stood)
         self._waiting.append(ticket)
         try:
             async with self._pen:
                 if not ticket.done:
                     await self._write_with(ticket)
+            if ticket.outrun:
+                raise OutrunError(f"episode {whose} moved on from {ticket.stood}")
         finally:
             if ticket in self._waiting:
                 self._waiting.remove(ticket)
@@ -74,18 +93,25 @@ class GroupWriter:
             raise OutrunError(str(error.orig)) from error
 
     async def _write(self, batch: Sequence[_Ticket]) -> None:
-        # In one order for all replicas: then none waits for a row of another's that waits for one of its own.
-        batch = sorted(batch, key=lambda one: one.whose)
-        merged = [
-            (statement, [row for one in batch for row in one.rows.get(index, ())])
-            for index, statement in enumerate(self._statements)
-        ]
+        outrun: set[_Ticket] = set()
 
         def work(conn: Connection) -> None:
-            for statement, rows in merged:
+            outrun.update(_outrun(conn, batch))
+            for index, statement in enumerate(self._statements):
+                rows = [row for one in batch if one not in outrun for row in one.rows.get(index, ())]
                 if rows:
                     conn.execute(statement, rows)
 
         await self._database.run(work)
         for one in batch:
-            one.done = True
+            one.done, one.outrun = True, one in outrun
+
+
+def _outrun(conn: Connection, batch: Sequence[_Ticket]) -> list[_Ticket]:
+    """Lock the rows of all episodes of the batch; gives those whose row is not where it was."""
+    asked = [one for one in batch if one.stood is not None]
+    if not asked:
+        return []
+    found = conn.execute(_LOCKED, {"whose": [one.whose for one in asked]})
+    stand = {row.id: (row.through, row.head) for row in found}
+    return [one for one in asked if stand.get(one.whose) != one.stood]
