@@ -66,6 +66,8 @@ class Channel:
                 await self._apply(command["command"], command["kind"], command.get("data") or {})
             except NotKeptError as error:
                 log.error("A command waits for room in the journal.", command=command["command"], why=str(error))
+                if self._conductor.steps.command >= command["command"]:
+                    return  # numbered already: it goes to the disk with the next event that does
                 await backoff.wait()
             except (StepError, KeyError, TypeError) as error:
                 log.warning("A command cannot apply any more; it is passed over.", command=command, why=str(error))

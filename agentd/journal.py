@@ -3,7 +3,8 @@
 Invariants, each held by tests/agentd/test_journal.py:
 
 1. Numbers are 1, 2, 3 … without gaps. A number is given only to an event that is kept; what cannot be kept is
-   counted, and the count is journalled as ``journal.dropped`` before the next boundary or when space returns.
+   counted, and the count is journalled as ``journal.dropped`` before the next boundary or when space returns. Where
+   gaps begin and end is not dropped but owed: it is journalled then, late.
 2. What `flush` returned for is on disk: a killed process loses at most what was appended since. (A power cut
    may lose the last commits: the service is then ahead, see `adopt`.)
 3. A segment's bounds and digest are on disk before anybody may ship it, and its text is made of the stored
@@ -28,6 +29,7 @@ import orjson
 
 from agentd.clock import boot_id
 from agentd.errors import JournalError
+from agentd.owed import Owed
 from agentd.pages import STATE_SOURCES, Row, Store
 from detectors.codec import GENESIS, encode_event, join_segment, sha256
 
@@ -72,6 +74,7 @@ class Journal:
         self.full: str | None = None
         self._dropped: Counter[str] = Counter()
         self._drop_reason = ""
+        self._owed = Owed()
 
     def _claim(self, path: Path) -> None:
         owner = self.store.get("episode", b"").decode()
@@ -102,7 +105,8 @@ class Journal:
             self._confess(at)
         line = encode_event(self.last + 1, source, kind, at, data)
         if self.full is not None or not self._fits(source, len(line)):
-            self._dropped[source] += 1
+            if not self._owed.take(kind, data):
+                self._dropped[source] += 1
             self._drop_reason = self.full or f"the journal reached its cap of {self.max_bytes} bytes"
             return None
         self._keep(source, kind, line)
@@ -129,15 +133,16 @@ class Journal:
                 self._pruned = self.acknowledged
 
     def _confess(self, at: int) -> None:
-        """Journal what was dropped so far, one event a source, where there is room for it."""
+        """Journal what was dropped so far, one event a source, and what is owed, where there is room for it."""
         if self.full is not None:
             return
-        for source, count in sorted(self._dropped.items()):
-            data = {"source": source, "count": count, "reason": self._drop_reason}
-            self._keep(
-                "journal", "journal.dropped", encode_event(self.last + 1, "journal", "journal.dropped", at, data)
-            )
+        said: list[tuple[str, Mapping[str, Any]]] = [
+            ("journal.dropped", {"source": source, "count": count, "reason": self._drop_reason})
+            for source, count in sorted(self._dropped.items())
+        ]
         self._dropped.clear()
+        for kind, data in (*said, *self._owed.pay()):
+            self._keep("journal", kind, encode_event(self.last + 1, "journal", kind, at, data))
 
     @property
     def pending(self) -> int:
@@ -159,7 +164,7 @@ class Journal:
 
         ``at``: the time of a ``journal.dropped``, written when the disk takes data again.
         """
-        if self._write([]) and at is not None and self._dropped and self._bytes <= self.max_bytes:
+        if self._write([]) and at is not None and (self._dropped or self._owed) and self._bytes <= self.max_bytes:
             self._confess(at)
         return self._write(self._plan(SEGMENT_EVENTS, whole=False))
 

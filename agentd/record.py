@@ -15,6 +15,7 @@ from typing import Any
 
 import structlog
 
+from agentd.conductor import NotKeptError
 from agentd.daemon import Opened, until_signal
 from agentd.errors import AgentdError, UsageError
 from agentd.journal import Journal
@@ -67,8 +68,10 @@ async def _record(settings: Settings, out: Path, state: Path, stop: asyncio.Even
             await _watch(session, stop, auto=settings.steps == "auto")
         await session.stop_sources()
         if not session.journal.cut():
-            raise AgentdError(f"{state}: {session.journal.full}; make room and start again with the same --out")
+            raise NotKeptError(session.journal.full)
         write_recording(_texts(session.journal), out, force=settings.force)
+    except NotKeptError as error:
+        raise AgentdError(f"{state}: {error}; make room and start again with the same --out") from None
     finally:
         await session.stop()
     shutil.rmtree(state)

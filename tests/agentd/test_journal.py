@@ -257,6 +257,47 @@ def test_a_full_disk_is_recorded_and_passes(path: Path, trouble: Any) -> None:
     journal.close()
 
 
+@pytest.mark.parametrize(
+    ("told", "owed"),
+    [
+        ("began", "began"),
+        ("ended", "ended"),
+        ("began ended", "began ended"),
+        ("began ended began", "began"),
+        ("ended began", ""),
+        ("ended began ended", "ended"),
+        ("ended began ended began", ""),
+    ],
+)
+def test_where_gaps_begin_and_end_a_full_disk_defers_it(path: Path, told: str, owed: str) -> None:
+    """A source that went blind meanwhile must not count as seeing, nor one that came back as blind."""
+    journal = Journal(path, "E")
+    journal.append("journal", "episode.opened", {}, 1)
+    assert journal.flush(1)
+    disk = full_disk(journal)
+    next(disk)
+    try:
+        for _ in range(40):
+            journal.append("cdp", "page.titled", {"title": "x" * 5000}, 2)
+        assert not journal.flush(2)
+        for how in told.split():
+            data = {"source": "cdp"} | ({"reason": "gone"} if how == "began" else {})
+            assert journal.append("journal", f"gap.{how}", data, 3) is None
+    finally:
+        next(disk, None)
+    assert journal.flush(4)
+    assert journal.append("steps", "step.ended", {"step": 0}, 5) is not None
+    gaps = [event.kind for event in _cut_events(journal) if event.kind.startswith("gap.")]
+    assert gaps == [f"gap.{how}" for how in owed.split()]
+    assert dropped(journal) == []
+    journal.close()
+
+
+def _cut_events(journal: Journal) -> list[Event]:
+    journal.cut()
+    return events(journal)
+
+
 # -- the clock
 
 

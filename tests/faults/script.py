@@ -7,16 +7,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from milestoned_client import Episode, PeerUnreachableError, Reward
+from milestoned_client import Episode, PeerUnreachableError, Reward, ServiceFaultError
 
 from tests.support.stack import Stack
 
 STEPS = 12
 PATIENCE_S = 90.0
 """How long a reward may take while what is needed for it is killed and started again."""
+FULL = 507
+"""The daemon's answer while its journal can keep nothing."""
+
+
+def nothing(*_: object) -> None:
+    """No fault."""
 
 
 def task(steps: int = STEPS) -> dict[str, Any]:
@@ -48,8 +55,8 @@ def said_again(say: Callable[[], object]) -> None:
     while True:
         try:
             say()
-        except PeerUnreachableError:
-            if time.monotonic() > until:
+        except (PeerUnreachableError, ServiceFaultError) as error:
+            if time.monotonic() > until or getattr(error, "status", FULL) != FULL:
                 raise
             time.sleep(0.05)
         else:
@@ -57,18 +64,26 @@ def said_again(say: Callable[[], object]) -> None:
 
 
 def walk(
-    episode: Episode, folder: Path, steps: int = STEPS, between: Callable[[int], None] = lambda step: None
+    episode: Episode,
+    folder: Path,
+    steps: int = STEPS,
+    between: Callable[[int], None] = nothing,
+    within: Callable[[int, Episode], None] = nothing,
 ) -> list[Reward]:
-    """The whole session; ``between`` is told each step before it begins. Gives all final rewards."""
+    """The whole session. ``between`` is told each step before it begins, ``within`` when its file is written.
+
+    Gives all final rewards.
+    """
     for step in range(steps):
         between(step)
-        episode.step({"write": step}, step=step)
-        said_again(lambda step=step: episode.tool_called(f"c{step}", "editor", {"note": step}))  # type: ignore[misc]
+        said_again(partial(episode.step, {"write": step}, step=step))
+        said_again(partial(episode.tool_called, f"c{step}", "editor", {"note": step}))
         (folder / f"note-{step}.txt").write_text(f"note {step}")
-        said_again(lambda step=step: episode.tool_returned(f"c{step}", ok=True))  # type: ignore[misc]
+        within(step, episode)
+        said_again(partial(episode.tool_returned, f"c{step}", ok=True))
         if step == steps - 1:
-            said_again(lambda: episode.answer("42"))
-        episode.end_step(step)
+            said_again(partial(episode.answer, "42"))
+        said_again(partial(episode.end_step, step))
         sealed = episode.reward(step, wait_s=PATIENCE_S)
         assert sealed.settled, sealed
     closing = episode.close("done", wait_s=PATIENCE_S)
@@ -77,13 +92,18 @@ def walk(
 
 
 def run(
-    stack: Stack, folder: Path, steps: int = STEPS, between: Callable[[int], None] = lambda step: None, *,
-    beside: bool = True
-) -> list[Reward]:  # fmt: skip
+    stack: Stack,
+    folder: Path,
+    steps: int = STEPS,
+    between: Callable[[int], None] = nothing,
+    within: Callable[[int, Episode], None] = nothing,
+    *,
+    beside: bool = True,
+) -> list[Reward]:
     """Open an episode, watch ``folder``, walk. ``beside``: steps go straight to the daemon, not through the service."""
     folder.mkdir(exist_ok=True)
     for left in folder.iterdir():
         left.unlink()
     through_the_service = stack.open(task(steps))
     direct = stack.watch(files=[folder])
-    return walk(direct if beside else through_the_service, folder, steps, between)
+    return walk(direct if beside else through_the_service, folder, steps, between, within)

@@ -35,8 +35,9 @@ needs_postgres = pytest.mark.skipif(programs() is None, reason="Postgres is miss
 class Postgres:
     """One running server, reached over loopback by the user ``postgres``; `database` makes a new one."""
 
-    def __init__(self) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="milestoned-postgres-"))
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder or Path(tempfile.mkdtemp(prefix="milestoned-postgres-"))
+        self._folder.mkdir(exist_ok=True)
         self._process: subprocess.Popen[bytes] | None = None
         self.port = 0
 

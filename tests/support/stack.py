@@ -36,6 +36,8 @@ class Stack:
         self.folder = folder
         self.front = ""
         """Where the service is reached, if not at its own address: a proxy in front of it."""
+        self.states = folder
+        """Where the daemons' state folders are."""
         self._database, self._serve_with, self._watch_with = database, serve_with, watch_with
         self._parts = Parts(folder / "logs")
         self._clients: list[RewardClient] = []
@@ -105,7 +107,7 @@ class Stack:
     @property
     def state(self) -> Path:
         """The daemon's state folder of the current episode."""
-        return self.folder / f"daemon-{self.episode.id}"
+        return self.states / f"daemon-{self.episode.id}"
 
     def open(self, task: Mapping[str, Any] | str, **options: Any) -> Episode:
         """Register ``task`` and open an episode of it, whose steps go through the service."""
@@ -139,9 +141,10 @@ class Stack:
         return [self.episode.reward(step, wait_s=SEAL_S) for step in range(last_step + 1)]
 
 
-def gist(rewards: Sequence[Reward]) -> list[tuple[int, float | None, list[tuple[str, float, int | None]]]]:
-    """What must be alike in two runs of one session: no numbers of events, no ids of episodes."""
-    return [(r.step, r.reward, [(m.id, m.worth, m.cause_step) for m in r.milestones]) for r in rewards]
+def gist(rewards: Sequence[Reward]) -> list[tuple[int, float | None, list[tuple[str, float, int]]]]:
+    """What must be alike in two runs of one session: no numbers of events, no ids of episodes, no order within a step
+    of what two sources saw."""
+    return [(r.step, r.reward, sorted((m.id, m.worth, m.cause_step or 0) for m in r.milestones)) for r in rewards]
 
 
 def chromium_preferences(profile: Path, downloads: Path) -> None:

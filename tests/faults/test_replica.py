@@ -1,0 +1,64 @@
+"""Two replicas on one Postgres behind a balancer, one of them stopped: SIGSTOP for half a minute, then SIGCONT."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from api.demo.parts import Service, start_service
+from api.demo.processes import Parts
+from tests.faults.checks import whole
+from tests.faults.moments import Moments
+from tests.faults.script import run, task
+from tests.support.postgres import needs_postgres
+from tests.support.stack import Stack, gist
+from tests.support.wire import Wire
+
+pytestmark = needs_postgres
+SHARED = ("env", "MILESTONED_SECRET=of-all-replicas", "MILESTONED_ADMIN_TOKEN=mt_of-all-replicas")
+ON_POSTGRES = pytest.mark.parametrize("database", ["postgres"], indirect=True)
+STEPS = 6
+
+
+@contextlib.contextmanager
+def second(folder: Path, database: str) -> Iterator[Service]:
+    """One more replica."""
+    with Parts(folder / "logs") as parts:
+        yield start_service(parts, folder / "replica", 0, database, SHARED)
+
+
+@contextlib.contextmanager
+def stopped(replica: Service, seconds: float) -> Iterator[None]:
+    """The replica does nothing for so long."""
+    os.kill(replica.part.pid, signal.SIGSTOP)
+    try:
+        yield
+        time.sleep(seconds)
+    finally:
+        os.kill(replica.part.pid, signal.SIGCONT)
+
+
+@pytest.mark.slow
+@ON_POSTGRES
+def test_paused_for_half_a_minute(tmp_path: Path, database: str) -> None:
+    """Whoever hangs at the one that is paused tries again at the other; nothing is paid twice when it wakes."""
+    with Stack(tmp_path, database, SHARED) as stack, second(tmp_path, database) as replica:
+        calm = run(stack, tmp_path / "notes", STEPS, beside=False)
+
+        def pause() -> None:
+            with stopped(replica, 30.0):
+                pass
+
+        with Wire(stack.service.url, replica.url) as balancer:
+            stack.front = balancer.url
+            with Moments(8, pause, 1) as faults:
+                shaken = run(stack, tmp_path / "notes", STEPS, faults.step, beside=False)
+            assert faults.done == 1
+            assert gist(shaken) == gist(calm)
+            whole(stack, shaken, task(STEPS))
