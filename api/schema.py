@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import typing
-from collections.abc import Callable
-from typing import Any
-
-from detectors.arguments import FieldsMatch, declared
-from detectors.matchers import BodyMatch, FactsMatch, IntRange, StatusMatch, TextMatch, UrlMatch, ValueMatch
-from detectors.matchers.text import MODES
+from api.schema_values import IDS, TEXT, Schema, object_, text_schema, type_schema, url_schema, window_schema
+from detectors.arguments import declared
 from detectors.probes import LONGEST, MOST, MOST_MS, WHEN
 from detectors.registry import Composite, Rule, rules
 from detectors.task_json import COMPONENTS, DEFAULT_WEIGHTS
-
-Schema = dict[str, Any]
-_TEXT: Schema = {"type": "string"}
-_IDS: Schema = {"type": "array", "items": {"$ref": "#/$defs/id"}}
 
 
 def task_schema() -> Schema:
@@ -24,21 +15,16 @@ def task_schema() -> Schema:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "milestoned task",
         "description": "What is asked of the agent, and what counts. See docs/tasks.md.",
-        **_object(_task_properties(), ("id", "version", "instruction", "milestones")),
+        **object_(_task_properties(), ("id", "version", "instruction", "milestones")),
         "$defs": {
             "id": {"type": "string", "pattern": r"^[A-Za-z0-9][A-Za-z0-9_.\-/]*$"},
-            "text": _text_schema(),
-            "url": _url_schema(),
-            "milestone": _object(_milestone_properties(), ("id", "when")),
+            "text": text_schema(),
+            "url": url_schema(),
+            "milestone": object_(_milestone_properties(), ("id", "when")),
             "condition": _condition_schema(nested=True),
             "top": _condition_schema(nested=False),
         },
     }
-
-
-def _object(properties: Schema, required: tuple[str, ...] = ()) -> Schema:
-    out: Schema = {"type": "object", "additionalProperties": False, "properties": properties}
-    return {**out, "required": list(required)} if required else out
 
 
 def _task_properties() -> Schema:
@@ -46,24 +32,50 @@ def _task_properties() -> Schema:
     credit = {"enum": ["progress", "level"]}
     millis = {"type": "integer", "minimum": 0, "maximum": 60000}
     return {
-        "$schema": _TEXT,
+        "$schema": TEXT,
         "id": {"$ref": "#/$defs/id"},
-        "version": _TEXT,
-        "instruction": {**_TEXT, "description": "What the agent is told."},
-        "origin": {**_TEXT, "description": "What the task's paths resolve against, such as https://shop.example."},
+        "version": TEXT,
+        "instruction": {**TEXT, "description": "What the agent is told."},
+        "origin": {**TEXT, "description": "What the task's paths resolve against, such as https://shop.example."},
         "weights": {
-            **_object(dict.fromkeys(COMPONENTS, weight)),
+            **object_(dict.fromkeys(COMPONENTS, weight)),
             "description": f"The worth of each component; by default {dict(DEFAULT_WEIGHTS)}.",
         },
-        "credit": {"anyOf": [credit, _object(dict.fromkeys(COMPONENTS, credit))]},
+        "credit": {"anyOf": [credit, object_(dict.fromkeys(COMPONENTS, credit))]},
         "penalty_floor": {"type": "number", "maximum": 0, "default": -1.0},
-        "settings": _object({"quiet_ms": {**millis, "default": 50}, "settle_ms": {**millis, "default": 1000}}),
+        "settings": object_({"quiet_ms": {**millis, "default": 50}, "settle_ms": {**millis, "default": 1000}}),
         "milestones": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/milestone"}},
         "probes": {
             "type": "array",
             "maxItems": MOST,
             "items": _probe_schema(),
             "description": "Facts that no event shows, read by the daemon. See docs/probes.md.",
+        },
+        **_ending_properties(),
+    }
+
+
+def _ending_properties() -> Schema:
+    """What is said of the whole episode (detectors/endings.py)."""
+    number: Schema = {"type": "number"}
+    part: Schema = {"type": "number", "minimum": 0, "maximum": 1}
+    step: Schema = {"type": "integer", "minimum": 1}
+    components = {"type": "array", "minItems": 1, "items": {"enum": list(COMPONENTS)}}
+    return {
+        "limits": {**window_schema(), "description": "What comes later than so many steps or seconds pays nothing."},
+        "outcome": {
+            **object_({"alpha": part, "success": {**number, "default": 1.0}, "failure": {**number, "default": 0.0}}),
+            "description": "What the end is worth: r = alpha * process + (1 - alpha) * [t = T] * outcome.",
+        },
+        "efficiency": {
+            **object_(
+                {"weight": {**number, "exclusiveMinimum": 0}, "best": step, "worst": step}, ("weight", "best", "worst")
+            ),
+            "description": "A bonus for success: whole up to `best` steps, nothing from `worst` on.",
+        },
+        "shaping": {
+            **object_({"potential": components, "gamma": {**part, "default": 1.0}}),
+            "description": "Components that pay gamma * Phi(s') - Phi(s), which leaves the optimal policy as it is.",
         },
     }
 
@@ -75,8 +87,8 @@ def _milestone_properties() -> Schema:
         "component": {"enum": list(COMPONENTS)},
         "weight": {"type": "number", "exclusiveMinimum": 0, "description": "Relative within the component."},
         "penalty": {"type": "number", "exclusiveMinimum": 0, "description": "Paid negative, each time up to repeat."},
-        "after": {**_IDS, "description": "Pays only once these have been reached."},
-        "before": {**_IDS, "description": "Pays only while none of these has been reached."},
+        "after": {**IDS, "description": "Pays only once these have been reached."},
+        "before": {**IDS, "description": "Pays only while none of these has been reached."},
         "repeat": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 1},
         "baseline": {
             "enum": ["never", "transition"],
@@ -85,111 +97,48 @@ def _milestone_properties() -> Schema:
         },
         "must_hold_at_end": {"type": "boolean", "default": False},
         "revoke_on": {"$ref": "#/$defs/condition"},
+        "only_if": {
+            "$ref": "#/$defs/condition",
+            "description": "A gate: pays only while this holds, as soon as both are so.",
+        },
+        "within": {**window_schema(), "description": "From the first step on, or from `since` on."},
+        "since": {"$ref": "#/$defs/id"},
+        "credit_to": {"enum": ["occurrence", "cause"], "default": "occurrence"},
     }
 
 
 def _condition_schema(nested: bool) -> Schema:
     names = [name for name in rules() if not (nested and name == "goal")]
     body = {name: _rule_schema(rules()[name]) for name in names}
-    return {**_object(body), "minProperties": 1, "maxProperties": 1}
+    return {**object_(body), "minProperties": 1, "maxProperties": 1}
 
 
 def _rule_schema(found: Rule | Composite) -> Schema:
-    properties = {a.name: {**_type_schema(a.type), "description": a.doc} for a in declared(found.args)}
+    properties = {a.name: {**type_schema(a.type), "description": a.doc} for a in declared(found.args)}
     required = tuple(a.name for a in declared(found.args) if a.required)
     doc = " ".join(found.doc.split("\n\n")[0].split())
     if isinstance(found, Rule):
-        return {**_object(properties, required), "description": doc}
+        return {**object_(properties, required), "description": doc}
     if found.name == "goal":
-        return {**_object({**properties, "when": {"$ref": "#/$defs/condition"}}), "description": doc}
+        return {**object_({**properties, "when": {"$ref": "#/$defs/condition"}}), "description": doc}
     parts = {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/condition"}}
-    return {"anyOf": [parts, _object({"of": parts, **properties}, ("of",))], "description": doc}
-
-
-def _text_schema() -> Schema:
-    common: Schema = {"ignore_case": {"type": "boolean", "default": False}}
-    forms: list[Schema] = [{"type": ["string", "number"]}]
-    for mode in MODES:
-        if mode == "number":
-            forms.append(_object({"number": {"type": "number"}, "tolerance": {"type": "number"}}, ("number",)))
-        elif mode == "one_of":
-            forms.append(_object({"one_of": {"type": "array", "minItems": 1, "items": _TEXT}, **common}, ("one_of",)))
-        else:
-            forms.append(_object({mode: _TEXT, **common}, (mode,)))
-    return {"anyOf": forms}
-
-
-def _url_schema() -> Schema:
-    text = {"$ref": "#/$defs/text"}
-    parts = {
-        "origin": _TEXT,
-        "path": _TEXT,
-        "query": {"type": "object", "additionalProperties": text},
-        "fragment": text,
-    }
-    return {"anyOf": [_TEXT, _object(parts, ("path",))]}
-
-
-def _fields(value: Schema) -> Schema:
-    return {"type": "object", "minProperties": 1, "additionalProperties": value}
-
-
-def _status_schema() -> Schema:
-    one: Schema = {
-        "anyOf": [{"type": "integer", "minimum": 100, "maximum": 599}, {"type": "string", "pattern": "^[1-5]xx$"}]
-    }
-    return {"anyOf": [*one["anyOf"], {"type": "array", "minItems": 1, "items": one}]}
-
-
-def _range_schema() -> Schema:
-    whole = {"type": "integer"}
-    return {"anyOf": [whole, {**_object({"min": whole, "max": whole}), "minProperties": 1}]}
-
-
-def _value_schema() -> Schema:
-    number = {"type": "number"}
-    limits = {**_object({"min": number, "max": number}), "minProperties": 1}
-    return {"anyOf": [{"type": ["boolean", "null"]}, limits, {"$ref": "#/$defs/text"}]}
+    return {"anyOf": [parts, object_({"of": parts, **properties}, ("of",))], "description": doc}
 
 
 def _probe_schema() -> Schema:
     as_: Schema = {"enum": ["text", "json"], "default": "text"}
-    text = {**_TEXT, "minLength": 1, "maxLength": LONGEST}
+    text = {**TEXT, "minLength": 1, "maxLength": LONGEST}
     moments = {"type": "array", "minItems": 1, "items": {"enum": list(WHEN)}, "default": list(WHEN)}
     common = {
         "id": {"type": "string", "pattern": r"^[A-Za-z0-9][A-Za-z0-9_.\-]*$"},
         "when": {**moments, "description": "At the start always; at the end of every step; at the close."},
         "budget_ms": {"type": "integer", "minimum": 1, "maximum": MOST_MS, "default": 500},
     }
-    argv = {"type": "array", "minItems": 1, "items": _TEXT}
+    argv = {"type": "array", "minItems": 1, "items": TEXT}
     kinds: dict[str, Schema] = {
-        "script": _object({"url": {"$ref": "#/$defs/url"}, "expression": text}, ("url", "expression")),
-        "get": {"anyOf": [_TEXT, _object({"url": text}, ("url",))]},
-        "file": _object({"root": text, "path": text, "as": as_}, ("root", "path")),
-        "command": _object({"argv": argv, "as": as_}, ("argv",)),
+        "script": object_({"url": {"$ref": "#/$defs/url"}, "expression": text}, ("url", "expression")),
+        "get": {"anyOf": [TEXT, object_({"url": text}, ("url",))]},
+        "file": object_({"root": text, "path": text, "as": as_}, ("root", "path")),
+        "command": object_({"argv": argv, "as": as_}, ("argv",)),
     }
-    return {"anyOf": [_object({**common, kind: body}, ("id", kind)) for kind, body in kinds.items()]}
-
-
-_TYPES: dict[Any, Callable[[], Schema]] = {
-    TextMatch: lambda: {"$ref": "#/$defs/text"},
-    UrlMatch: lambda: {"$ref": "#/$defs/url"},
-    IntRange: _range_schema,
-    StatusMatch: _status_schema,
-    BodyMatch: lambda: _fields({"$ref": "#/$defs/text"}),
-    FieldsMatch: lambda: _fields({"anyOf": [{"type": "boolean"}, {"$ref": "#/$defs/text"}]}),
-    FactsMatch: lambda: _fields(_value_schema()),
-    ValueMatch: _value_schema,
-    bool: lambda: {"type": "boolean"},
-    str: lambda: _TEXT,
-}
-
-
-def _type_schema(hint: Any) -> Schema:
-    if hint in _TYPES:
-        return _TYPES[hint]()
-    if typing.get_origin(hint) is typing.Literal:
-        return {"enum": list(typing.get_args(hint))}
-    if typing.get_origin(hint) is tuple:
-        return _IDS
-    raise TypeError(f"a rule declares an argument of type {hint!r}, which has no JSON Schema here")
+    return {"anyOf": [object_({**common, kind: body}, ("id", kind)) for kind, body in kinds.items()]}

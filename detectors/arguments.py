@@ -13,11 +13,16 @@ from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from typing import Any
 
+from detectors import outside
+from detectors.codec import canonical
 from detectors.errors import SpecError
 from detectors.matchers import BodyMatch, FactsMatch, IntRange, StatusMatch, TextMatch, UrlMatch, ValueMatch
+from detectors.types import Window
+from detectors.window import window_from_json
 
 MATCHERS: tuple[Any, ...] = (TextMatch, UrlMatch, IntRange, StatusMatch, BodyMatch, FactsMatch, ValueMatch)
 Path = tuple[str | int, ...]
+MAX_SCHEMA = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,27 @@ class FieldsMatch:
                 for name, value in sorted(spec.items())
             )
         )
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaMatch:
+    """A JSON Schema that a value must conform to; compiled when the task is, run in linear time (detectors/outside)."""
+
+    schema: bytes
+
+    WANTED: typing.ClassVar[str] = "a JSON Schema (draft 2020-12) of at most 16 kB, without references to elsewhere"
+
+    @classmethod
+    def parse(cls, spec: Any, path: Path, origin: str | None = None) -> SchemaMatch:
+        """Make it of its JSON form. Raises `SpecError`."""
+        text = canonical(spec)
+        if not isinstance(spec, dict | bool) or len(text) > MAX_SCHEMA or not outside.schema_ok(text):
+            raise SpecError(path, spec, cls.WANTED)
+        return cls(text)
+
+    def matches(self, value: Any) -> bool:
+        """Whether ``value`` conforms."""
+        return outside.conforms(self.schema, value)
 
 
 class Argument(typing.NamedTuple):
@@ -91,8 +117,12 @@ def _inner(hint: Any) -> Any:
 
 
 def _value(hint: Any, value: Any, path: Path, origin: str | None) -> Any:
-    if hint in MATCHERS or hint is FieldsMatch:
+    if hint in MATCHERS or hint in (FieldsMatch, SchemaMatch):
         return hint.parse(value, path, origin)
+    if hint is Window:
+        return window_from_json(value, path)
+    if hint is int and type(value) is not int:
+        raise SpecError(path, value, "a whole number")
     if hint is bool and not isinstance(value, bool):
         raise SpecError(path, value, "true or false")
     if hint is str and not isinstance(value, str):
@@ -101,6 +131,10 @@ def _value(hint: Any, value: Any, path: Path, origin: str | None) -> Any:
         choices = typing.get_args(hint)
         if value not in choices:
             raise SpecError(path, value, f"one of {', '.join(map(str, choices))}")
+    if hint == tuple[UrlMatch, ...]:
+        if not isinstance(value, list) or not value:
+            raise SpecError(path, value, "a list of addresses")
+        return tuple(UrlMatch.parse(item, (*path, n), origin) for n, item in enumerate(value))
     if typing.get_origin(hint) is tuple and not (
         isinstance(value, list) and value and all(isinstance(item, str) for item in value)
     ):

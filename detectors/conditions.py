@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
+from detectors.bound import value_of
 from detectors.codec import sha256
-from detectors.registry import Composite, Rule, Standing
+from detectors.registry import Composite, Moment, Rule, Standing
 from detectors.ruleset import Node, Ruleset
 from detectors.state import State
 from detectors.types import Event, Reading
-from detectors.world import invalidated
+from detectors.world import STATEFUL, invalidated
 
 MAX_KEYS = 64
 """Keys remembered of one leaf: tabs, fields, files under which its fact is true now."""
@@ -19,6 +19,9 @@ MAX_EVIDENCE = 64
 
 MAX_KEY = 96
 
+MAX_BOUND = 32
+"""Values remembered of one leaf, of those that it was true about (`same`)."""
+
 Report = Callable[[Node, Standing, str, Event], None]
 """Told of each reading at the top of a milestone's tree: (node, standing, key, event)."""
 
@@ -26,20 +29,13 @@ Report = Callable[[Node, Standing, str, Event], None]
 class Conditions:
     """The tree of one ruleset over one episode's state."""
 
-    STATEFUL: ClassVar[frozenset[str]] = frozenset(
-        "page.navigated page.titled field.filled frame.detached tab.closed "
-        "file.created file.modified file.deleted file.present file.moved "
-        "window.titled window.closed widget.state_changed widget.text_changed clipboard.changed "
-        "process.started process.ended probe.answered".split()
-    )
-    """Kinds that can make an earlier reading untrue, though no rule hears them."""
-
     required: Callable[[Node], tuple[Standing, ...]]
     """How the milestones stand that a goal requires; set by the engine."""
 
     def __init__(self, ruleset: Ruleset, state: State, report: Report) -> None:
         self._nodes, self._slots = ruleset.nodes, ruleset.slots
         self._state, self._report = state, report
+        self._ticking = [n.id for n in ruleset.nodes if isinstance(n.rule, Composite) and n.rule.ticks]
         self._holders: dict[str, set[int]] = {}
         self.settled: set[int] = set()
         for owner, award in state.awards.items():
@@ -65,13 +61,13 @@ class Conditions:
 
     def stale(self, event: Event) -> tuple[str, ...]:
         """The keys whose readings the event replaces; asked before the world takes the event in."""
-        if not self._holders or event.kind not in self.STATEFUL:
+        if not self._holders or event.kind not in STATEFUL:
             return ()
         return tuple(short_key(key) for key in invalidated(event, self._state.world))
 
     def read(self, event: Event, stale: tuple[str, ...]) -> None:
         """Let every leaf that hears the event read it, then drop what it made untrue."""
-        baseline = not self._state.began or event.data.get("baseline") is True
+        baseline = not self._state.seen(event)
         read: list[tuple[int, Reading]] = []
         for slot in self._slots.get(event.kind, ()):
             for leaf in slot.leaves(event):
@@ -107,8 +103,33 @@ class Conditions:
         if reading.level > 0:
             standing.at = tuple(sorted({*reading.evidence, event.seq}))[-MAX_EVIDENCE:]
             standing.cause = reading.cause
+            if reading.level >= 1.0:
+                standing.when = self.moment(event)
+                self._bind(node, standing, event)
         if standing.now != before or reading.level >= 1.0:
             self._rise(node, standing, reading.key, event)
+
+    def _bind(self, node: Node, standing: Standing, event: Event) -> None:
+        """Under `same`: remember what the leaf was true about, the first time and the last."""
+        value = value_of(event, node.binds) if node.binds is not None else None
+        if value is None:
+            return
+        bound = standing.bound = {} if standing.bound is None else standing.bound
+        first = bound.pop(value, (event.seq,))[0]
+        bound[value] = [first, event.seq]
+        if len(bound) > MAX_BOUND:
+            del bound[next(iter(bound))]
+
+    def moment(self, event: Event) -> Moment:
+        """When the event happens, as composites are told."""
+        return Moment(event.seq, event.at, self._state.steps, self._state.seen(event))
+
+    def tick(self, event: Event) -> None:
+        """Let the conditions that wait for time look at it: at a step's begin and seal, and at the close."""
+        for id in self._ticking:
+            node = self._nodes[id]
+            if (own := self._state.standings.get(id)) and self.combine(node, own, 0, event):
+                self._rise(node, own, "", event)
 
     def _hold(self, keys: dict[str, float], reading: Reading, leaf: int) -> None:
         keys.pop(reading.key, None)
@@ -135,35 +156,36 @@ class Conditions:
             return
         parent = self._nodes[node.parent]
         own = self.standing(parent)
-        if self.combine(parent, own, node.place, event.seq):
+        if self.combine(parent, own, node.place, event):
             self._rise(parent, own, "", event)
 
-    def combine(self, node: Node, own: Standing, place: int, seq: int) -> bool:
+    def combine(self, node: Node, own: Standing, place: int, event: Event) -> bool:
         """Recompute a composite after its part at ``place`` was read; whether that is news to whoever waits."""
         assert isinstance(node.rule, Composite)
         parts = [self.standing(self._nodes[child]) for child in node.children]
         parts.extend(self.required(node))
         before = own.now
-        own.now = node.rule.combine(parts, own, place, seq, node.args)
+        own.now = node.rule.combine(parts, own, place, self.moment(event), node.args)
         own.best = max(own.best, own.now) if node.rule.latches and self._state.began else own.now
-        if own.now > 0 and node.rule.latches:  # that something did not happen has no event to show
+        # That something did not happen has no event to show; what time made true keeps the event that showed it.
+        if own.now > 0 and node.rule.latches and not (node.rule.ticks and before >= 1.0):
             seqs = {s for part in parts if part.best > 0 for s in part.at}
+            if node.rule.ticks:
+                seqs.add(event.seq)  # it shows that the time has passed
             own.at = tuple(sorted(seqs))[-MAX_EVIDENCE:]
             own.cause = next((part.cause for part in parts if part.cause is not None), None)
-        return own.now != before or own.now >= 1.0
+        if own.now >= 1.0 and own.now != before:
+            own.when = self.moment(event)
+        return own.now != before or (own.now >= 1.0 and not node.rule.ticks)
 
     def level(self, node: Node) -> float:
         """How true the condition is at this moment, nothing latched but what happened: for what must hold."""
         standing = self.standing(node)
-        if isinstance(node.rule, Rule) or node.rule.name == "sequence":
+        if isinstance(node.rule, Rule) or node.rule.present is None:
             return standing.now
         parts = [self.level(self._nodes[child]) for child in node.children]
         parts.extend(required.now for required in self.required(node))
-        if node.rule.name == "any_of":
-            return max(parts)
-        if node.rule.name == "none_of":
-            return 1.0 - max(parts)
-        return min(parts)
+        return node.rule.present(parts)
 
     def forget(self, node: Node) -> None:
         """Forget a condition and its parts: what was revoked must be done again, not merely remembered."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from detectors.registry import Standing
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from detectors.conditions import Conditions
 
 
+MAX_EVIDENCE = 64
 MAX_REVOKED = 100
 """Times that a milestone may be taken back and earned again; after that it is not paid any more."""
 
@@ -32,9 +34,9 @@ class Credit:
 
     def read(self, node: Node, standing: Standing, key: str, event: Event) -> None:
         """A milestone's condition (or what revokes it) was read."""
-        if node.revokes:
-            if standing.now >= 1.0 and event.seq in standing.at and not self._baseline(event):
-                self._revoke(node.owner, standing.at, event)
+        if node.role != "when":
+            if not self._baseline(event):
+                self._revoked_or_opened(node, standing, event)
             return
         spec, award = self._specs[node.owner], self._award(node.owner)
         if self._baseline(event):
@@ -45,7 +47,7 @@ class Credit:
             award.base = award.best = standing.now
             award.met = 0
             self._tell_goals(node.owner, event)
-        if spec.must_hold_at_end or event.seq not in standing.at or not self._in_order(spec, event.seq):
+        if spec.must_hold_at_end or event.seq not in standing.at or not self._in_order(spec, event):
             return
         if spec.penalty is not None:
             self._penalise(node, spec, award, standing, event)
@@ -53,6 +55,20 @@ class Credit:
             self._repeat(node, spec, award, standing, key, event)
         else:
             self._progress(node, spec, award, standing, event)
+
+    def _revoked_or_opened(self, node: Node, standing: Standing, event: Event) -> None:
+        """What takes a milestone back came true, or its gate was read."""
+        if standing.now < 1.0 or event.seq not in standing.at:
+            return
+        if node.role == "revoke_on":
+            self._revoke(node.owner, standing.at, event)
+            return
+        spec, top = self._specs[node.owner], self._rules.nodes[self._rules.tops[node.owner]]
+        if spec.must_hold_at_end or spec.repeat > 1 or spec.penalty is not None or not self._in_order(spec, event):
+            return  # paid at the end, or for each event by itself: then the gate must be open at that moment
+        own = self.conditions.standing(top)
+        proof = tuple(sorted({*own.at, *standing.at}))
+        self._progress(top, spec, self._award(node.owner), replace(own, at=proof), event)
 
     def close(self, event: Event) -> None:
         """Decide what only the end can decide."""
@@ -66,7 +82,7 @@ class Credit:
         for _ in self._specs:
             before = len(self._state.pending)
             for n, spec in enumerate(self._specs):
-                if spec.must_hold_at_end and self._in_order(spec, event.seq + 1):
+                if spec.must_hold_at_end and self._in_order(spec, event, closing=True):
                     node = self._rules.nodes[self._rules.tops[n]]
                     standing = self.conditions.standing(node)
                     level = self.conditions.level(node)
@@ -76,25 +92,65 @@ class Credit:
 
     def success(self) -> bool | None:
         """Whether every goal milestone was earned; None without one, or where a gap may have hidden it."""
-        goals = [n for n, top in enumerate(self._rules.tops) if self._rules.nodes[top].rule.name == "goal"]
+        goals = self._goals()
         if not goals:
             return None
         if all(self._award(n).earned for n in goals):
             return True
         return None if self._state.doubt else False
 
+    def _goals(self) -> list[int]:
+        return [n for n, top in enumerate(self._rules.tops) if self._rules.nodes[top].rule.name == "goal"]
+
+    def ending(self, event: Event) -> None:
+        """What the end is worth beside the milestones: the outcome, and a bonus for few steps."""
+        task, success = self._rules.task, self._state.success
+        if not self._state.began or success is None:
+            return
+        met = [self._award(n) for n in self._goals()]
+        evidence = tuple(sorted({event.seq, *(a.met for a in met if a.met)}))
+        if task.outcome is not None:
+            value = task.outcome.success if success else task.outcome.failure
+            self._extra("outcome", value, value * task.outcome.scale, evidence)
+        if task.efficiency is not None and success:
+            best, worst = task.efficiency.best, task.efficiency.worst
+            spared = (worst - max(a.met_step for a in met)) / (worst - best)
+            value = min(1.0, max(0.0, spared))
+            self._extra("efficiency", value, value * task.efficiency.weight, evidence)
+
+    def shape(self, event: Event, *, after_last: bool) -> None:
+        """F = γΦ(s') − Φ(s) of the step that is sealed; Φ of the end is 0, so that the optimal policy stays (Ng,
+        Harada and Russell 1999). A closing step after the last seal completes that last step's F: γ·0 − γΦ(s')."""
+        shaping, before = self._rules.task.shaping, self._state.potential
+        if shaping is None:
+            return
+        found = {n: a for n, a in sorted(self._state.awards.items()) if self._specs[n].component in shaping.components}
+        now = total((a.best - a.base) * self._rules.share[n] for n, a in found.items() if self._rules.share[n] > 0)
+        now = 0.0 if self._state.closed else now
+        worth = total((shaping.gamma * now, -(shaping.gamma * before if after_last else before)))
+        self._state.potential = now
+        if worth:
+            self._extra("shaping", now, worth, tuple(sorted({event.seq, *(a.met for a in found.values() if a.met)})))
+
+    def _extra(self, name: str, value: float, worth: float, evidence: tuple[int, ...]) -> None:
+        if not worth:
+            return
+        earned = Milestone(f"({name})", name, 1, name, self._step(), round(value, 12), worth, evidence[-MAX_EVIDENCE:])
+        self._state.pending.append(earned)
+        self.reached.append(earned)
+
     def required(self, node: Node) -> tuple[Standing, ...]:
         """How the milestones stand that the goal ``node`` requires."""
         return tuple(self._reached(n) for n in node.requires)
 
-    def levels(self, seq: int) -> None:
+    def levels(self, event: Event) -> None:
         """Components credited by level: each milestone's present level, less what it was at the baseline."""
         for n in self._levelled:
             spec = self._specs[n]
             node = self._rules.nodes[self._rules.tops[n]]
             standing = self.conditions.standing(node)
             level = max(0.0, standing.now - self._award(n).base)
-            if level > 0 and self._in_order(spec, seq) and not self._unknowable(n, seq):
+            if level > 0 and self._in_order(spec, event) and not self._unknowable(n, event.seq):
                 self._pay(node, level, level * self._rules.share[n], standing, standing.at)
 
     def _award(self, n: int) -> Award:
@@ -104,13 +160,13 @@ class Credit:
         return found
 
     def _baseline(self, event: Event) -> bool:
-        return not self._state.began or event.data.get("baseline") is True
+        return not self._state.seen(event)
 
     def _at_baseline(self, node: Node, spec: MilestoneSpec, award: Award, standing: Standing, event: Event) -> None:
         began, level = self._state.began, standing.now
         if spec.penalty is not None or (began and level <= award.best):
             return
-        if began and self._in_a_gap(event.source) and self._in_order(spec, event.seq):
+        if began and self._in_a_gap(event.source) and self._in_order(spec, event):
             # It came true while nobody watched: when, and by whom, can't be known.
             self._blind(event.seq, f"milestone {spec.id} came true during a gap", event.source)
         if spec.repeat > 1:
@@ -118,7 +174,10 @@ class Credit:
             level = len(award.keys) / spec.repeat
         award.base = award.best = level
         met = award.met
-        award.met = (award.met or event.seq) if level >= 1.0 else 0
+        if level >= 1.0:
+            self._meet(award, event)
+        else:
+            award.met = 0
         if award.met and not met:
             self.reached.append(self._milestone(node, 0.0, 0.0, standing, standing.at, baseline=True))
         if award.met != met:
@@ -132,10 +191,34 @@ class Credit:
         at = self.conditions.standing(self._rules.nodes[self._rules.tops[n]]).at
         return Standing(full, full, at if full else ())
 
-    def _in_order(self, spec: MilestoneSpec, seq: int) -> bool:
-        index = self._rules.index
-        after = all(0 < self._award(index[name]).met < seq for name in spec.after)
-        return after and not any(self._award(index[name]).met for name in spec.before)
+    def _meet(self, award: Award, event: Event) -> None:
+        """Note when a milestone was first full."""
+        if not award.met:
+            award.met, award.met_at, award.met_step = event.seq, event.at, self._state.steps
+
+    def _in_order(self, spec: MilestoneSpec, event: Event, *, closing: bool = False) -> bool:
+        """Whether it may pay now: after and before others, within its window and the task's, its gate open."""
+        index, last = self._rules.index, event.seq + closing
+        after = all(0 < self._award(index[name]).met < last for name in spec.after)
+        if not after or any(self._award(index[name]).met for name in spec.before):
+            return False
+        if not self._in_time(spec, event):
+            return False
+        gate = self._rules.gates[index[spec.id]]
+        return gate is None or self.conditions.level(self._rules.nodes[gate]) >= 1.0
+
+    def _in_time(self, spec: MilestoneSpec, event: Event) -> bool:
+        state, limits = self._state, self._rules.task.limits
+        # The close comes whenever the harness gets to it: what it decides was done by the last step that began.
+        at = state.step_at if event.kind == "episode.closed" else event.at
+        if limits is not None and spec.penalty is None and not limits.holds(state.steps, at - state.began_at):
+            return False
+        if spec.within is None:
+            return True
+        if spec.since is None:
+            return spec.within.holds(state.steps, at - state.began_at)
+        since = self._award(self._rules.index[spec.since])
+        return since.met > 0 and spec.within.holds(state.steps - since.met_step, at - since.met_at)
 
     def _progress(
         self,
@@ -166,7 +249,7 @@ class Credit:
         if standing.now < 1.0 or len(award.keys) >= spec.repeat:
             return
         award.keys.append(str(event.seq))
-        award.met = award.met or event.seq
+        self._meet(award, event)
         left = min(0.0, total((self._rules.task.penalty_floor, -self._state.penalties)))
         worth = max(self._rules.share[node.owner], left)
         self._state.penalties = total((self._state.penalties, worth))
@@ -181,12 +264,14 @@ class Credit:
         standing: Standing,
         event: Event,
     ) -> None:
-        if award.best >= 1.0 and not award.met:
-            award.met = event.seq
+        if award.best >= 1.0:
+            self._meet(award, event)
         award.earned = award.earned or award.best >= 1.0
         if award.earned and self._rules.final(node.owner):
             self.conditions.settle(node)
-        if spec.component not in self._rules.task.credit:
+        if spec.component in self._rules.task.shaped:
+            self._pay(node, value, 0.0, standing, standing.at)  # its potential pays, at the seal
+        elif spec.component not in self._rules.task.credit:
             # Never more than the share, whatever a masked step hid of an earlier revocation.
             worth = min(value * self._rules.share[node.owner], self._rules.share[node.owner] - award.paid)
             award.paid += worth
@@ -200,14 +285,14 @@ class Credit:
         standing = self.conditions.standing(node)
         had = award.best > award.base or award.paid != 0.0
         again = Award(award.base, award.base, revoked=award.revoked + had)
-        if award.paid:
-            self._pay(node, award.base - award.best, -award.paid, standing, evidence)
+        if award.paid or (had and self._specs[owner].component in self._rules.task.shaped):
+            self._pay(node, award.base - award.best, 0.0 - award.paid, standing, evidence)
         self._state.awards[owner] = again
         if forget:
             self.conditions.forget(node)
         for goal in self._rules.dependents.get(owner, ()):
             upper = self._rules.nodes[goal]
-            self.conditions.combine(upper, self.conditions.standing(upper), 0, event.seq)
+            self.conditions.combine(upper, self.conditions.standing(upper), 0, event)
             if had:
                 self._revoke(upper.owner, evidence, event, forget=False)
 
@@ -216,7 +301,9 @@ class Credit:
         if known:
             return
         for m in milestones:
-            n = self._rules.index[m.id]
+            n = self._rules.index.get(m.id)
+            if n is None:
+                continue  # what the end is worth is decided once
             if self._specs[n].component not in self._rules.task.credit and self._specs[n].penalty is None:
                 award = self._award(n)
                 award.paid = total((award.paid, -m.worth))
@@ -237,13 +324,16 @@ class Credit:
         for goal in self._rules.dependents.get(owner, ()):
             node = self._rules.nodes[goal]
             own = self.conditions.standing(node)
-            if self.conditions.combine(node, own, 0, event.seq):
+            if self.conditions.combine(node, own, 0, event):
                 self.read(node, own, "", event)
 
     def _pay(self, node: Node, value: float, worth: float, standing: Standing, evidence: tuple[int, ...]) -> None:
         earned = self._milestone(node, value, worth, standing, evidence)
         self._state.pending.append(earned)
         self.reached.append(earned)
+
+    def _step(self) -> int:
+        return self._state.step + 1 if self._state.sealed else self._state.step
 
     def _milestone(
         self,
@@ -254,15 +344,14 @@ class Credit:
         evidence: tuple[int, ...],
         baseline: bool = False,
     ) -> Milestone:
-        spec, state = self._specs[node.owner], self._state
-        step = state.step + 1 if state.sealed else state.step
+        spec, step = self._specs[node.owner], self._step()
         cause = standing.cause if standing.cause is not None and 0 <= standing.cause != step else None
         return Milestone(
             id=spec.id,
             rule=node.rule.name,
             version=node.rule.version,
             component=spec.component,
-            step=step if state.began else -1,
+            step=step if self._state.began else -1,
             value=round(value, 12),
             worth=worth,
             evidence=evidence,

@@ -17,7 +17,7 @@ from detectors.rewards import blend, total
 from detectors.ruleset import Ruleset
 from detectors.state import State
 from detectors.types import Event, Milestone, Reward, Verdict
-from detectors.world import FOLDED, fold
+from detectors.world import FOLDED, STATEFUL, fold
 
 MAX_STEP = 2**31
 MAX_GAPS = 64
@@ -57,7 +57,7 @@ class Engine:
             "journal.dropped": self._dropped,
         }
         # Most events of a log are heard by nobody; one set look-up is all that they cost.
-        self._heard = frozenset((*self._control, *FOLDED, *ruleset.slots)) | Conditions.STATEFUL
+        self._heard = frozenset((*self._control, *FOLDED, *ruleset.slots)) | STATEFUL
 
     @classmethod
     def load(cls, ruleset: Ruleset, data: bytes) -> Engine:
@@ -124,29 +124,36 @@ class Engine:
         step = event.data.get("step")
         if type(step) is not int or not self.state.step < step < MAX_STEP:
             return
+        self.conditions.tick(event)
         if not self.state.sealed:
-            self._seal(event.seq)
+            self._seal(event)
+        self.state.began_at = self.state.began_at if self.state.began else event.at
         self.state.step, self.state.began, self.state.sealed = step, True, False
+        self.state.steps, self.state.step_at = self.state.steps + 1, event.at
         self.state.blind |= {name: gap[:2] for name, gap in self.state.gaps.items()}
 
     def _sealed(self, event: Event) -> None:
         if event.data.get("step") == self.state.step and not self.state.sealed:
-            self._seal(event.seq)
+            self.conditions.tick(event)
+            self._seal(event)
 
     def _closed(self, event: Event) -> None:
         state = self.state
         if state.closed:
             return
-        if state.sealed:
+        after_last = state.sealed
+        if after_last:
             # The last step is final already: what the close decides is paid in a closing step after it. A browser
             # that was shut down in between hid nothing of any step, but what must hold at the end.
             state.step, state.sealed = state.step + 1, False
             held = any(m.must_hold_at_end for m in self.ruleset.task.milestones)
             state.blind |= {name: gap[:2] for name, gap in state.gaps.items() if held or gap[0] < state.sealed_at}
+        self.conditions.tick(event)
         self.credit.close(event)
         state.closed = True
         state.success = self.credit.success()
-        self._seal(event.seq)
+        self.credit.ending(event)
+        self._seal(event, after_last=after_last)
 
     def _gap_began(self, event: Event) -> None:
         source, of = str(event.data.get("source")), _part_of(event)
@@ -181,11 +188,14 @@ class Engine:
         source = str(event.data.get("source"))
         # Of the journal's own events a gap or its end may be among the lost: then nobody knows what was seen.
         if source in self.ruleset.sources or source == "journal":
-            self.state.blind[source] = [event.seq, f"{event.data.get('count')} observations dropped"]
+            count = event.data.get("count")
+            why = str(event.data.get("reason")) if count is None else f"{count} observations dropped"
+            self.state.blind[source] = [event.seq, why]
 
-    def _seal(self, seq: int) -> None:
-        state, rules = self.state, self.ruleset
-        self.credit.levels(seq)
+    def _seal(self, event: Event, *, after_last: bool = False) -> None:
+        state, rules, seq = self.state, self.ruleset, event.seq
+        self.credit.levels(event)
+        self.credit.shape(event, after_last=after_last)
         milestones = tuple(state.pending)
         value: float | None = total(m.worth for m in milestones)
         verdict = Verdict("rule", value, 1.0, _count(milestones), rules.digest)

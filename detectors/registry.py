@@ -11,7 +11,7 @@ import pkgutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from detectors.types import Event, Reading
 from detectors.world import World
@@ -24,7 +24,8 @@ Keys = tuple[str, ...]
 class Standing:
     """How a condition stands: ``now``, the ``best`` so far, ``at`` = seqs that prove the latest reading ≥ 1.
 
-    ``reached`` is a sequence's memory: the seq at which each of its parts came in order, 0 for never.
+    ``reached`` is a composite's own memory, such as when each part of a sequence came; ``when`` the moment of the
+    latest reading ≥ 1, ``bound`` the values that a condition under `same` was true about: first and latest seq.
     """
 
     now: float = 0.0
@@ -32,11 +33,23 @@ class Standing:
     at: tuple[int, ...] = ()
     cause: int | None = None
     keys: dict[str, float] | None = None
-    reached: list[int] | None = None
+    reached: list[Any] | None = None
+    when: Moment | None = None
+    bound: dict[str, list[int]] | None = None
 
 
-Combine = Callable[[Sequence[Standing], Standing, int, int, Any], float]
-"""(children, own standing, index of the child that was read, seq, arguments) → level."""
+class Moment(NamedTuple):
+    """When something is read: number and time (ns) of the event, steps begun so far; ``seen``: it came after the first
+    step began, and not as what a source found on attaching."""
+
+    seq: int
+    at: int
+    step: int
+    seen: bool = True
+
+
+Combine = Callable[[Sequence[Standing], Standing, int, Moment, Any], float]
+"""(children, own standing, index of the child that was read, the moment, arguments) → level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +77,17 @@ class Rule:
         return self.hears if self.hears_of is None else self.hears_of(args)
 
 
+def never(args: Any) -> bool:
+    """For composites that rest on what happened alone."""
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Composite:
-    """A rule over other conditions. ``latches``: its best is remembered (false for none_of)."""
+    """A rule over other conditions. ``latches``: its best is remembered (false for none_of). ``present``: its level by
+    its parts' present levels; None where its own standing says it. ``ticks``: time alone can make it true. ``absent``:
+    whether, under its arguments, it rests on something *not* having happened. ``binds``: the value that each part is
+    to be remembered with, as a path into its event (`same`)."""
 
     name: str
     version: int
@@ -75,6 +96,10 @@ class Composite:
     initial: float
     latches: bool
     doc: str
+    present: Callable[[Sequence[float]], float] | None = None
+    ticks: bool = False
+    absent: Callable[[Any], bool] = never
+    binds: Callable[[Any, int], str] | None = None
 
 
 def no_index(args: Any) -> Keys | None:
@@ -108,12 +133,21 @@ def rule(
 
 
 def composite(
-    *, args: type, version: int = 1, initial: float = 0.0, latches: bool = True
+    *,
+    args: type,
+    version: int = 1,
+    initial: float = 0.0,
+    latches: bool = True,
+    present: Callable[[Sequence[float]], float] | None = None,
+    ticks: bool = False,
+    absent: Callable[[Any], bool] = never,
+    binds: Callable[[Any, int], str] | None = None,
 ) -> Callable[[Combine], Composite]:
-    """Declare a composite."""
+    """Declare a composite; see `Composite` for what its parts say."""
 
     def declare(combine: Combine) -> Composite:
-        return Composite(combine.__name__, version, args, combine, initial, latches, combine.__doc__ or "")
+        name, doc = combine.__name__, combine.__doc__ or ""
+        return Composite(name, version, args, combine, initial, latches, doc, present, ticks, absent, binds)
 
     return declare
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
+from detectors import outside
 from detectors.arguments import parse_args
 from detectors.codec import canonical, sha256
 from detectors.kinds import KINDS
@@ -19,7 +20,7 @@ from detectors.registry import Composite, Keys, Rule, rules
 from detectors.task_json import task_to_json
 from detectors.types import Condition, Event, MilestoneSpec, Task
 
-ENGINE_VERSION = 2
+ENGINE_VERSION = 3
 """Raised whenever the same log and task would give another reward than before."""
 
 
@@ -27,19 +28,24 @@ ASKED = ("request_bodies", "response_bodies", "request_headers", "response_heade
 """What a rule's arguments may ask the daemon to keep, by the method ``asks`` → {name: items}."""
 
 
+Role = Literal["when", "revoke_on", "only_if"]
+
+
 @dataclass(slots=True)
 class Node:
-    """One condition in the tree. ``parent`` is -1 at the top, ``place`` its index among the parent's children."""
+    """One condition in the tree. ``role``: what it says of its owner, the milestone; ``parent`` is -1 at the top,
+    ``place`` its index among the parent's children; ``binds``: what of its event it is remembered with (`same`)."""
 
     id: int
     rule: Rule | Composite
     args: Any
     owner: int
-    revokes: bool
+    role: Role
     parent: int = -1
     place: int = 0
     children: list[int] = field(default_factory=list)
     requires: tuple[int, ...] = ()
+    binds: str | None = None
 
 
 @dataclass(slots=True)
@@ -65,13 +71,14 @@ class Slot:
 @dataclass(slots=True)
 class Ruleset:
     """See the module. ``share[i]``: what a full level of milestone i is worth, as part of the episode's reward;
-    ``negative[i]``: whether it rests on something *not* having happened."""
+    ``gates[i]``: the node of its ``only_if``; ``negative[i]``: whether it rests on something *not* having happened."""
 
     task: Task
     digest: str
     nodes: list[Node]
     slots: dict[str, list[Slot]]
     tops: list[int]
+    gates: list[int | None]
     dependents: dict[int, list[int]]
     share: list[float]
     components: tuple[str, ...]
@@ -110,10 +117,13 @@ class Ruleset:
 
     @property
     def attainable(self) -> float:
-        """The most that an episode can be worth: the weights of the components that have milestones."""
+        """The most that an episode can be worth: the weights of the components that have milestones, but for shaped
+        ones, with what its end may bring."""
         task = self.task
-        earns = {m.component for m in task.milestones if m.penalty is None}
-        return round(sum(weight for name, weight in sorted(task.weights.items()) if name in earns), 12)
+        earns = {m.component for m in task.milestones if m.penalty is None} - set(task.shaped)
+        process = sum(weight for name, weight in sorted(task.weights.items()) if name in earns)
+        end = max(0.0, task.outcome.success) * task.outcome.scale if task.outcome else 0.0
+        return round(process * task.process + end + (task.efficiency.weight if task.efficiency else 0.0), 12)
 
     def plan(self, episode: str) -> dict[str, Any]:
         """What the daemon may know of the task: what to listen for, nothing of what would be right."""
@@ -144,11 +154,16 @@ def compile_task(task: Task) -> Ruleset:
     """Compile ``task``, which `task_from_json` has checked."""
     index = {m.id: n for n, m in enumerate(task.milestones)}
     nodes: list[Node] = []
-    tops = []
+    tops: list[int] = []
+    gates: list[int | None] = []
     for n, milestone in enumerate(task.milestones):
-        tops.append(_grow(nodes, milestone.when, n, False, task.origin, index))
-        if milestone.revoke_on is not None:
-            _grow(nodes, milestone.revoke_on, n, True, task.origin, index)
+        grown = {
+            role: _grow(nodes, condition, n, role, task.origin, index)
+            for role, condition in _conditions(milestone)
+            if condition is not None
+        }
+        tops.append(grown["when"])
+        gates.append(grown.get("only_if"))
     dependents: dict[int, list[int]] = {}
     for node in nodes:
         for required in node.requires:
@@ -159,32 +174,44 @@ def compile_task(task: Task) -> Ruleset:
         nodes=nodes,
         slots=_slots(nodes),
         tops=tops,
+        gates=gates,
         dependents=dependents,
         share=[_share(task, m) for m in task.milestones],
-        components=tuple(sorted({m.component for m in task.milestones})),
+        components=tuple(sorted({*(m.component for m in task.milestones), *task.endings})),
         index=index,
-        negative=[bool(m.before) or _negative(m.when) for m in task.milestones],
+        negative=_negative(task, nodes),
     )
 
 
+def _conditions(m: MilestoneSpec) -> tuple[tuple[Role, Condition | None], ...]:
+    return ("when", m.when), ("revoke_on", m.revoke_on), ("only_if", m.only_if)
+
+
 def _grow(
-    nodes: list[Node], condition: Condition, owner: int, revokes: bool, origin: str | None, index: dict[str, int]
+    nodes: list[Node], condition: Condition, owner: int, role: Role, origin: str | None, index: dict[str, int]
 ) -> int:
     found = rules()[condition.rule]
     args = parse_args(found.args, condition.args, (condition.rule,), origin)
-    node = Node(len(nodes), found, args, owner, revokes)
+    node = Node(len(nodes), found, args, owner, role)
     nodes.append(node)
     if condition.rule == "goal":
         node.requires = tuple(index[name] for name in args.requires)
     for place, part in enumerate(condition.of):
-        child = _grow(nodes, part, owner, revokes, origin, index)
+        child = _grow(nodes, part, owner, role, origin, index)
         nodes[child].parent, nodes[child].place = node.id, place
         node.children.append(child)
+        if isinstance(found, Composite) and found.binds is not None:
+            nodes[child].binds = found.binds(args, place)
     return node.id
 
 
-def _negative(condition: Condition) -> bool:
-    return condition.rule == "none_of" or any(_negative(part) for part in condition.of)
+def _negative(task: Task, nodes: list[Node]) -> list[bool]:
+    """Of each milestone whether it rests on something not having happened."""
+    negative = [bool(m.before) for m in task.milestones]
+    for node in nodes:
+        if isinstance(node.rule, Composite) and node.role != "revoke_on":
+            negative[node.owner] |= node.rule.absent(node.args)
+    return negative
 
 
 def _slots(nodes: list[Node]) -> dict[str, list[Slot]]:
@@ -208,11 +235,13 @@ def _slots(nodes: list[Node]) -> dict[str, list[Slot]]:
 def _share(task: Task, milestone: MilestoneSpec) -> float:
     """w_c times the milestone's part of its component (docs/rewards.md): positive weights normalised to 1."""
     if milestone.penalty is not None:
-        return -milestone.penalty
+        return -milestone.penalty * task.process
     peers = [m.weight for m in task.milestones if m.component == milestone.component and m.penalty is None]
-    return task.weights[milestone.component] * milestone.weight / sum(peers)
+    return task.process * task.weights[milestone.component] * milestone.weight / sum(peers)
 
 
 def _digest(task: Task, nodes: list[Node]) -> str:
     versions = {node.rule.name: node.rule.version for node in nodes}
-    return sha256(canonical({"engine": ENGINE_VERSION, "rules": versions, "task": task_to_json(task)}))
+    spec = task_to_json(task)
+    libraries = outside.versions(spec["milestones"])
+    return sha256(canonical({"engine": ENGINE_VERSION, "rules": versions, "libraries": libraries, "task": spec}))

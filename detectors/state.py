@@ -8,19 +8,19 @@ from typing import Any
 import orjson
 
 from detectors.errors import StateError
-from detectors.registry import Standing
+from detectors.registry import Moment, Standing
 from detectors.rewards import milestone_from_json, milestone_to_json
-from detectors.types import Milestone
-from detectors.world import World
+from detectors.types import Event, Milestone
+from detectors.world import PARTS, World
 
-STATE_VERSION = 2
+STATE_VERSION = 3
 
 
 @dataclass(slots=True)
 class Award:
     """How a milestone stands: ``base`` level at the baseline, ``best`` level credited so far, ``paid`` in rewards
-    that are known, ``keys`` already paid (repeat), ``met`` the seq at which it was first full (0: not yet),
-    ``revoked`` how often it was taken back."""
+    that are known, ``keys`` already paid (repeat), ``met`` the seq at which it was first full (0: not yet), with its
+    time (ns) and the steps begun then; ``revoked`` how often it was taken back."""
 
     base: float = 0.0
     best: float = 0.0
@@ -29,11 +29,15 @@ class Award:
     met: int = 0
     earned: bool = False
     revoked: int = 0
+    met_at: int = 0
+    met_step: int = 0
 
 
 @dataclass(slots=True)
 class State:
-    """The engine's memory. ``step`` is -1 before the first; ``gaps`` are open, ``blind`` those of this step."""
+    """The engine's memory. ``step`` is -1 before the first, ``steps`` how many began, ``began_at`` and ``step_at`` the
+    times (ns) of the first and the latest; ``gaps`` are open, ``blind`` those of this step; ``potential`` is Φ at the
+    latest seal."""
 
     episode: str
     digest: str
@@ -44,6 +48,10 @@ class State:
     sealed_at: int = 0
     closed: bool = False
     success: bool | None = None
+    steps: int = 0
+    began_at: int = 0
+    step_at: int = 0
+    potential: float = 0.0
     total: float = 0.0
     unseen: bool = False
     masked: int = 0
@@ -56,13 +64,20 @@ class State:
     standings: dict[int, Standing] = field(default_factory=dict)
     awards: dict[int, Award] = field(default_factory=dict)
 
+    def seen(self, event: Event) -> bool:
+        """Whether the event came after the first step began, and not as what a source found on attaching."""
+        return self.began and event.data.get("baseline") is not True
+
     def dump(self) -> bytes:
         """Encode; insertion order is kept, since the world's tables forget their oldest entry first."""
         flat = {name: getattr(self, name) for name in _PLAIN}
         flat["v"] = STATE_VERSION
         flat["pending"] = [milestone_to_json(m) for m in self.pending]
-        flat["world"] = [self.world.frames, self.world.downloads]
-        flat["standings"] = [[n, s.now, s.best, s.at, s.cause, s.keys, s.reached] for n, s in self.standings.items()]
+        flat["world"] = [getattr(self.world, part) for part in PARTS]
+        flat["standings"] = [
+            [n, s.now, s.best, s.at, s.cause, s.keys, s.reached, s.when and tuple(s.when), s.bound]
+            for n, s in self.standings.items()
+        ]
         flat["awards"] = [[n, *asdict(a).values()] for n, a in self.awards.items()]
         return orjson.dumps(flat)
 
@@ -77,12 +92,14 @@ class State:
         state = cls(**{name: flat[name] for name in _PLAIN})
         state.pending = [milestone_from_json(m) for m in flat["pending"]]
         state.world = World(*flat["world"])
-        for n, now, best, at, cause, keys, reached in flat["standings"]:
-            state.standings[n] = Standing(now, best, tuple(at), cause, keys, reached)
+        for n, now, best, at, cause, keys, reached, when, bound in flat["standings"]:
+            moment = None if when is None else Moment(*when)
+            state.standings[n] = Standing(now, best, tuple(at), cause, keys, reached, moment, bound)
         state.awards = {n: Award(*rest) for n, *rest in flat["awards"]}
         return state
 
 
 _PLAIN = (
-    "episode digest through step began sealed sealed_at closed success total masked penalties doubt unseen gaps blind"
+    "episode digest through step began sealed sealed_at closed success total masked penalties doubt unseen gaps blind "
+    "steps began_at step_at potential"
 ).split()

@@ -7,14 +7,18 @@ references between milestones. It collects all problems before it raises.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from detectors.arguments import Path, parse_args
+from detectors.endings import KEYS as ENDINGS
+from detectors.endings import endings_from_json, endings_to_json
 from detectors.errors import DetectorError, SpecError
 from detectors.probes import check_references, probe_to_json, probes_from_json
+from detectors.reader import Reader, is_mapping, is_number, is_text
 from detectors.registry import Composite, Rule, rules
 from detectors.types import Condition, MilestoneSpec, Task
+from detectors.window import window_from_json, window_to_json
 
 DEFAULT_WEIGHTS: Mapping[str, float] = {"nav": 0.1, "ui": 0.2, "form": 0.2, "file": 0.3, "goal": 0.2}
 COMPONENTS = ("nav", "ui", "form", "file", "goal", "tool", "ax", "answer")
@@ -33,10 +37,12 @@ _TASK_KEYS = frozenset(
         "settings",
         "milestones",
         "probes",
+        *ENDINGS,
     )
 )
 _MILESTONE_KEYS = frozenset(
-    "id when component weight penalty after before repeat baseline must_hold_at_end revoke_on".split()
+    "id when component weight penalty after before repeat baseline must_hold_at_end revoke_on "
+    "only_if within since credit_to".split()
 )
 
 
@@ -48,58 +54,41 @@ class TaskError(DetectorError):
         super().__init__("; ".join(map(str, problems)))
 
 
-class _Reader:
-    """Reads one object's keys with their checks, noting problems instead of stopping at the first."""
-
-    def __init__(self) -> None:
-        self.problems: list[SpecError] = []
-
-    def note(self, path: Path, value: Any, wanted: str) -> None:
-        self.problems.append(SpecError(path, value, wanted))
-
-    def get(
-        self, spec: Mapping[str, Any], key: str, path: Path, ok: Callable[[Any], bool], wanted: str, default: Any = None
-    ) -> Any:
-        if key not in spec:
-            return default
-        if ok(spec[key]):
-            return spec[key]
-        self.note((*path, key), spec[key], wanted)
-        return default
-
-
 def task_from_json(spec: Any) -> Task:
     """The `Task` that ``spec`` says. Raises `TaskError` with every problem that it has."""
-    read = _Reader()
+    read = Reader()
     if not isinstance(spec, Mapping):
         raise TaskError([SpecError((), spec, "an object with id, version, instruction and milestones")])
-    _unknown(read, spec, _TASK_KEYS, ())
+    read.unknown(spec, _TASK_KEYS, ())
     for key in ("id", "version", "instruction", "milestones"):
         if key not in spec:
             read.note((key,), None, "this key; it must be given")
     weights = _weights(read, spec)
-    origin = read.get(spec, "origin", (), _text, "an origin such as https://shop.example")
+    origin = read.get(spec, "origin", (), is_text, "an origin such as https://shop.example")
     credit = _credit(read, read.get(spec, "credit", (), _is_credit, _CREDIT, {}), weights)
     milestones = _milestones(read, spec.get("milestones", []), weights, origin)
     for n, milestone in enumerate(milestones):
         _sense(read, milestone, ("milestones", n), credit)
     probes = probes_from_json(spec.get("probes", []), origin, read.note)
     check_references(milestones, probes, read.note)
-    settings = read.get(spec, "settings", (), _mapping, "an object with quiet_ms, settle_ms", {})
-    _unknown(read, settings, frozenset(("quiet_ms", "settle_ms")), ("settings",))
+    settings = read.get(spec, "settings", (), is_mapping, "an object with quiet_ms, settle_ms", {})
+    read.unknown(settings, frozenset(("quiet_ms", "settle_ms")), ("settings",))
     task = Task(
         id=read.get(spec, "id", (), _is_id, "letters, digits, - _ . and /, at most 64 a part", ""),
-        version=read.get(spec, "version", (), _text, 'a text such as "1" (quote it)', ""),
-        instruction=read.get(spec, "instruction", (), _text, "the text that the agent is told", ""),
+        version=read.get(spec, "version", (), is_text, 'a text such as "1" (quote it)', ""),
+        instruction=read.get(spec, "instruction", (), is_text, "the text that the agent is told", ""),
         milestones=milestones,
         weights=weights,
         origin=origin,
         credit=credit,
-        penalty_floor=read.get(spec, "penalty_floor", (), lambda v: _number(v) and v <= 0, "a number up to 0", -1.0),
+        penalty_floor=read.get(spec, "penalty_floor", (), lambda v: is_number(v) and v <= 0, "a number up to 0", -1.0),
         quiet_ms=read.get(settings, "quiet_ms", ("settings",), _millis, _MILLIS, 50),
         settle_ms=read.get(settings, "settle_ms", ("settings",), _millis, _MILLIS, 1000),
         probes=probes,
+        **endings_from_json(read, spec, milestones),
     )
+    for name in sorted(set(task.shaped) & set(credit)):
+        read.note(("shaping", "potential"), name, "a component that is credited by progress, not by level")
     if read.problems:
         raise TaskError(read.problems)
     return task
@@ -119,6 +108,7 @@ def task_to_json(task: Task) -> dict[str, Any]:
     }
     if task.probes:
         out["probes"] = [probe_to_json(probe) for probe in task.probes]
+    out |= endings_to_json(task)
     return out if task.origin is None else {**out, "origin": task.origin}
 
 
@@ -137,20 +127,8 @@ _CREDIT = "progress, level, or an object of components and one of these"
 _MILLIS = "milliseconds, a whole number from 0 to 60000"
 
 
-def _text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip())
-
-
-def _mapping(value: Any) -> bool:
-    return isinstance(value, Mapping)
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e6
-
-
 def _is_credit(value: Any) -> bool:
-    return value in ("progress", "level") or _mapping(value)
+    return value in ("progress", "level") or is_mapping(value)
 
 
 def _millis(value: Any) -> bool:
@@ -165,27 +143,21 @@ def _names(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(v, str) for v in value)
 
 
-def _unknown(read: _Reader, spec: Mapping[str, Any], known: frozenset[str], path: Path) -> None:
-    for key in spec:
-        if key not in known:
-            read.note((*path, str(key)), spec[key], f"no such key; there are {', '.join(sorted(known))}")
-
-
-def _weights(read: _Reader, spec: Mapping[str, Any]) -> dict[str, float]:
-    given = read.get(spec, "weights", (), _mapping, "an object of components and numbers", {})
-    _unknown(read, given, frozenset(COMPONENTS), ("weights",))
+def _weights(read: Reader, spec: Mapping[str, Any]) -> dict[str, float]:
+    given = read.get(spec, "weights", (), is_mapping, "an object of components and numbers", {})
+    read.unknown(given, frozenset(COMPONENTS), ("weights",))
     weights = dict(DEFAULT_WEIGHTS)
     for name, _value in given.items():
         if name in COMPONENTS:
-            ok = read.get(given, name, ("weights",), lambda v: _number(v) and v >= 0, "a number from 0", 0.0)
+            ok = read.get(given, name, ("weights",), lambda v: is_number(v) and v >= 0, "a number from 0", 0.0)
             weights[name] = float(ok)
     return weights
 
 
-def _credit(read: _Reader, spec: Any, weights: Mapping[str, float]) -> dict[str, Any]:
+def _credit(read: Reader, spec: Any, weights: Mapping[str, float]) -> dict[str, Any]:
     if isinstance(spec, str):
         return dict.fromkeys(weights, spec) if spec == "level" else {}
-    _unknown(read, spec, frozenset(weights), ("credit",))
+    read.unknown(spec, frozenset(weights), ("credit",))
     for name, value in spec.items():
         if value not in ("progress", "level"):
             read.note(("credit", name), value, "progress or level")
@@ -193,7 +165,7 @@ def _credit(read: _Reader, spec: Any, weights: Mapping[str, float]) -> dict[str,
 
 
 def _milestones(
-    read: _Reader, specs: Any, weights: Mapping[str, float], origin: str | None
+    read: Reader, specs: Any, weights: Mapping[str, float], origin: str | None
 ) -> tuple[MilestoneSpec, ...]:
     if not isinstance(specs, list) or not specs:
         read.note(("milestones",), specs, "a list of at least one milestone")
@@ -204,7 +176,8 @@ def _milestones(
         path: Path = ("milestones", n)
         if milestone.id in ids[:n]:
             read.note((*path, "id"), milestone.id, "an id that no other milestone of the task has")
-        for key, names in (("after", milestone.after), ("before", milestone.before), *_required(milestone)):
+        since = (("since", (milestone.since,)),) if milestone.since else ()
+        for key, names in (("after", milestone.after), ("before", milestone.before), *since, *_required(milestone)):
             for name in names:
                 if name not in ids or name == milestone.id:
                     read.note((*path, key), name, f"another milestone's id; there are {', '.join(ids)}")
@@ -212,7 +185,7 @@ def _milestones(
     return tuple(found)
 
 
-def _sense(read: _Reader, m: MilestoneSpec, path: Path, credit: Mapping[str, Any]) -> None:
+def _sense(read: Reader, m: MilestoneSpec, path: Path, credit: Mapping[str, Any]) -> None:
     """Refuse combinations that could never pay, or pay for nothing."""
     leaf = isinstance(rules()[m.when.rule], Rule)
     if not _positive(m.when):
@@ -223,6 +196,8 @@ def _sense(read: _Reader, m: MilestoneSpec, path: Path, credit: Mapping[str, Any
         read.note(
             (*path, "repeat"), m.repeat, "1, or a single rule that is credited by progress and need not hold at the end"
         )
+    if m.since is not None and m.within is None:
+        read.note((*path, "since"), m.since, "within: {steps: …} or {seconds: …} beside it")
     if m.penalty is not None and (m.must_hold_at_end or m.revoke_on):
         read.note((*path, "penalty"), m.penalty, "a penalty without must_hold_at_end and revoke_on")
     if m.must_hold_at_end and m.component in credit:
@@ -237,12 +212,15 @@ def _positive(condition: Condition) -> bool:
     if condition.rule == "goal" and condition.args.get("requires"):
         return True
     kinds = [_positive(part) for part in condition.of]
-    return not kinds or (all(kinds) if condition.rule == "any_of" else any(kinds))
+    return not kinds or (all(kinds) if condition.rule in ("any_of", "count") else any(kinds))
 
 
-def _circles(read: _Reader, found: list[MilestoneSpec]) -> None:
+def _circles(read: Reader, found: list[MilestoneSpec]) -> None:
     """No milestone may wait for itself, through others or not, nor for a chain longer than anybody can follow."""
-    waits = {m.id: (*m.after, *(name for _, names in _required(m) for name in names)) for m in found}
+    waits = {
+        m.id: (*m.after, *([m.since] if m.since else ()), *(name for _, names in _required(m) for name in names))
+        for m in found
+    }
     depth = dict.fromkeys(waits, 0)
     for _ in range(MAX_CHAIN + 1):
         deeper = {i: 1 + max((depth[n] for n in names if n in depth), default=-1) for i, names in waits.items()}
@@ -261,14 +239,14 @@ def _required(milestone: MilestoneSpec) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def _milestone(
-    read: _Reader, spec: Any, path: Path, weights: Mapping[str, float], origin: str | None
+    read: Reader, spec: Any, path: Path, weights: Mapping[str, float], origin: str | None
 ) -> MilestoneSpec | None:
     if not isinstance(spec, Mapping) or "id" not in spec or "when" not in spec:
         read.note(path, spec, "an object with id and when")
         return None
-    _unknown(read, spec, _MILESTONE_KEYS, path)
+    read.unknown(spec, _MILESTONE_KEYS, path)
     when = _condition(read, spec["when"], (*path, "when"), origin, top=True)
-    revoke = spec.get("revoke_on")
+    revoke, gate, within = spec.get("revoke_on"), spec.get("only_if"), spec.get("within")
     component = read.get(spec, "component", path, lambda v: v in COMPONENTS, f"one of {', '.join(COMPONENTS)}")
     component = component or _default_component(when)
     if component not in weights:
@@ -277,9 +255,9 @@ def _milestone(
         id=read.get(spec, "id", path, _is_id, "letters, digits, - _ . and /", ""),
         when=when or Condition("goal"),
         component=component,
-        weight=float(read.get(spec, "weight", path, lambda v: _number(v) and v > 0, "a number above 0", 1.0)),
+        weight=float(read.get(spec, "weight", path, lambda v: is_number(v) and v > 0, "a number above 0", 1.0)),
         penalty=read.get(
-            spec, "penalty", path, lambda v: _number(v) and v > 0, "a number above 0; it is paid negative"
+            spec, "penalty", path, lambda v: is_number(v) and v > 0, "a number above 0; it is paid negative"
         ),
         after=tuple(read.get(spec, "after", path, _names, "a list of milestone ids", ())),
         before=tuple(read.get(spec, "before", path, _names, "a list of milestone ids", ())),
@@ -291,6 +269,12 @@ def _milestone(
             spec, "must_hold_at_end", path, lambda v: isinstance(v, bool), "true or false", False
         ),
         revoke_on=None if revoke is None else _condition(read, revoke, (*path, "revoke_on"), origin),
+        only_if=None if gate is None else _condition(read, gate, (*path, "only_if"), origin),
+        within=None if within is None else read.attempt(window_from_json, within, (*path, "within")),
+        since=read.get(spec, "since", path, _is_id, "another milestone's id"),
+        credit_to=read.get(
+            spec, "credit_to", path, lambda v: v in ("occurrence", "cause"), "occurrence or cause", "occurrence"
+        ),
     )
 
 
@@ -303,7 +287,7 @@ def _default_component(when: Condition | None) -> str:
 
 
 def _condition(
-    read: _Reader, spec: Any, path: Path, origin: str | None, top: bool = False, depth: int = 0
+    read: Reader, spec: Any, path: Path, origin: str | None, top: bool = False, depth: int = 0
 ) -> Condition | None:
     if not isinstance(spec, Mapping) or len(spec) != 1:
         read.note(path, spec, "an object with one key, the rule's name")
@@ -321,7 +305,7 @@ def _condition(
 
 
 def _checked(
-    read: _Reader, name: str, found: Rule | Composite, body: Any, path: Path, origin: str | None, depth: int
+    read: Reader, name: str, found: Rule | Composite, body: Any, path: Path, origin: str | None, depth: int
 ) -> Condition | None:
     parts: list[Condition | None] = []
     args = body
@@ -361,6 +345,13 @@ def _milestone_json(m: MilestoneSpec) -> dict[str, Any]:
     }
     if m.penalty is not None:
         out["penalty"] = m.penalty
-    if m.revoke_on is not None:
-        out["revoke_on"] = condition_to_json(m.revoke_on)
+    for name, condition in (("revoke_on", m.revoke_on), ("only_if", m.only_if)):
+        if condition is not None:
+            out[name] = condition_to_json(condition)
+    if m.within is not None:
+        out["within"] = window_to_json(m.within)
+    if m.since is not None:
+        out["since"] = m.since
+    if m.credit_to != "occurrence":
+        out["credit_to"] = m.credit_to
     return out

@@ -76,6 +76,61 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """How far apart two moments may be: at most so many steps, and so many seconds; None: any number."""
+
+    steps: int | None = None
+    seconds: float | None = None
+
+    def holds(self, steps: int, nanoseconds: int) -> bool:
+        """Whether a distance of ``steps`` and ``nanoseconds`` is within it."""
+        return (self.steps is None or steps <= self.steps) and (
+            self.seconds is None or nanoseconds <= self.seconds * SECOND
+        )
+
+    def passed(self, steps: int, nanoseconds: int) -> bool:
+        """Whether a distance of ``steps`` and ``nanoseconds`` is at least it, in all that it says."""
+        return (self.steps is None or steps >= self.steps) and (
+            self.seconds is None or nanoseconds >= self.seconds * SECOND
+        )
+
+
+SECOND = 1_000_000_000
+"""In nanoseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the end is worth, beside the way there: r = α·process + (1 − α)·[t = T]·outcome; both whole without α."""
+
+    alpha: float | None = None
+    success: float = 1.0
+    failure: float = 0.0
+
+    @property
+    def scale(self) -> float:
+        """What the outcome is multiplied by."""
+        return 1.0 if self.alpha is None else 1.0 - self.alpha
+
+
+@dataclass(frozen=True, slots=True)
+class Efficiency:
+    """A bonus for success: ``weight`` whole up to ``best`` steps, nothing from ``worst`` on, linear in between."""
+
+    weight: float
+    best: int
+    worst: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shaping:
+    """γΦ(s') − Φ(s) in place of the pay of ``components`` (Ng, Harada and Russell 1999)."""
+
+    gamma: float
+    components: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class MilestoneSpec:
     """One declared milestone of a task. ``weight`` is relative within its component; see docs/tasks.md."""
 
@@ -90,6 +145,10 @@ class MilestoneSpec:
     baseline: Literal["never", "transition"] = "never"
     must_hold_at_end: bool = False
     revoke_on: Condition | None = None
+    only_if: Condition | None = None
+    within: Window | None = None
+    since: str | None = None
+    credit_to: Literal["occurrence", "cause"] = "occurrence"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +178,26 @@ class Task:
     quiet_ms: int = 50
     settle_ms: int = 1000
     probes: tuple[ProbeSpec, ...] = ()
+    limits: Window | None = None
+    outcome: Outcome | None = None
+    efficiency: Efficiency | None = None
+    shaping: Shaping | None = None
+
+    @property
+    def process(self) -> float:
+        """What milestones and penalties are multiplied by: α, or 1."""
+        return 1.0 if self.outcome is None or self.outcome.alpha is None else self.outcome.alpha
+
+    @property
+    def shaped(self) -> tuple[str, ...]:
+        """The components that pay by their potential."""
+        return () if self.shaping is None else self.shaping.components
+
+    @property
+    def endings(self) -> tuple[str, ...]:
+        """What the task pays for beside its milestones, as components of the reward."""
+        parts = {"outcome": self.outcome, "efficiency": self.efficiency, "shaping": self.shaping}
+        return tuple(name for name, part in parts.items() if part is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from detectors.matchers.text import text_key
+from detectors.codec import canonical
+from detectors.matchers.plain import text_key
 from detectors.matchers.url import MAX_URL
 from detectors.shape import mapping
 from detectors.types import Event
@@ -17,6 +18,10 @@ MAX_FRAMES = 64
 MAX_FIELDS = 64
 """Per frame."""
 MAX_DOWNLOADS = 64
+MAX_CALLS = 64
+MAX_PROBES = 32
+MAX_ANSWER = 8192
+"""Bytes kept of what a probe answered at the start; of a longer answer nothing is kept."""
 MAX_TEXT = 1024
 """Characters kept of one field's value; of a longer one nothing is kept, so that it matches nothing."""
 MAX_NAME = 256
@@ -25,10 +30,13 @@ MAX_NAME = 256
 @dataclass(slots=True)
 class World:
     """``frames``: frame → {tab, url, fields: {field key → names, value, checked, seq, trusted}};
-    ``downloads``: download → [suggested file name, seq of download.began, step, bytes once it is in, seq of that]."""
+    ``downloads``: download → [suggested file name, seq of download.began, step, bytes once it is in, seq of that];
+    ``calls``: tool call → [tool, seq, step]; ``probes``: probe → [its answer at the start]."""
 
     frames: dict[str, dict[str, Any]] = field(default_factory=dict)
     downloads: dict[str, list[Any]] = field(default_factory=dict)
+    calls: dict[str, list[Any]] = field(default_factory=dict)
+    probes: dict[str, list[Any]] = field(default_factory=dict)
 
     def url(self, frame: str) -> str:
         """The frame's address, or an empty text if it was never seen."""
@@ -39,6 +47,9 @@ class World:
         """The frame's fields as last seen, by field key."""
         known = self.frames.get(frame)
         return known["fields"] if known else {}
+
+
+PARTS = ("frames", "downloads", "calls", "probes")
 
 
 def fold(world: World, event: Event, step: int) -> None:
@@ -63,12 +74,28 @@ def fold(world: World, event: Event, step: int) -> None:
                 begun[3:] = [event.data.get("size"), event.seq]
         case "download.canceled":
             world.downloads.pop(_download(event), None)
+        case "agent.tool_called":
+            call = str(event.data.get("call"))[:MAX_NAME]
+            world.calls[call] = [str(event.data.get("tool"))[:MAX_NAME], event.seq, step]
+            _cap(world.calls, MAX_CALLS)
+        case "probe.answered":
+            _answer(world, event)
 
 
 FOLDED = frozenset(
-    "page.navigated field.filled frame.detached tab.closed download.began download.finished download.canceled".split()
+    "page.navigated field.filled frame.detached tab.closed download.began download.finished download.canceled "
+    "agent.tool_called probe.answered".split()
 )
 """The kinds that `fold` takes in."""
+
+
+STATEFUL = frozenset(
+    "page.navigated page.titled field.filled frame.detached tab.closed "
+    "file.created file.modified file.deleted file.present file.moved "
+    "window.titled window.closed widget.state_changed widget.text_changed clipboard.changed "
+    "process.started process.ended probe.answered".split()
+)
+"""The kinds that `invalidated` knows: they can make an earlier reading untrue, though no rule hears them."""
 
 
 def invalidated(event: Event, world: World) -> tuple[str, ...]:
@@ -179,6 +206,15 @@ def _fill(world: World, event: Event) -> None:
     }
     _cap(fields, MAX_FIELDS)
     _keep_frame(world, frame, known)
+
+
+def _answer(world: World, event: Event) -> None:
+    """Keep what a probe answered first, at the start."""
+    probe, data = str(event.data.get("probe")), event.data
+    if data.get("when") != "start" or probe in world.probes or len(world.probes) >= MAX_PROBES:
+        return
+    kept = data.get("cut") is not True and len(canonical(data.get("value"))) <= MAX_ANSWER
+    world.probes[probe[:MAX_NAME]] = [data.get("value")] if kept else []
 
 
 def _keep_frame(world: World, frame: str, known: dict[str, Any]) -> None:

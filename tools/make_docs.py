@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import ast
 import sys
+import typing
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -55,10 +56,14 @@ def _type_name(hint: object) -> str:
         "FieldsMatch": "fields",
         "FactsMatch": "facts",
         "ValueMatch": "value",
+        "SchemaMatch": "JSON Schema",
+        "Window": "window",
+        "int": "whole number",
+        "tuple[detectors.matchers.url.UrlMatch, ...]": "addresses",
         "str": "name",
         "bool": "true/false",
     }
-    name = getattr(hint, "__name__", str(hint))
+    name = str(hint) if typing.get_origin(hint) is tuple else getattr(hint, "__name__", str(hint))
     return names.get(name, str(hint).removeprefix("typing."))
 
 

@@ -2,7 +2,8 @@
 
 from detectors.matchers.answer import ValueMatch
 from detectors.matchers.facts import FactsMatch
-from detectors.matchers.text import TextMatch, normal, text_key
+from detectors.matchers.plain import normal, text_key
+from detectors.matchers.text import TextMatch
 from detectors.matchers.url import UrlMatch, url_matches
 from detectors.matchers.values import BodyMatch, IntRange, StatusMatch
 

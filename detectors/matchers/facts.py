@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from detectors.codec import canonical
 from detectors.errors import SpecError
 from detectors.matchers.text import TextMatch
 
@@ -95,4 +96,6 @@ def _holds(wanted: Wanted, value: Any) -> bool:
         return value is wanted
     if isinstance(wanted, NumberRange):
         return wanted.matches(value)
+    if isinstance(value, list | dict) and wanted.mode == "typed":
+        return wanted.matches(canonical(value).decode())
     return isinstance(value, str) and wanted.matches(value)

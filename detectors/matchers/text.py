@@ -7,44 +7,23 @@ text times pattern length; no form compiles anything.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
 from detectors.errors import SpecError
+from detectors.matchers.plain import glob, normal, number, text_key
 
-Mode = Literal["equals", "contains", "starts_with", "ends_with", "glob", "one_of", "number"]
+Mode = Literal["equals", "contains", "starts_with", "ends_with", "glob", "one_of", "number", "typed"]
 MODES: tuple[Mode, ...] = ("equals", "contains", "starts_with", "ends_with", "glob", "one_of", "number")
 
-# A plain decimal number, with thousands commas or without: "1,234.50", "-3", ".5". The pattern is ours.
-_NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?")
+LONGEST = 20_000
+"""Characters of a text that a typed form reads; a longer one is none."""
 
 
-def normal(text: str) -> str:
-    """NFKC, white space folded and stripped."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-    return " ".join(text.split())
+def _typed() -> Any:
+    from detectors.matchers import typed  # typed forms are made of texts too: lists, alternatives
 
-
-def text_key(text: str) -> str:
-    """What two texts share if they can be equal under any setting: an index key."""
-    return _text_key(text) if len(text) <= 256 else normal(text).casefold()
-
-
-@lru_cache(maxsize=8192)
-def _text_key(text: str) -> str:
-    return normal(text).casefold()
-
-
-def number(text: str) -> float | None:
-    """The number that the whole text is, or None: "12 lamps" is no number."""
-    folded = normal(text)
-    if not folded or not _NUMBER.fullmatch(folded) or not any(c.isdigit() for c in folded):
-        return None
-    return float(folded.replace(",", ""))
+    return typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +35,13 @@ class TextMatch:
     number: float = 0.0
     tolerance: float = 0.0
     ignore_case: bool = False
+    typed: Any = None
+    """A typed form (matchers/typed.py)."""
 
-    WANTED: ClassVar[str] = f"a text, or one of {{{', '.join(MODES)}}} with ignore_case or tolerance beside it"
+    WANTED: ClassVar[str] = (
+        f"a text, or one of {{{', '.join(MODES)}}} with ignore_case or tolerance beside it, "
+        "or a typed form (docs/tasks.md)"
+    )
 
     @classmethod
     def parse(cls, spec: Any, path: tuple[str | int, ...], origin: str | None = None) -> TextMatch:
@@ -66,6 +50,9 @@ class TextMatch:
             return cls("equals", (normal(spec),))
         if isinstance(spec, (int, float)) and not isinstance(spec, bool):
             return cls._of_mode("number", {"number": spec}, path)
+        typed = [name for name in spec if name in _typed().TYPES] if isinstance(spec, dict) else []
+        if len(typed) == 1:
+            return cls("typed", typed=_typed().parse_typed(typed[0], spec, path))
         modes = [m for m in MODES if m in spec] if isinstance(spec, dict) else []
         extra = set(spec) - {*modes, "ignore_case", "tolerance"} if isinstance(spec, dict) else set()
         if len(modes) != 1 or extra:
@@ -97,6 +84,8 @@ class TextMatch:
 
     def matches(self, text: str) -> bool:
         """Whether ``text``, which is data and nothing else, is what the author asked for."""
+        if self.mode == "typed":
+            return len(text) <= LONGEST and bool(self.typed.matches(text))
         if self.mode == "number":
             found = number(text)
             return found is not None and abs(found - self.number) <= self.tolerance
@@ -123,21 +112,3 @@ class TextMatch:
         if self.mode in ("equals", "one_of"):
             return tuple(sorted({text_key(t) for t in self.texts}))
         return None
-
-
-def glob(pattern: str, text: str) -> bool:
-    """``*`` any run, ``?`` one character, all else itself; O(len(pattern) · len(text)) at the worst."""
-    p = t = 0
-    star, mark = -1, 0
-    while t < len(text):
-        if p < len(pattern) and pattern[p] == "*":
-            star, mark = p, t
-            p += 1
-        elif p < len(pattern) and pattern[p] in ("?", text[t]):
-            p, t = p + 1, t + 1
-        elif star >= 0:
-            mark += 1
-            p, t = star + 1, mark
-        else:
-            return False
-    return all(c == "*" for c in pattern[p:])

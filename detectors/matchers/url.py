@@ -16,13 +16,14 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 import orjson
 
 from detectors.errors import SpecError
-from detectors.matchers.text import TextMatch, glob
+from detectors.matchers.plain import glob
+from detectors.matchers.text import TextMatch
 
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 MAX_URL = 8192
 """Characters of an address that is looked at; pages can make longer ones, tasks do not ask for them."""
 
-_KEYS = frozenset(("origin", "path", "query", "fragment"))
+_KEYS = frozenset(("origin", "path", "query", "fragment", "hosts", "ignore"))
 
 
 class Url(NamedTuple):
@@ -64,9 +65,14 @@ class UrlMatch:
     query: tuple[tuple[str, str], ...] | None = None
     parameters: tuple[tuple[str, TextMatch], ...] = ()
     fragment: TextMatch | None = None
+    hosts: frozenset[str] = frozenset()
+    """Further origins under which the same site answers."""
+    ignored: tuple[str, ...] = ()
+    """Parameters that do not count, as globs."""
 
     WANTED: ClassVar[str] = (
-        "an address, a path below the task's origin, or {origin?, path, query?: {name: text}, fragment?}"
+        "an address, a path below the task's origin, or {origin?, path, query?: {name: text}, fragment?, "
+        "hosts?: [origins], ignore?: [parameters]}"
     )
 
     @classmethod
@@ -91,6 +97,8 @@ class UrlMatch:
             base.query,
             parameters,
             None if fragment is None else TextMatch.parse(fragment, (*path, "fragment")),
+            frozenset(cls._of_text(f"{host}/", (*path, "hosts"), None).origin for host in _listed(spec, "hosts", path)),
+            _listed(spec, "ignore", path),
         )
 
     @classmethod
@@ -109,15 +117,20 @@ class UrlMatch:
     def matches(self, text: str) -> bool:
         """Whether the address ``text`` is the wanted one."""
         url = parse_url(text)
-        if url is None or url.origin != self.origin:
+        if url is None or (url.origin != self.origin and url.origin not in self.hosts):
             return False
         if not (glob(self.path, url.path) if self.globbed else url.path == self.path):
             return False
-        if self.query is not None and url.query != self.query:
+        if self.query is not None and self._counted(url.query) != self._counted(self.query):
             return False
         if self.fragment is not None and not self.fragment.matches(url.fragment):
             return False
         return all(any(n == name and m.matches(v) for n, v in url.query) for name, m in self.parameters)
+
+    def _counted(self, query: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+        if not self.ignored:
+            return query
+        return tuple(pair for pair in query if not any(glob(name, pair[0]) for name in self.ignored))
 
     @property
     def address(self) -> dict[str, str]:
@@ -127,6 +140,13 @@ class UrlMatch:
     def keys(self) -> tuple[str, ...] | None:
         """Index keys: the path, unless it has a ``*``."""
         return None if self.globbed else (self.path,)
+
+
+def _listed(spec: Mapping[str, Any], key: str, path: tuple[str | int, ...]) -> tuple[str, ...]:
+    found = spec.get(key, [])
+    if not isinstance(found, list) or not all(isinstance(item, str) and item for item in found):
+        raise SpecError((*path, key), found, "a list of texts")
+    return tuple(found)
 
 
 def url_key(text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from detectors.arguments import arg
-from detectors.registry import Standing, composite
+from detectors.registry import Moment, Standing, composite
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,8 +14,8 @@ class Args:
     requires: tuple[str, ...] = arg("Ids of the milestones that must all have been reached.", ())
 
 
-@composite(args=Args)
-def goal(children: Sequence[Standing], own: Standing, child: int, seq: int, args: Args) -> float:
+@composite(args=Args, present=min)
+def goal(children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: Args) -> float:
     """All milestones in `requires` are reached and the conditions in `of` hold; then the episode is a success.
 
     A required milestone that was already true at the start counts as reached; a goal that is, pays nothing.

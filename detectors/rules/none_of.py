@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from detectors.registry import Standing, composite
+from detectors.registry import Moment, Standing, composite
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +13,11 @@ class Args:
     """Nothing beside `of`."""
 
 
-@composite(args=Args, initial=1.0, latches=False)
-def none_of(children: Sequence[Standing], own: Standing, child: int, seq: int, args: Args) -> float:
+def _left(levels: Sequence[float]) -> float:
+    return 1.0 - max(levels)
+
+
+@composite(args=Args, initial=1.0, latches=False, present=_left, absent=lambda args: True)
+def none_of(children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: Args) -> float:
     """No condition in `of` is true now. For a click, which stays true once made: it was never made."""
     return 1.0 - max(c.now for c in children)

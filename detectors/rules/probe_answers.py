@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from detectors.arguments import arg
 from detectors.matchers.answer import ValueMatch
 from detectors.matchers.facts import LONGEST_PATH, at, dotted
-from detectors.registry import Keys, rule
+from detectors.probe_facts import answered
+from detectors.registry import rule
 from detectors.types import Event, Reading
 from detectors.world import World
 
@@ -23,11 +24,6 @@ class Args:
         steps = dotted(self.path or "x")
         if not all(steps) or len(steps) > LONGEST_PATH:
             raise ValueError(f"path: a dotted path of at most {LONGEST_PATH} names, such as body.items.0.id")
-
-
-def answered(event: Event) -> Keys:
-    """Index keys of an answer: whose it is."""
-    return (str(event.data.get("probe")),)
 
 
 @rule(

@@ -4,41 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from detectors.arguments import arg
-from detectors.registry import Standing, composite
+from detectors.registry import Moment, Standing, composite
+from detectors.types import Window
 
 
 @dataclass(frozen=True, slots=True)
 class Args:
     holding: bool = arg("Whether each earlier one must still be true when a later one comes.", False)
+    within: Window | None = arg(
+        "How far the last may be from the first: {steps: 2}, {seconds: 30}; of several beginnings the latest counts.",
+        None,
+    )
 
 
 @composite(args=Args)
-def sequence(children: Sequence[Standing], own: Standing, child: int, seq: int, args: Args) -> float:
+def sequence(children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: Args) -> float:
     """The conditions in `of` come true in their order, each by an event after the one before.
 
     With `holding`, what came earlier must still be true at that moment: the fields right *as* Submit is clicked.
     """
     if own.reached is None:
-        own.reached = [0] * len(children)
+        own.reached = [[] for _ in children]
     reached = own.reached
-    if (
-        not reached[child]
-        and seq in children[child].at
-        and children[child].now >= 1.0
-        and _may_come(children, reached, child, seq, args.holding)
-    ):
-        reached[child] = seq
+    came = moment.seq in children[child].at and children[child].now >= 1.0
+    if came and (not reached[child] or args.within is not None):
+        start = _start(children, reached, child, moment, args)
+        if start is not None:
+            # Of each part its latest chain, and the one before: two parts may come with the same event.
+            reached[child] = [*reached[child], [moment.seq, *start]][-2:]
     return 1.0 if reached[-1] or own.best >= 1.0 else 0.0
 
 
-def _may_come(children: Sequence[Standing], reached: list[int], child: int, seq: int, holding: bool) -> bool:
-    if holding and any(c.now < 1.0 for c in children[:child]):
-        return False
+def _start(
+    children: Sequence[Standing], reached: list[Any], child: int, moment: Moment, args: Args
+) -> tuple[int, int] | None:
+    """(time, step) at which the chain began that the part at ``child`` goes on with; None if there is none."""
+    if args.holding and any(c.now < 1.0 for c in children[:child]):
+        return None
+    here = (moment.at, moment.step)
     if child == 0:
-        return True
-    before = reached[child - 1]
+        return here
     # A condition that is true without any event of its own (none_of) has no moment to be waited for.
-    silent = before == 0 and not children[child - 1].at and children[child - 1].now >= 1.0
-    return silent or 0 < before < seq
+    if not reached[child - 1]:
+        silent = not children[child - 1].at and children[child - 1].now >= 1.0
+        return here if silent else None
+    before = [link for link in reached[child - 1] if link[0] < moment.seq]
+    if not before:
+        return None
+    _, at, step = before[-1]
+    if args.within is not None and not args.within.holds(moment.step - step, moment.at - at):
+        return None
+    return at, step

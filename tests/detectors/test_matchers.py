@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from detectors.matchers import TextMatch, UrlMatch, normal, url_matches
-from detectors.matchers.text import glob, number
+from detectors.matchers.plain import glob, number
 from detectors.matchers.url import parse_url
 
 words = st.text(st.characters(codec="utf-8"), max_size=40)

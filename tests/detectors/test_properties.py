@@ -44,7 +44,62 @@ RULES = ruleset(
     },
     {"id": "part", "when": {"form_filled": {"fields": {"N": "2", "M": "1"}}}, "baseline": "transition"},
     {"id": "last", "when": {"goal": {"requires": ["any"], "when": {"any_of": [{"url_reached": {"url": "/x"}}]}}}},
+    {"id": "gated", "when": {"element_clicked": {"name": "Go"}}, "only_if": {"url_reached": {"url": "/b"}}},
+    {"id": "soon", "when": {"url_reached": {"url": "/x"}}, "within": {"steps": 2, "seconds": 1}, "since": "a"},
+    {
+        "id": "held",
+        "component": "nav",
+        "when": {"hold": {"window": {"steps": 1}, "of": [{"url_reached": {"url": "/b"}}]}},
+    },
+    {
+        "id": "thrice",
+        "component": "file",
+        "when": {"count": {"at_least": 3, "of": [{"file_matches": {"extension": "csv"}}]}},
+    },
+    {
+        "id": "twice",
+        "component": "ui",
+        "when": {"count": {"at_least": 2, "distinct": False, "of": [{"element_clicked": {"name": "z"}}]}},
+    },
+    {
+        "id": "one-tab",
+        "component": "nav",
+        "when": {
+            "same": {
+                "by": "tab",
+                "order": "given",
+                "of": [{"url_reached": {"url": "/a"}}, {"title_matches": {"title": "y"}}],
+            }
+        },
+    },
+    {
+        "id": "quick",
+        "component": "ui",
+        "when": {
+            "sequence": {
+                "within": {"steps": 1, "seconds": 0.01},
+                "of": [
+                    {"element_clicked": {"name": "z"}},
+                    {"any_of": [{"element_clicked": {"name": "z"}}, {"title_matches": {"title": "x"}}]},
+                ],
+            }
+        },
+    },
+    {
+        "id": "together",
+        "component": "ui",
+        "when": {
+            "all_of": {
+                "within": {"steps": 0},
+                "of": [{"element_clicked": {"name": "Go"}}, {"url_reached": {"url": "/x"}}],
+            }
+        },
+    },
     weights={"answer": 0.3},
+    limits={"steps": 12},
+    outcome={"alpha": 0.5, "failure": -0.25},
+    efficiency={"weight": 0.1, "best": 1, "worst": 9},
+    shaping={"potential": ["file"], "gamma": 0.9},
 )
 
 paths = st.sampled_from(["/a", "/b", "/b2", "/undo", "/x"])
@@ -139,9 +194,13 @@ def test_rewards_are_bounded_and_explained(events: list[Event]) -> None:
             assert all(seq <= reward.through for seq in m.evidence)
             if reward.reward is not None:
                 credited[m.id] = credited.get(m.id, 0.0) + m.worth
+                if m.id not in RULES.index:
+                    continue
                 share = RULES.share[RULES.index[m.id]]
                 assert m.id == "bad" or -1e-9 <= credited[m.id] <= share + 1e-9, m
     assert credited.get("bad", 0.0) >= -1.0 - 1e-9
+    assert credited.get("(outcome)", 0.0) in (0.0, 0.5, -0.125)
+    assert 0 <= credited.get("(efficiency)", 0.0) <= 0.1
     assert [r.step for r in out.rewards] == sorted({r.step for r in out.rewards})
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from detectors.registry import Composite, rules
-from tests.detectors import tables_probes, tables_senses
+from tests.detectors import tables_language, tables_probes, tables_senses
 from tests.support.logs import (
     ORIGIN,
     Said,
@@ -333,6 +333,7 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
 
 for table, more in (
     (YES, tables_senses.YES), (NO, tables_senses.NO), (YES, tables_probes.YES), (NO, tables_probes.NO),
+    (YES, tables_language.YES), (NO, tables_language.NO),
 ):  # fmt: skip
     for rule, cases in more.items():
         table[rule] = [*table.get(rule, []), *cases]
@@ -340,7 +341,7 @@ for table, more in (
 
 def paid(name: str, args: Any, said: list[Said]) -> float | None:
     condition = {name: args}
-    if name == "none_of":  # alone it would pay for nothing, and is refused
+    if name in ("none_of", "probe_kept"):  # alone they would pay for nothing
         condition = {"all_of": {"holding": True, "of": [condition, {"element_clicked": {"name": "Go"}}]}}
     milestone = {"id": "m", "when": condition, "component": "nav"}
     (reward,) = run(ruleset(milestone, weights={"nav": 1}, probes=tables_probes.PROBES), *episode(said))

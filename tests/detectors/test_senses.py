@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from detectors.arguments import parse_args
-from detectors.conditions import Conditions
 from detectors.errors import SpecError
 from detectors.kinds import KINDS, SOURCES, wanted
 from detectors.registry import Rule, rules
 from detectors.types import Event
-from detectors.world import World, invalidated
+from detectors.world import STATEFUL, World, invalidated
 from tests.detectors.tables_probes import PROBES, probed
 from tests.detectors.tables_senses import copied, process, state, typed, window
 from tests.support.logs import ORIGIN, Said, episode, ruleset, run, worth
@@ -82,7 +81,7 @@ def test_every_kind_belongs_to_a_source_and_is_a_noun_and_a_participle() -> None
 def test_every_kind_that_replaces_a_fact_is_heard_for_it() -> None:
     """Else what a rule read of a state would stand for ever."""
     replaces = {kind for kind, about in KINDS.items() if invalidated(Event("E", 1, about.source, kind, 0, {}), World())}
-    assert replaces == Conditions.STATEFUL
+    assert replaces == STATEFUL
 
 
 CHECKED = one("widget_state", name="Show lines", state="checked")

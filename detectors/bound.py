@@ -1,0 +1,40 @@
+"""What an event is about, for conditions that must be about the same: a tab, a file, a value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from detectors.codec import canonical
+from detectors.matchers.facts import at, dotted
+from detectors.matchers.plain import normal
+from detectors.types import Event
+
+LONGEST = 1000
+"""Characters of a value; a longer one is none: it can't be told from others that begin alike."""
+
+_VALUES = {
+    "field.filled": "value",
+    "clipboard.changed": "text",
+    "agent.answered": "text",
+    "agent.tool_called": "arguments",
+    "agent.tool_returned": "result",
+    "page.titled": "title",
+    "page.navigated": "url",
+    "probe.answered": "value",
+    "widget.value_changed": "value",
+}
+"""What `value` means of an event; of all others it is their text."""
+
+
+def value_of(event: Event, by: str) -> str | None:
+    """What ``by`` names in the event, as a text; None where there is nothing, or nothing of bounded length."""
+    if by == "file":
+        found: Any = f"{event.data.get('root')}/{event.data.get('path')}" if "path" in event.data else None
+    elif by == "value":
+        found = event.data.get(_VALUES.get(event.kind, "text"))
+    else:
+        found = at(event.data, dotted(by))
+    if found is None:
+        return None
+    text = normal(found if isinstance(found, str) else canonical(found).decode())
+    return text if 0 < len(text) <= LONGEST else None

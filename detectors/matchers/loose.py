@@ -1,0 +1,142 @@
+"""Yes or no, addresses, paths, the author's patterns, likeness and alternatives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from detectors import outside
+from detectors.errors import SpecError
+from detectors.matchers.plain import glob, normal
+from detectors.matchers.typed_base import Path, flag, plain, text_of
+from detectors.matchers.url import UrlMatch
+
+MAX_PATTERN = 1_000
+_YES, _NO = frozenset(("true", "yes", "y", "on", "1")), frozenset(("false", "no", "n", "off", "0"))
+
+
+@dataclass(frozen=True, slots=True)
+class Boolean:
+    """Yes or no."""
+
+    wanted: bool
+
+    def matches(self, text: str) -> bool:
+        """Whether the text says so, in one word of English."""
+        return normal(text).casefold() in (_YES if self.wanted else _NO)
+
+
+def boolean(value: Any, options: Mapping[str, Any], path: Path) -> Boolean:
+    """``{boolean: true}``: "Yes", "true", "on", "1"."""
+    if not isinstance(value, bool):
+        raise SpecError(path, value, "true or false")
+    return Boolean(value)
+
+
+def url(value: Any, options: Mapping[str, Any], path: Path) -> UrlMatch:
+    """``{url: {path, origin, …}}``: an address, as rules about pages match it; whole, since a text has no origin."""
+    return UrlMatch.parse(value, path)
+
+
+@dataclass(frozen=True, slots=True)
+class PathGlob:
+    """A path of files: ``*`` and ``?`` stay within one folder, ``**`` is any number of them."""
+
+    parts: tuple[str, ...]
+
+    def matches(self, text: str) -> bool:
+        """Whether the text is such a path; white space and case count in file names."""
+        return _parts_match(self.parts, tuple(text.split("/")))
+
+
+def _parts_match(wanted: tuple[str, ...], found: tuple[str, ...]) -> bool:
+    # As glob does it with letters, here with folders: O(parts · parts).
+    reach = {0}
+    for part in wanted:
+        if part == "**":
+            reach = set(range(min(reach), len(found) + 1)) if reach else set()
+        else:
+            reach = {at + 1 for at in reach if at < len(found) and glob(part, found[at])}
+    return len(found) in reach
+
+
+def path_glob(value: Any, options: Mapping[str, Any], path: Path) -> PathGlob:
+    """``{path: "reports/**/*.csv"}``."""
+    parts = tuple(text_of(value, path, "a path such as reports/*.csv").split("/"))
+    if all(part == "**" for part in parts):
+        raise SpecError(path, value, "a path that says something: this one would match every file")
+    return PathGlob(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A regular expression of the task's author; RE2 takes time linear in the text."""
+
+    compiled: Any
+
+    def matches(self, text: str) -> bool:
+        """Whether the whole text is of the pattern."""
+        try:
+            return self.compiled.fullmatch(normal(text)) is not None
+        except UnicodeEncodeError:  # half a character: no text
+            return False
+
+
+def regex(value: Any, options: Mapping[str, Any], path: Path) -> Pattern:
+    """``{regex: "[A-Z]{2}-\\d+", ignore_case: false}``: the whole text, in RE2's syntax (no look-around, no
+    back-references)."""
+    pattern = text_of(value, path, f"a regular expression of at most {MAX_PATTERN} characters")
+    if len(pattern) > MAX_PATTERN:
+        raise SpecError(path, value, f"a regular expression of at most {MAX_PATTERN} characters")
+    try:
+        compiled = outside.regex(pattern, flag(options, "ignore_case", path))
+    except (ValueError, UnicodeEncodeError) as error:
+        raise SpecError(path, value, str(error)) from None
+    if compiled.fullmatch("") is not None:
+        raise SpecError(path, value, "a pattern that an empty text does not fulfil")
+    return Pattern(compiled)
+
+
+@dataclass(frozen=True, slots=True)
+class Fuzzy:
+    """A text that is nearly another, by a threshold that the task declares."""
+
+    text: str
+    threshold: float
+
+    def matches(self, text: str) -> bool:
+        """Whether the likeness reaches the threshold; case does not count, look-alike letters do."""
+        folded = normal(text).casefold()
+        if not len(self.text) / 2 <= len(folded) <= 2 * len(self.text):
+            return False
+        return outside.likeness(self.text, folded) >= self.threshold
+
+
+def fuzzy(value: Any, options: Mapping[str, Any], path: Path) -> Fuzzy:
+    """``{fuzzy: "Quest Lumaflex Band", threshold: 0.9}``; the threshold must be given, from 0.5 to 1."""
+    text = normal(text_of(value, path, "a text")).casefold()
+    threshold = plain(options.get("threshold"), (*path[:-1], "threshold"), "a number from 0.5 to 1; it must be given")
+    if not 0.5 <= threshold <= 1:
+        raise SpecError((*path[:-1], "threshold"), threshold, "a number from 0.5 to 1")
+    return Fuzzy(text, threshold)
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """Alternatives, each a text or a typed form."""
+
+    matchers: tuple[Any, ...]
+
+    def matches(self, text: str) -> bool:
+        """Whether one of them matches."""
+        return any(matcher.matches(text) for matcher in self.matchers)
+
+
+def any_of(value: Any, options: Mapping[str, Any], path: Path) -> AnyOf:
+    """``{any_of: [{date: 2024-05-06}, yesterday]}``."""
+    from detectors.matchers.text import TextMatch  # texts are made of typed forms, and this of texts
+
+    if not isinstance(value, list) or not value:
+        raise SpecError(path, value, "a list of texts or their matchers")
+    return AnyOf(tuple(TextMatch.parse(item, (*path, n)) for n, item in enumerate(value)))

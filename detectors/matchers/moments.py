@@ -1,0 +1,84 @@
+"""Dates and times of day."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from detectors import outside
+from detectors.errors import SpecError
+from detectors.matchers.plain import normal
+from detectors.matchers.typed_base import Path, flag, text_of, tolerance
+
+MAX_DATE = 64
+_DAY = 86_400
+# A time is a grammar of one line; libraries of dates read a bare "12" or "5 May" as one, too.
+_TIME = re.compile(r"(\d{1,2})(?::([0-5]\d))?(?::([0-5]\d))?(?: ?([AaPp])\.?[Mm]\.?)?")
+_ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+@dataclass(frozen=True, slots=True)
+class Date:
+    """One day, however it is written."""
+
+    day: tuple[int, int, int]
+    day_first: bool
+
+    def matches(self, text: str) -> bool:
+        """Whether the text is that day: year, month and day, and no more than a time beside them."""
+        folded = normal(text)
+        return len(folded) <= MAX_DATE and _day(folded, self.day_first) == self.day
+
+
+def _day(text: str, day_first: bool) -> tuple[int, int, int] | None:
+    # ISO 8601 is year, month, day, whatever the order of other writings.
+    return outside.day(text, day_first and not _ISO.match(text)) if any(c.isdecimal() for c in text) else None
+
+
+def date(value: Any, options: Mapping[str, Any], path: Path) -> Date:
+    """``{date: 2024-05-06, day_first: false}``: "May 6, 2024", "05/06/2024", "6 May 2024"."""
+    day_first = flag(options, "day_first", path)
+    wanted = "a date such as 2024-05-06 (quoted)"
+    found = _day(normal(text_of(value, path, wanted)), day_first)
+    if found is None:
+        raise SpecError(path, value, wanted)
+    return Date(found, day_first)
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """A time of day, in seconds, on a clock that comes round at midnight."""
+
+    seconds: int
+    tolerance: float
+
+    def matches(self, text: str) -> bool:
+        """Whether the text is that time."""
+        found = _seconds(normal(text))
+        if found is None:
+            return False
+        apart = abs(found - self.seconds)
+        return min(apart, _DAY - apart) <= self.tolerance
+
+
+def _seconds(text: str) -> int | None:
+    read = _TIME.fullmatch(text)
+    if read is None or (read[2] is None and read[4] is None):
+        return None
+    hour, minute, second = int(read[1]), int(read[2] or 0), int(read[3] or 0)
+    if read[4] is not None:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if read[4] in "Pp" else 0)
+    return hour * 3600 + minute * 60 + second if hour < 24 else None
+
+
+def time(value: Any, options: Mapping[str, Any], path: Path) -> Time:
+    """``{time: "14:30", tolerance: 60}``: "2:30 PM", "14:30:00"; the tolerance is in seconds."""
+    wanted = 'a time such as "14:30" (quoted)'
+    found = _seconds(normal(text_of(value, path, wanted)))
+    if found is None:
+        raise SpecError(path, value, wanted)
+    return Time(found, tolerance(options, path))

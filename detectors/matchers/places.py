@@ -1,0 +1,101 @@
+"""Coordinates, and postal addresses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from detectors.errors import SpecError
+from detectors.matchers.plain import normal
+from detectors.matchers.typed_base import About, Path, plain, text_of, tolerance
+
+_DECIMAL = re.compile(r"\(?([+-]?\d{1,3}(?:\.\d+)?)°?[, ] ?([+-]?\d{1,3}(?:\.\d+)?)°?\)?")
+_MARKED = re.compile(
+    r"(\d{1,3}(?:\.\d+)?)° ?(?:(\d{1,2}(?:\.\d+)?)['′’] ?)?(?:(\d{1,2}(?:\.\d+)?)[\"″”] ?)?([NSEW])[, ]*"
+)
+_WORDS = re.compile(r"[^\W_]+")
+# The commonest of the US Postal Service's (Publication 28, appendices B and C).
+_SHORT = {
+    "avenue": "ave", "boulevard": "blvd", "circle": "cir", "court": "ct", "drive": "dr", "highway": "hwy", "lane": "ln",
+    "parkway": "pkwy", "place": "pl", "road": "rd", "square": "sq", "street": "st", "terrace": "ter", "trail": "trl",
+    "apartment": "apt", "building": "bldg", "floor": "fl", "suite": "ste", "north": "n", "south": "s", "east": "e",
+    "west": "w", "northeast": "ne", "northwest": "nw", "southeast": "se", "southwest": "sw",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinates:
+    """A place on Earth, in degrees; longitudes meet at ±180."""
+
+    latitude: About
+    longitude: About
+
+    def matches(self, text: str) -> bool:
+        """Whether the text is that place: "48.8566, 2.3522" or 48°51′24″N 2°21′8″E."""
+        found = _degrees(_read(text))
+        if found is None:
+            return False
+        latitude, longitude = found
+        turned = (longitude, longitude - 360, longitude + 360)
+        return self.latitude.matches(latitude) and any(self.longitude.matches(one) for one in turned)
+
+
+def _read(text: str) -> str:
+    # Not NFKC: it takes the marks of minutes and seconds apart.
+    return " ".join(text.split())
+
+
+def _degrees(text: str) -> tuple[float, float] | None:
+    if plain_ := _DECIMAL.fullmatch(text):
+        found = float(plain_[1]), float(plain_[2])
+    else:
+        parts = list(_MARKED.finditer(text))
+        if len(parts) != 2 or parts[0].start() or parts[0].end() != parts[1].start() or parts[1].end() != len(text):
+            return None
+        by_side = {part[4] in "NS": _marked(part) for part in parts}
+        if len(by_side) != 2:
+            return None
+        found = by_side[True], by_side[False]
+    return found if abs(found[0]) <= 90 and abs(found[1]) <= 180 else None
+
+
+def _marked(part: re.Match[str]) -> float:
+    degrees = float(part[1]) + float(part[2] or 0) / 60 + float(part[3] or 0) / 3600
+    return -degrees if part[4] in "SW" else degrees
+
+
+def coordinates(value: Any, options: Mapping[str, Any], path: Path) -> Coordinates:
+    """``{coordinates: [48.8566, 2.3522], tolerance: 0.001}``; latitude first, in degrees, 0.0005 of them by default."""
+    if not isinstance(value, list) or len(value) != 2:
+        raise SpecError(path, value, "a list of latitude and longitude")
+    near = tolerance(options, path, 0.0005)
+    latitude, longitude = (plain(part, path) for part in value)
+    if abs(latitude) > 90 or abs(longitude) > 180:
+        raise SpecError(path, value, "a latitude up to 90 and a longitude up to 180")
+    return Coordinates(About(latitude, near), About(longitude, near))
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A postal address as its words: punctuation, case and usual abbreviations do not count, order does."""
+
+    words: tuple[str, ...]
+
+    def matches(self, text: str) -> bool:
+        """Whether the text is that address, whole."""
+        return _words(text) == self.words
+
+
+def _words(text: str) -> tuple[str, ...]:
+    found = _WORDS.findall(normal(text).casefold())
+    return tuple(_SHORT.get(word, word) for word in found)
+
+
+def address(value: Any, options: Mapping[str, Any], path: Path) -> Address:
+    """``{address: "5000 Forbes Avenue, Pittsburgh, PA 15213"}``: "5000 Forbes Ave. Pittsburgh PA 15213"."""
+    words = _words(text_of(value, path, "an address"))
+    if not words:
+        raise SpecError(path, value, "an address")
+    return Address(words)

@@ -1,0 +1,156 @@
+"""Whole numbers, percentages, money, durations and distances."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from detectors import outside
+from detectors.errors import SpecError
+from detectors.matchers.plain import normal, number
+from detectors.matchers.typed_base import About, Path, plain, tolerance
+
+SECONDS = {
+    1e-3: "ms millisecond milliseconds msec",
+    1.0: "s sec secs second seconds",
+    60.0: "m min mins minute minutes",
+    3600.0: "h hr hrs hour hours",
+    86400.0: "d day days",
+    604800.0: "w wk wks week weeks",
+}
+METRES = {
+    1e-3: "mm millimetre millimetres millimeter millimeters",
+    1e-2: "cm centimetre centimetres centimeter centimeters",
+    1.0: "m metre metres meter meters",
+    1000.0: "km kilometre kilometres kilometer kilometers",
+    0.0254: "in inch inches",
+    0.3048: "ft foot feet",
+    0.9144: "yd yard yards",
+    1609.344: "mi mile miles",
+    1852.0: "nmi nm",
+}
+# By hand: seven units are a table, and what a library of units adds (prefixes, algebra, files of definitions) is not
+# wanted in a text that an agent wrote.
+_PART = re.compile(r"([+-]?[\d.,]+) ?([A-Za-z]+)[, ]*")
+_CLOCK = re.compile(r"(\d{1,4}):([0-5]\d)(?::([0-5]\d))?")
+_ISO = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")
+
+
+def _by_name(table: Mapping[float, str]) -> dict[str, float]:
+    return {name: factor for factor, names in table.items() for name in names.split()}
+
+
+_SECONDS, _METRES = _by_name(SECONDS), _by_name(METRES)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number that a reader finds in the text."""
+
+    wanted: About
+    read: Callable[[str], float | None]
+
+    def matches(self, text: str) -> bool:
+        """Whether the text says the number."""
+        return self.wanted.matches(self.read(normal(text)))
+
+
+def integer(value: Any, options: Mapping[str, Any], path: Path) -> Quantity:
+    """A whole number: "42", "1,234"; not "42.0", not "42 lamps"."""
+    if type(value) is not int:
+        raise SpecError(path, value, "a whole number")
+    return Quantity(About(value, 0.0), lambda text: number(text) if "." not in text else None)
+
+
+def percentage(value: Any, options: Mapping[str, Any], path: Path) -> Quantity:
+    """ "12.5 %", "12.5 percent", "12.5"; the value is in per cent."""
+    return Quantity(About(plain(value, path), tolerance(options, path)), _percent)
+
+
+def _percent(text: str) -> float | None:
+    for sign in ("%", "percent", "per cent"):
+        text = text.removesuffix(sign).rstrip() if text.endswith(sign) else text
+    return number(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """An amount in a currency, written as in one locale: before or after the number, sign, code or name."""
+
+    wanted: About
+    locale: str
+    names: frozenset[str]
+
+    def matches(self, text: str) -> bool:
+        """Whether the text is that much of that currency; where none was asked for, a number alone."""
+        folded = normal(text)
+        bare = folded.lstrip("+-").lstrip()
+        minus = "-" if folded.startswith("-") else ""
+        digits = [at for at, c in enumerate(bare) if c.isdecimal()]
+        if not digits:
+            return False
+        before, amount, after = bare[: digits[0]], bare[digits[0] : digits[-1] + 1], bare[digits[-1] + 1 :]
+        said = [part.strip().casefold() for part in (before, after) if part.strip()]
+        if len(said) > 1 or (said and said[0] not in self.names) or (self.names and not said):
+            return False
+        found = outside.decimal(minus + amount, self.locale)
+        return found is not None and self.wanted.matches(float(found))
+
+
+def money(value: Any, options: Mapping[str, Any], path: Path) -> Money:
+    """``{money: 1234.5, currency: USD, locale: en}``: "$1,234.50", "1,234.50 USD"; a text without currency if none
+    is asked for."""
+    locale, code = options.get("locale", "en"), options.get("currency")
+    if not isinstance(locale, str) or not outside.locale_ok(locale):
+        raise SpecError((*path[:-1], "locale"), locale, "a locale such as en or de_DE")
+    names = frozenset[str]() if code is None else outside.currency(str(code), locale)
+    if names is None:
+        raise SpecError((*path[:-1], "currency"), code, "a currency's code such as USD")
+    return Money(About(plain(value, path), tolerance(options, path)), locale, names)
+
+
+def _summed(units: Mapping[str, float]) -> Callable[[str], float | None]:
+    """A reader of "1 h 30 min": numbers with units, one after the other, and nothing else; each unit once."""
+
+    def read(text: str) -> float | None:
+        at, found, seen = 0, 0.0, set[float]()
+        while at < len(text) and (part := _PART.match(text, at)):
+            value = number(part[1])
+            factor = units.get(part[2], units.get(part[2].lower()))
+            if value is None or factor is None or factor in seen:
+                return None
+            seen.add(factor)
+            at, found = part.end(), found + value * factor
+        return found if seen and at == len(text) else None
+
+    return read
+
+
+def _lasting(text: str) -> float | None:
+    if clock := _CLOCK.fullmatch(text):  # h:mm or h:mm:ss
+        hours, minutes, seconds = (int(part or 0) for part in clock.groups())
+        return hours * 3600.0 + minutes * 60 + seconds
+    if (iso := _ISO.fullmatch(text)) and any(iso.groups()):
+        return sum(float(part or 0) * factor for part, factor in zip(iso.groups(), (86400, 3600, 60, 1), strict=True))
+    return _summed(_SECONDS)(text)
+
+
+def _of_units(
+    value: Any, options: Mapping[str, Any], path: Path, read: Callable[[str], float | None], unit: str
+) -> Quantity:
+    wanted = read(normal(value)) if isinstance(value, str) else plain(value, path, f"a text, or {unit}")
+    if wanted is None:
+        raise SpecError(path, value, f"a text with units that are known, or {unit}")
+    return Quantity(About(wanted, tolerance(options, path)), read)
+
+
+def duration(value: Any, options: Mapping[str, Any], path: Path) -> Quantity:
+    """ "1 h 30 min", "90 minutes", "1:30:00", "PT1H30M"; a number is in seconds, as is the tolerance."""
+    return _of_units(value, options, path, _lasting, "a number of seconds")
+
+
+def distance(value: Any, options: Mapping[str, Any], path: Path) -> Quantity:
+    """ "5 km", "3.1 miles", "6 ft 2 in"; a number is in metres, as is the tolerance."""
+    return _of_units(value, options, path, _summed(_METRES), "a number of metres")

@@ -1,0 +1,92 @@
+"""What no matcher says: an expression of the task's author over one event."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from detectors import outside
+from detectors.arguments import arg
+from detectors.codec import canonical
+from detectors.kinds import KINDS
+from detectors.registry import rule
+from detectors.types import Event, Reading
+from detectors.world import World
+
+MAX_EXPRESSION = 1_000
+MAX_NESTING = 16
+MAX_LOOPS = 2
+MAX_DATA = 65_536
+MAX_LIST = 500
+KNOWN = frozenset(("data", "kind", "url"))
+_LOOP = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(\s*(\w+)\s*,")
+_LOOPS = re.compile(r"\b(?:all|exists|exists_one|map|filter)\s*\(")
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    kind: str = arg("The kind of event, such as request.finished; docs/events.md lists them.")
+    expression: str = arg(
+        "A CEL expression that must be true: `data` is the event's data, `kind` its kind, `url` its frame's address."
+    )
+    distinct: str | None = arg("A CEL expression whose value tells one occurrence from another, for `repeat`.", None)
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS or KINDS[self.kind].source in ("journal", "steps"):
+            raise ValueError(f"kind: {self.kind!r} is none of the kinds that a source tells; see docs/events.md")
+        _check(self.expression)
+        if self.distinct is not None:
+            _check(self.distinct)
+
+
+def _check(text: str) -> None:
+    """Raises `ValueError` for what is no bounded expression."""
+    depth = most = 0
+    for letter in text:
+        depth += (letter in "([{") - (letter in ")]}")
+        most = max(most, depth)
+    loops = len(_LOOPS.findall(text))
+    if len(text) > MAX_EXPRESSION or most > MAX_NESTING or loops > MAX_LOOPS:
+        raise ValueError(
+            f"a CEL expression of at most {MAX_EXPRESSION} characters, {MAX_NESTING} brackets deep, "
+            f"with at most {MAX_LOOPS} of all, exists, exists_one, map, filter"
+        )
+    program = outside.cel(text)
+    if unknown := set(program.variables()) - KNOWN - set(_LOOP.findall(text)):
+        raise ValueError(f"{', '.join(sorted(unknown))}: no such name; there are data, kind, url")
+    if "matches" in program.functions():
+        # A pattern could be made of what a page says; the form `regex` takes the author's alone.
+        raise ValueError("matches: not here; use the text form {regex: ...}")
+
+
+@rule(component="ui", hears_of=lambda args: (args.kind,), args=Args, occurrence=True)
+def cel(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """A CEL expression (Common Expression Language) is true of the event. What page script did (`trusted: false`) does
+    not count, unless the expression itself speaks of `trusted`.
+
+    It sees one event and nothing else: no clock, no other event, no file. One that fails, as on a missing key, is not
+    true; `has(data.key)` asks first. Events of more than 64 kB, or with a list of more than 500 items, fulfil none.
+    """
+    data = event.data
+    if "trusted" in data and data["trusted"] is not True and "trusted" not in args.expression:
+        return
+    if not _small(data) or len(canonical(data)) > MAX_DATA:
+        return
+    known = {"data": data, "kind": event.kind, "url": world.url(str(data.get("frame")))}
+    if _value(args.expression, known) is True:
+        yield Reading(1.0, f"cel:{_value(args.distinct, known)}" if args.distinct else "cel")
+
+
+def _value(expression: str, known: dict[str, Any]) -> Any:
+    try:
+        return outside.cel(expression).execute(known)
+    except (ValueError, TypeError, RuntimeError, LookupError, ArithmeticError):
+        return None
+
+
+def _small(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return len(value) <= MAX_LIST and all(map(_small, value))
+    return not isinstance(value, dict) or (len(value) <= MAX_LIST and all(map(_small, value.values())))

@@ -1,0 +1,37 @@
+"""A file changed that the task does not speak of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from detectors.arguments import arg
+from detectors.matchers import TextMatch
+from detectors.registry import rule
+from detectors.types import Event, Reading
+from detectors.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    allowed: TextMatch | None = arg("Paths below the watched folder that may change; of a moved file both.", None)
+    root: TextMatch | None = arg("Only in the watched folder of this label.", None)
+
+
+@rule(
+    component="file",
+    hears=("file.created", "file.modified", "file.moved", "file.deleted", "file.permitted"),
+    args=Args,
+    occurrence=True,
+)
+def other_file_changed(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """A watched file that is not among the `allowed` came, went, or changed in content, name or permissions.
+
+    A guard: under `none_of`, in an `only_if` or a goal, it says that nothing else changed.
+    """
+    data = event.data
+    if args.root is not None and not args.root.matches(str(data.get("root"))):
+        return
+    paths = [str(data[part]) for part in ("path", "from") if part in data]
+    if args.allowed is None or not all(args.allowed.matches(path) for path in paths):
+        yield Reading(1.0, f"changed:{data.get('root')}/{data.get('path')}")

@@ -1,0 +1,65 @@
+"""What a probe answers is as it was at the start, but for what the task allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from detectors.arguments import arg
+from detectors.codec import canonical
+from detectors.matchers.facts import LONGEST_PATH, at, dotted
+from detectors.probe_facts import answered
+from detectors.registry import rule
+from detectors.types import Event, Reading
+from detectors.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    probe: str = arg("The id of a probe that the task declares.")
+    path: str | None = arg("A dotted path to the part that is compared; without one, the whole answer.", None)
+    by: str | None = arg("For a list of rows: the key that tells one row from another, such as id.", None)
+    rows: tuple[str, ...] = arg("Rows, by the value of `by`, that may come, go or change.", ())
+    keys: tuple[str, ...] = arg("Keys of each row, or of the object itself, that may change.", ())
+
+    def __post_init__(self) -> None:
+        if self.rows and self.by is None:
+            raise ValueError("by beside rows")
+        if self.path is not None and (not all(dotted(self.path)) or len(dotted(self.path)) > LONGEST_PATH):
+            raise ValueError(f"path: a dotted path of at most {LONGEST_PATH} names")
+
+
+@rule(
+    component="goal",
+    hears=("probe.answered",),
+    args=Args,
+    index_args=lambda args: (args.probe,),
+    index_event=answered,
+)
+def probe_kept(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """The rows that a probe reads are those of the start, in any order, but for the `rows` and `keys` that may differ.
+
+    A guard: in an `only_if` or a goal it says that nothing else changed. By itself it earns nothing: it is true at the
+    start. An answer that was cut, or at the start longer than 8 kB, is not known to be as it was.
+    """
+    data, first = event.data, world.probes.get(args.probe)
+    if data.get("probe") != args.probe or data.get("cut") is True or not first:
+        return
+    steps = dotted(args.path) if args.path is not None else ()
+    if _kept(at(first[0], steps), args) == _kept(at(data.get("value"), steps), args):
+        yield Reading(1.0, f"probe:{args.probe}")
+
+
+def _kept(value: Any, args: Args) -> Any:
+    """What must be as it was: of rows, each by its key; of an object or anything else, itself."""
+    if not isinstance(value, list):
+        return _row(value, args)
+    if args.by is None:
+        return [_row(row, args) for row in value]
+    named = [(str(row.get(args.by)) if isinstance(row, dict) else str(row), _row(row, args)) for row in value]
+    return sorted((name, canonical(row)) for name, row in named if name not in args.rows)
+
+
+def _row(value: Any, args: Args) -> Any:
+    return {k: v for k, v in sorted(value.items()) if k not in args.keys} if isinstance(value, dict) else value

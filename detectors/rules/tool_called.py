@@ -1,0 +1,55 @@
+"""The agent calls a tool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from detectors.arguments import SchemaMatch, arg
+from detectors.matchers import FactsMatch, TextMatch, text_key
+from detectors.registry import Keys, rule
+from detectors.types import Event, Reading
+from detectors.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    tool: TextMatch | None = arg("The tool's name.", None)
+    other_than: TextMatch | None = arg("Any tool but this one, or these.", None)
+    arguments: FactsMatch | None = arg("Facts that the arguments must carry: dotted paths into them.", None)
+    schema: SchemaMatch | None = arg("JSON Schema (draft 2020-12) that the arguments must conform to.", None)
+    wrong: bool = arg("Whether the arguments must fail `arguments` and `schema` instead.", False)
+
+    def __post_init__(self) -> None:
+        if self.wrong and self.arguments is None and self.schema is None:
+            raise ValueError("arguments or schema, or both, beside wrong")
+
+
+@rule(
+    component="tool",
+    hears=("agent.tool_called",),
+    args=Args,
+    index_args=lambda args: args.tool.keys() if args.tool is not None else None,
+    index_event=lambda event: tool_keys(event),
+    occurrence=True,
+)
+def tool_called(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """The agent calls the tool, with the arguments that are asked for, as the harness tells it.
+
+    A call is only a claim that the harness heard: what it did is for `tool_returned` and the world to say.
+    """
+    name, given = str(event.data.get("tool")), event.data.get("arguments")
+    if args.tool is not None and not args.tool.matches(name):
+        return
+    if args.other_than is not None and args.other_than.matches(name):
+        return
+    right = (args.arguments is None or args.arguments.matches(given)) and (
+        args.schema is None or args.schema.matches(given)
+    )
+    if right is not args.wrong:
+        yield Reading(1.0, f"call:{name}:{event.data.get('call')}")
+
+
+def tool_keys(event: Event) -> Keys:
+    """Index keys of a call: the tool."""
+    return (text_key(str(event.data.get("tool"))),)

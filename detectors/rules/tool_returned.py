@@ -1,0 +1,35 @@
+"""A tool that the agent called comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from detectors.arguments import arg
+from detectors.matchers import FactsMatch, TextMatch
+from detectors.registry import rule
+from detectors.types import Event, Reading
+from detectors.world import MAX_NAME, World
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    tool: TextMatch | None = arg("The tool's name.", None)
+    ok: bool = arg("Whether it succeeded, as the harness says.", True)
+    result: FactsMatch | None = arg("Facts that its result must carry: dotted paths into it.", None)
+    error: TextMatch | None = arg("The error that it came back with.", None)
+
+
+@rule(component="tool", hears=("agent.tool_returned",), args=Args, occurrence=True)
+def tool_returned(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """A tool comes back from a call that was told of, well or with an error; named by its call."""
+    data = event.data
+    called = world.calls.get(str(data.get("call"))[:MAX_NAME])
+    if called is None or data.get("ok") is not args.ok:
+        return
+    if args.tool is not None and not args.tool.matches(called[0]):
+        return
+    if args.result is not None and not args.result.matches(data.get("result")):
+        return
+    if args.error is None or args.error.matches(str(data.get("error"))):
+        yield Reading(1.0, f"call:{called[0]}:{data.get('call')}", (called[1],), called[2])

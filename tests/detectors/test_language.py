@@ -1,0 +1,279 @@
+"""What a task can say of orders in time, of gates, of the whole episode: what it pays and what not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from detectors.attribution import attributed
+from detectors.task_json import TaskError, task_from_json, task_to_json
+from tests.support.logs import (
+    Said,
+    clicked,
+    created,
+    episode,
+    filled,
+    finished,
+    ruleset,
+    run,
+    sealed,
+    titled,
+    went,
+    worth,
+)  # fmt: skip
+
+GO = {"id": "go", "when": {"element_clicked": {"name": "Go"}}}
+A = {"id": "a", "when": {"url_reached": {"url": "/a"}}}
+DONE = {"id": "done", "when": {"goal": {"requires": ["go"]}}}
+DEAD, ALIVE = ("gap.began", {"source": "cdp", "reason": "gone"}), ("gap.ended", {"source": "cdp"})
+IDLE: Said = titled("x")
+
+
+def test_a_gate_pays_as_soon_as_both_are_so_and_not_while_it_is_shut() -> None:
+    """In either order; what the gate says must be so at that moment."""
+    gated = ruleset({**GO, "only_if": {"field_filled": {"field": "N", "value": "1"}}})
+    assert worth(run(gated, *episode([clicked("Go")], [filled("N", "1")]))) == [0.0, 0.2]
+    assert worth(run(gated, *episode([filled("N", "1")], [clicked("Go")]))) == [0.0, 0.2]
+    assert worth(run(gated, *episode([filled("N", "1")], [filled("N", "2")], [clicked("Go")]))) == [0.0, 0.0, 0.0]
+    rewards = run(gated, *episode([clicked("Go")], [filled("N", "1")]))
+    assert rewards[1].milestones[0].evidence == (3, 5)
+
+
+def test_a_gate_for_a_repeated_milestone_must_be_open_at_each_event() -> None:
+    """What came while it was shut is not remembered."""
+    each = {"id": "each", "when": {"element_clicked": {"role": "button"}}, "repeat": 2, "only_if": A["when"]}
+    assert worth(run(ruleset(each), *episode([clicked("x")], [went("/a")], [clicked("y")]))) == [0.0, 0.0, 0.1]
+
+
+GUARDED = {
+    "id": "done",
+    "when": {"goal": {"requires": ["go"]}},
+    "only_if": {
+        "all_of": {
+            "holding": True,
+            "of": [
+                {"none_of": [{"other_file_changed": {"allowed": {"path": "out/*"}}}]},
+                {"none_of": [{"other_request_made": {"url": "/*", "allowed": ["/orders"]}}]},
+                {"probe_kept": {"probe": "rows", "by": "id", "rows": ["2"]}},
+            ],
+        }
+    },
+    "must_hold_at_end": True,
+}
+PROBES = [{"id": "rows", "get": "/api/rows"}]
+
+
+@pytest.mark.parametrize(
+    ("between", "pays"),
+    [
+        ([], True),
+        ([created("out/a")], True),
+        ([created("home")], False),
+        ([finished("POST", "/orders", 201)], True),
+        ([finished("POST", "/users/1:delete", 200)], False),
+        ([("probe.answered", {"probe": "rows", "when": "step", "value": [{"id": 1}, {"id": 2}], "ms": 1})], True),
+        ([("probe.answered", {"probe": "rows", "when": "step", "value": [{"id": 2}], "ms": 1})], False),
+    ],
+)
+def test_nothing_else_changed(between: list[Said], pays: bool) -> None:
+    """Guards over files, requests and rows, as the gate of a goal that is decided by the close."""
+    rules = ruleset(GO, GUARDED, probes=PROBES)
+    start = ("probe.answered", {"probe": "rows", "when": "start", "value": [{"id": 1}], "ms": 1, "baseline": True})
+    rewards = run(rules, *episode([clicked("Go")], between, before=[start]))
+    assert (rewards[-1].reward, rewards[-1].success) == ((0.2, True) if pays else (0.0, False))
+
+
+def test_nothing_else_changed_is_not_known_across_a_gap() -> None:
+    """Law 5: null, not 0 and not paid."""
+    rewards = run(
+        ruleset(GO, {**GUARDED, "only_if": GUARDED["only_if"]["all_of"]["of"][1]}, probes=PROBES),
+        *episode([clicked("Go")], [DEAD, ALIVE]),
+    )
+    assert (rewards[-1].reward, rewards[-1].success) == (None, None)
+
+
+def test_within_counts_steps_and_seconds_from_the_start_or_from_another_milestone() -> None:
+    """The first step is step 1; what comes later than that does not pay."""
+    soon = ruleset({**GO, "within": {"steps": 2}})
+    assert worth(run(soon, *episode([], [clicked("Go")]))) == [0.0, 0.2]
+    assert worth(run(soon, *episode([], [], [clicked("Go")]))) == [0.0, 0.0, 0.0]
+    after = ruleset(A, {**GO, "within": {"steps": 1}, "since": "a"})
+    assert worth(run(after, *episode([], [], [went("/a")], [clicked("Go")])))[-1] == 0.2
+    assert worth(run(after, *episode([went("/a")], [], [clicked("Go")])))[-1] == 0.0
+    assert worth(run(after, *episode([clicked("Go")], [went("/a")]))) == [0.0, 0.1]
+    quick = ruleset({**GO, "within": {"seconds": 0.003}})
+    assert worth(run(quick, *episode([IDLE, clicked("Go")]))) == [0.2]
+    assert worth(run(quick, *episode([*[IDLE] * 5, clicked("Go")]))) == [0.0]
+
+
+def test_limits_stop_pay_but_not_penalties() -> None:
+    """What is done after the last allowed step earns nothing, and is still harmful."""
+    bad = {"id": "bad", "when": {"element_clicked": {"name": "Delete"}}, "penalty": 0.4}
+    rules = ruleset(GO, A, DONE, bad, limits={"steps": 2})
+    assert worth(run(rules, *episode([went("/a")], [clicked("Go")]))) == [0.1, 0.4]
+    late = run(rules, *episode([went("/a")], [], [clicked("Go"), clicked("Delete")]))
+    assert (worth(late), late[-1].success) == ([0.1, 0.0, -0.4], False)
+    held = ruleset({**A, "must_hold_at_end": True}, limits={"steps": 1})
+    assert worth(run(held, *episode([went("/a"), sealed(0)]))) == [0.0, 0.1]
+    assert worth(run(held, *episode([], [went("/a")]))) == [0.0, 0.0]
+    assert worth(run(ruleset(GO, limits={"seconds": 0.002}), *episode([*[IDLE] * 5, clicked("Go")]))) == [0.0]
+
+
+def test_a_stability_window_pays_when_it_has_passed() -> None:
+    """At the step's boundary that shows it, or as the fact falls; not for what stood there at the start."""
+    hold = {"id": "h", "component": "nav", "when": {"hold": {"window": {"steps": 2}, "of": [A["when"]]}}}
+    rules = ruleset(hold)
+    assert worth(run(rules, *episode([went("/a")], [], [], []))) == [0.0, 0.0, 0.1, 0.0]
+    assert worth(run(rules, *episode([went("/a")], [went("/b")], [], []))) == [0.0, 0.0, 0.0, 0.0]
+    assert worth(run(rules, *episode([went("/a")], [], [sealed(2), went("/b")], []))) == [0.0, 0.0, 0.1, 0.0]
+    assert worth(run(rules, *episode([], [], [], [], before=[went("/a")]))) == [0.0] * 4
+    again = episode([went("/b"), went("/a")], [], [], before=[went("/a")])
+    assert worth(run(rules, *again)) == [0.0, 0.0, 0.1]
+    timed = ruleset({**hold, "when": {"hold": {"window": {"seconds": 0.004}, "of": [A["when"]]}}})
+    assert worth(run(timed, *episode([went("/a"), *[IDLE] * 4, sealed(0)]))) == [0.1, 0.0]
+    assert worth(run(timed, *episode([went("/a"), *[IDLE] * 6, went("/b"), IDLE]))) == [0.1]
+    assert worth(run(timed, *episode([went("/a")]))) == [0.0]
+    assert worth(run(timed, *episode([went("/a"), DEAD, *[IDLE] * 4, ALIVE], [])))[0] is None
+
+
+def test_at_most_can_become_untrue_again() -> None:
+    """Two files, and not a third, decided by the end."""
+    two = {"count": {"at_least": 2, "at_most": 2, "of": [{"file_created": {"name": {"glob": "*.csv"}}}]}}
+    rules = ruleset({"id": "two", "component": "file", "when": two, "must_hold_at_end": True})
+    files = [created(f"{n}.csv") for n in range(3)]
+    assert worth(run(rules, *episode(files[:2]))) == [0.3]
+    assert worth(run(rules, *episode(files))) == [0.0]
+
+
+OUTCOME = {"outcome": {"alpha": 0.25}}
+
+
+def test_process_and_outcome_are_mixed_by_alpha() -> None:
+    """r = α·process + (1 − α)·[t = T]·outcome."""
+    rules = ruleset(GO, A, DONE, **OUTCOME)
+    won = run(rules, *episode([went("/a")], [clicked("Go")]))
+    assert worth(won) == [0.025, 0.25 * 0.4 + 0.75]
+    assert won[-1].components["outcome"] == 0.75
+    assert rules.attainable == pytest.approx(0.25 * 0.5 + 0.75)
+    assert worth(run(rules, *episode([went("/a")], []))) == [0.025, 0.0]
+    punished = ruleset(GO, DONE, outcome={"success": 10, "failure": -0.5})
+    assert worth(run(punished, *episode([])))[-1] == -0.5
+    assert worth(run(punished, *episode([clicked("Go")]))) == [10.4]
+    assert worth(run(punished, *episode([DEAD, ALIVE], []))) == [None, None]
+
+
+def test_few_steps_bring_a_bonus_once_the_goal_is_reached() -> None:
+    """Whole up to `best`, nothing from `worst` on; the steps after the goal do not count."""
+    rules = ruleset(GO, DONE, efficiency={"weight": 0.2, "best": 1, "worst": 3})
+    assert worth(run(rules, *episode([clicked("Go")]))) == [0.6]
+    assert worth(run(rules, *episode([clicked("Go")], [], []))) == [0.4, 0.0, 0.2]
+    assert worth(run(rules, *episode([], [clicked("Go")]))) == [0.0, 0.5]
+    assert worth(run(rules, *episode([], [], [clicked("Go")]))) == [0.0, 0.0, 0.4]
+    assert worth(run(rules, *episode([]))) == [0.0]
+
+
+SHAPED = [
+    GO,
+    {**A, "revoke_on": {"url_reached": {"url": "/undo"}}},
+    {"id": "form", "when": {"form_filled": {"fields": {"N": "1", "M": "2"}}}},
+    DONE,
+]
+WAYS: list[list[list[Said]]] = [
+    [[went("/a")], [filled("N", "1")], [clicked("Go")]],
+    [[went("/a")], [went("/undo")], [went("/a"), filled("N", "1")], [filled("M", "2")], []],
+    [[clicked("Go")], [went("/a")]],
+    [[], [], []],
+]
+
+
+@pytest.mark.parametrize("way", range(len(WAYS)))
+@pytest.mark.parametrize("gamma", [1.0, 0.9, 0.5])
+@pytest.mark.parametrize("last", ["open", "sealed"])
+def test_potential_shaping_changes_no_return(way: int, gamma: float, last: str) -> None:
+    """Σ γᵗ r_t is that of the task without it (Ng, Harada and Russell 1999), whatever the way: Φ is 0 at both ends. A
+    closing step is added to the last transition."""
+    steps = [list(step) for step in WAYS[way]]
+    if last == "sealed":
+        steps[-1].append(sealed(len(steps) - 1))
+    sparse = {m["id"]: m for m in SHAPED}
+    plain = ruleset(*sparse.values(), weights={"nav": 0, "form": 0, "ui": 0})
+    shaped = ruleset(*SHAPED, shaping={"potential": ["nav", "form", "ui"], "gamma": gamma})
+    returns = []
+    for rules in (plain, shaped):
+        values = [value or 0.0 for value in worth(run(rules, *episode(*steps)))]
+        folded = [*values[: len(steps) - 1], sum(values[len(steps) - 1 :])]
+        returns.append(sum(gamma**t * value for t, value in enumerate(folded)))
+    assert returns[0] == pytest.approx(returns[1], abs=1e-9)
+
+
+def test_shaping_tells_where_it_goes() -> None:
+    """On the way the potential rises; at the end it is paid back."""
+    rules = ruleset(*SHAPED, shaping={"potential": ["nav"], "gamma": 0.5})
+    rewards = run(rules, *episode([went("/a")], [], [clicked("Go")]))
+    assert worth(rewards) == pytest.approx([0.05, -0.05, 0.2 + 0.2 - 0.1])
+    assert [m.id for m in rewards[0].milestones] == ["a", "(shaping)"]
+    assert rewards[0].milestones[0].worth == 0.0
+
+
+def test_credit_to_the_cause_names_the_step_where_the_chain_is_known() -> None:
+    """The download was set in motion in step 0; sealed rewards never change, so it is a view beside them."""
+    file = {"id": "file", "when": {"file_created": {"name": "a.csv"}}}
+    download = ("download.began", {"tab": "T", "frame": "T", "url": "u", "name": "a.csv", "download": "g"})
+    said = episode([clicked("CSV"), download], [went("/a")], [created("a.csv", via="download")])
+    for milestone, wanted in ((file, [0.0, 0.1, 0.3]), ({**file, "credit_to": "cause"}, [0.3, 0.1, 0.0])):
+        rules = ruleset(milestone, A)
+        rewards = run(rules, *said)
+        assert worth(rewards) == [0.0, 0.1, 0.3]
+        assert list(attributed(rewards, rules.task).values()) == wanted
+    blind = run(
+        ruleset({**file, "credit_to": "cause"}),
+        *episode(
+            [download, ("gap.began", {"source": "files", "reason": "r"}), ("gap.ended", {"source": "files"})],
+            [created("a.csv")],
+        ),
+    )
+    assert attributed(blind, rules.task) == {0: None, 1: 0.3}
+
+
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "outcome without goal": ({"outcome": {}}, "a milestone with a goal"),
+    "alpha": ({"outcome": {"alpha": 2}}, "a number from 0 to 1"),
+    "failure above success": ({"outcome": {"failure": 2}}, "a number up to success"),
+    "efficiency": ({"efficiency": {"weight": 1, "best": 3, "worst": 3}}, "a whole number above best"),
+    "no such component": ({"shaping": {"potential": ["file"]}}, "a list of components with milestones"),
+    "shaped and levelled": ({"shaping": {"potential": ["ui"]}, "credit": "level"}, "credited by progress"),
+    "odd limits": ({"limits": {"minutes": 3}}, "{steps: a whole number}"),
+    "since nobody": ({"milestones": [{**GO, "within": {"steps": 1}, "since": "x"}]}, "another milestone's id"),
+    "since alone": ({"milestones": [A, {**GO, "since": "a"}]}, "within:"),
+    "a circle": ({"milestones": [{**A, "within": {"steps": 1}, "since": "go"}, {**GO, "after": ["a"]}]}, "circle"),
+    "a window of nothing": ({"milestones": [{**GO, "within": {}}]}, "{steps: a whole number}"),
+    "hold of nothing": ({"milestones": [{"id": "x", "when": {"hold": {"window": {"steps": 1}, "of": [{"none_of": [GO["when"]]}]}}}]}, "something that happens"),
+    "count": ({"milestones": [{"id": "x", "when": {"count": {"at_least": 65, "of": [GO["when"]]}}}]}, "below 64"),
+    "cel name": ({"milestones": [{"id": "x", "when": {"cel": {"kind": "page.loaded", "expression": "event.url == ''"}}}]}, "event: no such name"),
+    "cel syntax": ({"milestones": [{"id": "x", "when": {"cel": {"kind": "page.loaded", "expression": "data.url =="}}}]}, "Failed to parse"),
+    "cel pattern": ({"milestones": [{"id": "x", "when": {"cel": {"kind": "page.loaded", "expression": "url.matches(data.url)"}}}]}, "use the text form"),
+    "cel loops": ({"milestones": [{"id": "x", "when": {"cel": {"kind": "page.loaded", "expression": "data.a.all(x, data.b.all(y, data.c.all(z, true)))"}}}]}, "at most 2 of all"),
+    "cel depth": ({"milestones": [{"id": "x", "when": {"cel": {"kind": "page.loaded", "expression": "(" * 99 + "true" + ")" * 99}}}]}, "brackets deep"),
+    "schema elsewhere": ({"milestones": [{"id": "x", "when": {"tool_called": {"schema": {"$ref": "https://x.test/s"}}}}]}, "without references"),
+    "no schema": ({"milestones": [{"id": "x", "when": {"tool_called": {"schema": {"type": "texts"}}}}]}, "a JSON Schema"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_makes_no_sense_is_refused(name: str) -> None:
+    """With the path and what was wanted."""
+    change, wanted = BAD[name]
+    milestones = [GO] if name == "outcome without goal" else [GO, DONE]
+    top = {"weights": {"tool": 1}, "milestones": milestones, **change}
+    with pytest.raises(TaskError, match=wanted.replace("{", r"\{")):
+        task_from_json({"id": "t", "version": "1", "instruction": "-", "origin": "http://shop.test", **top})
+
+
+def test_the_canonical_form_says_it_all() -> None:
+    """Reading, writing out and reading again."""
+    shaping = {"potential": ["nav"], "gamma": 0.9}
+    top: dict[str, Any] = {"limits": {"steps": 9}, "efficiency": {"weight": 0.1, "best": 1, "worst": 4}, **OUTCOME}
+    gated = {**GO, "only_if": A["when"], "within": {"seconds": 2}, "since": "a", "credit_to": "cause"}
+    task = ruleset(gated, A, DONE, shaping=shaping, **top).task
+    assert task_from_json(task_to_json(task)) == task
