@@ -17,9 +17,13 @@ from starlette.exceptions import HTTPException
 from api.errors import MethodError, NotFoundError, ProblemError
 from api.metrics import Metrics
 from api.notify import Notifier
+from api.pages import episode as episode_page
+from api.pages import listing, viewer
+from api.pages.problems import told_as_page
 from api.parts import Parts
-from api.routes import episodes, operations, reading, rewards, score, segments, steps, tasks
+from api.routes import episodes, operations, reading, rescores, rewards, sandboxes, score, segments, steps, tasks
 from api.routes.adapters import nemo, openenv, openrlhf, slime
+from api.routes.document import Documented
 from api.routes.support import PROBLEM, invalid
 from api.settings import Settings
 
@@ -42,7 +46,7 @@ def create_app(settings: Settings) -> FastAPI:
         finally:
             await parts.stop()
 
-    app = FastAPI(
+    app = Documented(
         title="milestoned",
         version=VERSION,
         description="Step by step, what a computer-use agent's work was worth, and why.",
@@ -55,8 +59,25 @@ def create_app(settings: Settings) -> FastAPI:
     intents: WeakValueDictionary[str, Lock] = WeakValueDictionary()
     app.state.intents = intents
     # Routes are tried in order: those that are called most come first.
-    for noun in (rewards, segments, steps, score, openrlhf, slime, nemo, openenv, episodes, reading, tasks, operations):
+    for noun in (
+        rewards,
+        segments,
+        steps,
+        score,
+        openrlhf,
+        slime,
+        nemo,
+        openenv,
+        episodes,
+        reading,
+        rescores,
+        sandboxes,
+        tasks,
+        operations,
+    ):
         app.include_router(noun.router)
+    for pages in (listing, episode_page, viewer):
+        app.include_router(pages.router)
     app.add_exception_handler(ProblemError, _problem)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _validation)
@@ -67,7 +88,7 @@ def create_app(settings: Settings) -> FastAPI:
 async def _problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, ProblemError)
     request.app.state.metrics.refusals.labels(error.slug).inc()
-    return Response(error.body(), error.status, error.headers, PROBLEM)
+    return told_as_page(request, error) or Response(error.body(), error.status, error.headers, PROBLEM)
 
 
 async def _http(request: Request, error: Exception) -> Response:

@@ -117,6 +117,8 @@ class _Work:
             if len(self._tasks) == 1 and self._selection.task is None:
                 self._selection = self._selection._replace(task=self._tasks[0].id)
             self.count = stored.count(self._url, self._selection)
+            if self.count == 0:
+                raise UsageError("--stored: no closed episode is selected")
         self.plan = self._plan(args)
 
     def _take_old(self, args: argparse.Namespace) -> None:

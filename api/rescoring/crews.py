@@ -52,14 +52,15 @@ def _in_processes(batches: Iterable[Batch], workers: int) -> Iterator[list[Answe
         yield from _in_order(batches, lambda batch: crew.submit(work, batch), lambda one: one.result(), workers * AHEAD)
 
 
-def pool(workers: int) -> ProcessPoolExecutor:
+def pool(workers: int, nice: int = 0) -> ProcessPoolExecutor:
     """Processes that import nothing but what the work needs, and that end with the one that started them."""
     # Not forked: threads and open databases of this process are not to be copied.
-    return ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_end_with_parent)
+    return ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_begin, initargs=(nice,))
 
 
-def _end_with_parent() -> None:
-    """A worker of a killed process would wait for work for ever."""
+def _begin(nice: int) -> None:
+    """Take one's place; a worker of a process that was killed would else wait for work for ever."""
+    os.nice(nice)
     parent = multiprocessing.parent_process()
     assert parent is not None
     sentinel = parent.sentinel

@@ -15,12 +15,13 @@ SHOWN = ("same", "changed", "scored", "failed")
 
 
 class Tally:
-    """Counts a run's answers as they come."""
+    """Counts a run's answers as they come, from nothing or from an earlier summary on."""
 
-    def __init__(self) -> None:
-        self.statuses: Counter[str] = Counter()
-        self.milestones: dict[str, Counter[str]] = {}
-        self.rulesets: set[tuple[str | None, str]] = set()
+    def __init__(self, summary: Mapping[str, Any] | None = None) -> None:
+        before = summary or {"rulesets": [], "milestones": {}}
+        self.statuses: Counter[str] = Counter({status: before[status] for status in SHOWN if status in before})
+        self.milestones = {id: Counter(changes) for id, changes in before["milestones"].items()}
+        self.rulesets: set[tuple[str, str]] = {(old, new) for old, new in before["rulesets"]}
 
     def take(self, answer: Answer) -> dict[str, Any] | None:
         """Count one; what it says, where that is more than that nothing changed."""
@@ -40,7 +41,7 @@ class Tally:
         return {
             "episodes": self.statuses.total(),
             **{status: self.statuses[status] for status in SHOWN},
-            "rulesets": sorted([list(pair) for pair in self.rulesets], key=str),
+            "rulesets": sorted(map(list, self.rulesets)),
             "milestones": {id: dict(sorted(self.milestones[id].items())) for id in sorted(self.milestones)},
         }
 

@@ -60,10 +60,9 @@ def outcome(material: Material) -> dict[str, Any]:
     ``content`` is the sha256 of the frames; ``old`` and ``new`` are `HEAD` of both sides; ``evidence`` shows the events
     that differing milestones lean on, ``{seq: line}``; what does not apply is None.
     """
-    told: dict[str, Any] = {"name": material.name, "content": sha256(material.content), "status": "failed"}
-    told |= dict.fromkeys(("episode", "old", "new", "differences", "evidence", "error", "result"))
+    told = _failed(material, material.wrong)
     if material.wrong is not None:
-        return {**told, "error": material.wrong}
+        return told
     try:
         segments = list(read_frames(material.content, material.name))
         result = score(segments, ruleset_of(material.task))
@@ -80,6 +79,16 @@ def outcome(material: Material) -> dict[str, Any]:
     if is_same(differences):
         return {**told, "status": "same"}
     return {**told, "status": "changed", "differences": differences, "evidence": _shown(differences, segments)}
+
+
+def broken(material: Material, why: str) -> Answer:
+    """The answer of an episode that could not even be tried to the end."""
+    return Answer("failed", canonical(_failed(material, f"{material.name}: {why}")))
+
+
+def _failed(material: Material, why: str | None) -> dict[str, Any]:
+    told = {"name": material.name, "content": sha256(material.content), "status": "failed", "error": why}
+    return told | dict.fromkeys(("episode", "old", "new", "differences", "evidence", "result"))
 
 
 def _head(result: Result) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from api.frames import MOST
 from api.notify import Deadline
 from api.parts import Parts
 from api.store.tokens import Principal
+from api.tasks import BadTaskError
 
 JSON = "application/json"
 PROBLEM = "application/problem+json"
@@ -120,6 +121,14 @@ def invalid(errors: Any) -> InvalidError:
     problems = [{"path": _dotted(e["loc"]), "value": repr(e.get("input"))[:120], "wanted": e["msg"]} for e in errors]
     first = problems[0]
     return InvalidError(f"{first['path']}: got {first['value']}: {first['wanted']}", errors=problems)
+
+
+def bad_task(error: BadTaskError) -> InvalidError:
+    """A task's problems, all of them."""
+    return InvalidError(
+        f"task: {len(error.problems)} problems, the first: {error.problems[0]}",
+        errors=[problem.to_json() for problem in error.problems],
+    )
 
 
 def _dotted(location: tuple[str | int, ...]) -> str:

@@ -11,7 +11,7 @@ from api.errors import InvalidError
 from api.routes.describe import body, keyed, problems
 from api.routes.once import once
 from api.routes.shapes import TaskShape, TasksShape
-from api.routes.support import AUTHOR, READ, answer, caller, parts_of, read_body
+from api.routes.support import AUTHOR, READ, answer, bad_task, caller, parts_of, read_body
 from api.schema import task_schema
 from api.tasks import BadTaskError, check_task, load_task_yaml
 from detectors.types import Task
@@ -51,10 +51,7 @@ def _task(request: Request, content: bytes) -> Task:
             return load_task_yaml(content.decode())
         return check_task(orjson.loads(content))
     except BadTaskError as error:
-        raise InvalidError(
-            f"task: {len(error.problems)} problems, the first: {error.problems[0]}",
-            errors=[problem.to_json() for problem in error.problems],
-        ) from None
+        raise bad_task(error) from None
     except (UnicodeDecodeError, orjson.JSONDecodeError) as error:
         raise InvalidError(
             f"body: {error}; wanted a task as JSON, or as YAML with content-type application/yaml"
@@ -69,7 +66,9 @@ async def listed(request: Request) -> Response:
     return answer({"tasks": [_said(row) for row in rows]})
 
 
-@router.get("/v1/tasks/{id:path}", summary="A task", responses={200: {"model": TaskShape}, **problems(401, 403, 404)})
+@router.get(
+    "/v1/tasks/{id:path}", summary="A task", responses={200: {"model": TaskShape}, **problems(401, 403, 404, 422)}
+)
 async def one(request: Request, id: str, version: Annotated[str | None, Query()] = None) -> Response:
     """A task, of its latest registered version by default."""
     who = await caller(request, READ | AUTHOR)

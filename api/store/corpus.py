@@ -93,6 +93,8 @@ class Corpus:
 
     async def whole(self, rows: Sequence[Any]) -> list[Stored]:
         """Everything that is kept of these episodes, in their order."""
+        if not rows:
+            return []
         ids = {"ids": [row.id for row in rows]}
         frames = await self._bodies(_FRAMES, ids, "frame")
         sealed = await self._bodies(_REWARDS, ids, "body")

@@ -11,16 +11,36 @@ from api.store.tokens import MADE
 from api.tables import metadata
 from tests.api.service import ADMIN, TASK, Service, Store, running
 
-OK = {"admin": True, "trainer": True, "tasks": False, "read": True, "metrics": False, "own": False, "other": False}
+OK = {
+    "admin": True,
+    "trainer": True,
+    "tasks": False,
+    "read": True,
+    "metrics": False,
+    "sandbox": False,
+    "own": False,
+    "other": False,
+}
 TRAIN = {**OK, "read": False}
 NONE = dict.fromkeys(OK, False)
 DAEMON = {**NONE, "own": True}
+SANDBOX = {**NONE, "admin": True, "sandbox": True}
 
 ALLOWED: dict[tuple[str, str], dict[str, bool]] = {
     ("POST", "/v1/tasks"): {**NONE, "admin": True, "tasks": True},
     ("GET", "/v1/tasks"): {**OK, "tasks": True},
     ("GET", "/v1/tasks/{id:path}"): {**OK, "tasks": True},
     ("GET", "/metrics"): {**NONE, "admin": True, "metrics": True},
+    ("POST", "/v1/rescores"): {**NONE, "admin": True},
+    ("GET", "/v1/rescores"): OK,
+    ("GET", "/v1/rescores/{rescore}"): OK,
+    ("GET", "/v1/rescores/{rescore}/episodes"): OK,
+    ("DELETE", "/v1/rescores/{rescore}"): {**NONE, "admin": True},
+    ("POST", "/v1/sandboxes"): SANDBOX,
+    ("POST", "/v1/sandboxes/{sandbox}:beat"): SANDBOX,
+    ("POST", "/v1/sandboxes/{sandbox}:leave"): SANDBOX,
+    ("GET", "/v1/sandboxes"): OK,
+    ("GET", "/v1/episodes/{episode}/sandbox"): OK,
     ("POST", "/v1/episodes"): TRAIN,
     ("GET", "/v1/episodes/{episode}"): {**OK, "own": True},
     ("GET", "/v1/episodes/{episode}/plan"): {**OK, "own": True},

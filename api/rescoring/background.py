@@ -1,0 +1,146 @@
+"""Rescores in the background of a service: one at a time, in one process of low priority beside it.
+
+What is done is on the disk batch by batch, so a service that is killed goes on where it was. Of many replicas one works
+at a rescore; where its count of finished episodes stands still, by the others' own clocks, another takes it over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from typing import Any
+
+import orjson
+import structlog
+
+from api.errors import UnavailableError
+from api.fleet.pulse import Pulse
+from api.rescoring.crews import pool
+from api.rescoring.report import Tally
+from api.rescoring.stored import material
+from api.rescoring.work import Answer, Material, broken, work
+from api.store.corpus import Corpus
+from api.store.database import Database
+from api.store.rescores import Rescores, Scored
+
+EVERY_S = 2.0
+"""How often another replica's rescores are looked at."""
+LOST_S = 60.0
+"""How long a count may stand still: longer than a batch of the longest episodes takes."""
+TOGETHER = 16
+NICE = 10
+
+log = structlog.get_logger(__name__)
+
+
+class Rescorer:
+    """The one who scores again, in the background of a service."""
+
+    def __init__(self, database: Database, rescores: Rescores) -> None:
+        self._rescores, self._corpus = rescores, Corpus(database)
+        self._me = uuid.uuid4().hex
+        self._alone = database.embedded
+        self._pulse = Pulse(LOST_S, EVERY_S)
+        self._news = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._pool: ProcessPoolExecutor | None = None
+
+    def start(self) -> None:
+        """Work until `stop`."""
+        self._task = asyncio.create_task(self._run(), name="rescores")
+
+    async def stop(self) -> None:
+        """Let go; what is not done stays so."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+        await self._rest()
+
+    def wake(self) -> None:
+        """There is a new one."""
+        self._news.set()
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                self._news.clear()
+                row = await self._next()
+                if row is not None:
+                    await self._whole(row)
+                    continue
+                await self._rest()
+            except UnavailableError as error:
+                log.warning("Rescores have to wait.", why=error.detail)
+                await asyncio.sleep(EVERY_S)
+            # A replica of many also looks for what others left; a service alone is told of everything.
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._news.wait(), None if self._alone else EVERY_S)
+
+    async def _next(self) -> Any:
+        """A rescore that is now this process's, or None."""
+        rows = await self._rescores.unfinished()
+        counts = {row.id: row.scored for row in rows if row.runner is not None}
+        still = {id for id, _ in self._pulse.look(time.monotonic(), counts)}
+        for row in rows:
+            # In a database of its own, whoever else is named was this service before it was started again.
+            free = row.runner is None or self._alone or row.runner == self._me or row.id in still
+            if free and await self._rescores.take(row, self._me):
+                return row
+        return None
+
+    async def _whole(self, row: Any) -> None:
+        tally = Tally(orjson.loads(row.summary))
+        log.info("A rescore begins, or goes on.", rescore=row.id, scored=row.scored, episodes=row.episodes)
+        while True:
+            waiting = await self._rescores.waiting(row.number, TOGETHER)
+            stored = await self._corpus.whole(waiting)
+            task = None if row.task is None else bytes(row.task)
+            answers = await self._answers([material(one, task, True) for one in stored])
+            scored = [_scored(one.number, answer, tally) for one, answer in zip(waiting, answers, strict=True)]
+            if not await self._rescores.keep(row.number, self._me, scored, tally.summary()):
+                log.info("A rescore was removed, or taken over.", rescore=row.id)
+                return
+            if not scored:
+                log.info("A rescore is done.", rescore=row.id, **tally.statuses)
+                return
+
+    async def _answers(self, materials: list[Material]) -> list[Answer]:
+        try:
+            return await self._worked(materials)
+        except BrokenProcessPool:
+            log.warning("The process that scores died; its episodes are tried one by one.", episodes=len(materials))
+        found: list[Answer] = []
+        for one in materials:
+            try:
+                found += await self._worked([one])
+            except BrokenProcessPool:
+                found.append(broken(one, "the process that scored it died twice"))
+        return found
+
+    async def _worked(self, materials: list[Material]) -> list[Answer]:
+        if not materials:
+            return []
+        if self._pool is None:
+            self._pool = pool(1, NICE)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, work, materials)
+        except BrokenProcessPool:
+            await self._rest()
+            raise
+
+    async def _rest(self) -> None:
+        """Keep no process while there is nothing for it to do."""
+        crew, self._pool = self._pool, None
+        if crew is not None:
+            await asyncio.to_thread(crew.shutdown, cancel_futures=True)
+
+
+def _scored(number: int, answer: Answer, tally: Tally) -> Scored:
+    tally.take(answer)
+    new = orjson.loads(answer.line)["new"]
+    return Scored(number, answer.status, None if new is None else new["ruleset"], answer.line)
