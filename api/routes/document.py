@@ -1,0 +1,45 @@
+"""The OpenAPI document: FastAPI's, with every definition at the place where references look for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+
+_HERE = "#/$defs/"
+
+
+class Documented(FastAPI):
+    """An application whose document can be followed."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The document, made once."""
+        if self.openapi_schema is None:
+            document = super().openapi()
+            for item in document["paths"].values():
+                for operation in item.values():
+                    for content in operation.get("requestBody", {}).get("content", {}).values():
+                        _hoist(document, operation["operationId"], content["schema"])
+        return super().openapi()
+
+
+def _hoist(document: dict[str, Any], prefix: str, schema: dict[str, Any]) -> None:
+    """Move the definitions of a body's schema to the document's own, where there are any."""
+    found = schema.pop("$defs", {})
+    for name, definition in found.items():
+        document["components"]["schemas"][f"{prefix}.{name}"] = definition
+    if found:
+        _point(schema, prefix)
+        _point(found, prefix)
+
+
+def _point(node: Any, prefix: str) -> None:
+    if isinstance(node, dict):
+        target = node.get("$ref")
+        if isinstance(target, str) and target.startswith(_HERE):
+            node["$ref"] = f"#/components/schemas/{prefix}.{target.removeprefix(_HERE)}"
+        for one in node.values():
+            _point(one, prefix)
+    elif isinstance(node, list):
+        for one in node:
+            _point(one, prefix)
