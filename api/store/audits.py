@@ -44,6 +44,12 @@ _SEGMENTS = (
     .order_by(segments.c.first)
     .limit(bindparam("count"))
 )
+_BEYOND = (
+    select(segments.c.frame)
+    .where(segments.c.episode == _episode, segments.c.last > bindparam("seq"))
+    .order_by(segments.c.first)
+    .limit(bindparam("count"))
+)
 _DIGESTS = select(segments.c.digest).where(segments.c.episode == _episode).order_by(segments.c.first)
 _MILESTONES = (
     select(milestones)
@@ -103,7 +109,9 @@ class Audits:
         return await self._database.first(_EPISODE, {"episode": episode})
 
     async def episode_rows(self, **wanted: str | None) -> AsyncIterator[Any]:
-        """Episodes in the order of their ids, which begin with the day, each with its facts (None while it is open), `PAGE` in memory.
+        """Episodes in the order of their ids, which begin with the day; `PAGE` in memory.
+
+        Each has its facts; they are None while it is open.
 
         ``wanted``: ``task``, ``status`` and ``tenant`` as they are, ``since`` and ``until`` (exclusive) of the opening.
         """
@@ -141,6 +149,11 @@ class Audits:
         while rows := await self._database.all(_SEGMENTS, {"episode": episode, "after": after, "count": 1}):
             after = rows[0].first
             yield rows[0]
+
+    async def frames_beyond(self, episode: str, seq: int, count: int) -> list[bytes]:
+        """Frames of the segments that hold what comes after event ``seq``."""
+        rows = await self._database.all(_BEYOND, {"episode": episode, "seq": seq, "count": count})
+        return [bytes(row.frame) for row in rows]
 
     async def digests(self, episode: str) -> list[str]:
         """The digests of an episode's segments, in order."""

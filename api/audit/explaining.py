@@ -1,0 +1,143 @@
+"""Why a step was worth what it was: one document that leads from the reward down to the events.
+
+Everything in it is stored; nothing is recomputed (`milestoned audit verify` does that). Secrets are masked in the
+journal already, before an event is numbered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+
+from api.audit.statement import episode_origin
+from api.errors import NotFoundError
+from api.following import decoded, event_to_json
+from api.ledger import Ledger
+from api.store.audits import Audits
+
+EDGE = "edge.computed"
+_SEGMENTS_AFTER = 2
+"""Stored segments behind a step's seal in which the edge's word on it is looked for."""
+
+
+class Explainer:
+    """Explains sealed rewards; ``signer`` is the name under which this service signs."""
+
+    def __init__(self, audits: Audits, ledger: Ledger, signer: str) -> None:
+        self._audits, self._ledger, self._signer = audits, ledger, signer
+
+    async def explain(self, episode: str, step: int) -> dict[str, Any]:
+        """The document. Raises `NotFoundError` while the step is not sealed."""
+        body = await self._ledger.sealed(episode, step)
+        row = await self._audits.episode(episode)
+        if body is None or row is None:
+            last = await self._ledger.last_step(episode)
+            raise NotFoundError(f"step: {step} has no sealed reward; the last that has is {last}", last_step=last)
+        reward = orjson.loads(body)
+        task = orjson.loads((await self._audits.task(row.task_number)).body)
+        declared = {one["id"]: one for one in task["milestones"]}
+        wanted = {seq for one in reward["milestones"] for seq in one["evidence"]}
+        events = await self._events(episode, wanted)
+        place = await self._audits.step(episode, step)
+        return {
+            "episode": episode,
+            "step": step,
+            "task": {"id": row.task, "version": row.version, "instruction": task["instruction"]},
+            "ruleset": reward["digest"],
+            "labels": orjson.loads(row.labels),
+            "opened": await self._opened(row),
+            "began": None if place is None else place.began,
+            "ended": None if place is None else place.ended,
+            "reward": {name: reward[name] for name in _REWARD},
+            "milestones": [
+                {
+                    **one,
+                    "declared": declared.get(one["id"]),
+                    "events": [events[seq] for seq in one["evidence"] if seq in events],
+                }
+                for one in reward["milestones"]
+            ],
+            "verdicts": reward["verdicts"],
+            "edge": await self._edge(episode, reward),
+            "signed": await self._signed(episode),
+        }
+
+    async def _opened(self, row: Any) -> dict[str, Any]:
+        token = None if row.opened_by is None else await self._audits.opener(row.opened_by)
+        known = None if token is None else {"id": token.id, "label": token.label, "scope": token.scope}
+        return {"at": row.opened_at, "by": known or ({"id": row.opened_by} if row.opened_by else None)}
+
+    async def _events(self, episode: str, wanted: Iterable[int]) -> dict[int, dict[str, Any]]:
+        """These events, each stored segment read once."""
+        found: dict[int, dict[str, Any]] = {}
+        for seq in sorted(wanted):
+            if seq not in found:
+                for frame in await self._audits.frames_beyond(episode, seq - 1, 1):
+                    found |= {event.seq: event_to_json(event) for event in decoded(frame)}
+        return {seq: found[seq] for seq in wanted if seq in found}
+
+    async def _edge(self, episode: str, reward: dict[str, Any]) -> dict[str, Any] | None:
+        """What the daemon had computed of the step, if it was told to: a hint that pays nothing."""
+        for frame in await self._audits.frames_beyond(episode, reward["through"], _SEGMENTS_AFTER):
+            for event in decoded(frame):
+                if event.kind == EDGE and event.data.get("step") == reward["step"]:
+                    said = event.data.get("reward")
+                    return {"seq": event.seq, **event.data, "differs": said != reward["reward"]}
+        return None
+
+    async def _signed(self, episode: str) -> dict[str, Any] | None:
+        """The leaf of the closed episode, and its signed head."""
+        leaf = await self._audits.leaf(episode)
+        if leaf is None:
+            return None
+        statement = orjson.loads(leaf.body)
+        notes = [row.note for row in await self._audits.notes(episode_origin(self._signer, episode))]
+        return {"leaf": leaf.number, "statement": statement, "checkpoints": notes}
+
+
+_REWARD = ("status", "reward", "mask", "reason", "components", "decided_by", "done", "success", "through")
+
+
+def as_text(said: dict[str, Any]) -> str:
+    """The document for people."""
+    reward, opened = said["reward"], said["opened"]
+    value = "null" if reward["reward"] is None else f"{reward['reward']:+.3f}"
+    by = opened["by"]
+    who = "nobody knows whom" if by is None else f"token {by['id']}" + (f" ({by['label']})" if by.get("label") else "")
+    lines = [
+        f"{said['episode']} step {said['step']}: {value}, {reward['status']}, "
+        f"decided by {reward['decided_by'] or 'nobody'}",
+        f"  {reward['reason']}" if reward["reason"] else "",
+        f"  task {said['task']['id']} version {said['task']['version']}, ruleset {said['ruleset']}",
+        f"  opened {opened['at']} by {who}",
+        f"  events {said['began']} to {reward['through']}",
+        *(line for one in said["milestones"] for line in _milestone(one)),
+        *(
+            f"  {v['stage']}: {v['score']} ({v['confidence']:g} sure) by {v['by']}: {v['why']}"
+            for v in said["verdicts"]
+        ),
+        _edge_line(said["edge"]),
+        _signed_line(said["signed"]),
+    ]
+    return "\n".join(line for line in lines if line)
+
+
+def _milestone(one: dict[str, Any]) -> Iterable[str]:
+    cause = "" if one["cause_step"] is None else f", set in motion in step {one['cause_step']}"
+    yield f"  {one['worth']:+.3f} {one['component']} {one['id']} by {one['rule']} version {one['version']}{cause}"
+    for event in one["events"]:
+        data = orjson.dumps(event["data"]).decode()[:200]
+        yield f"      event {event['seq']} {event['source']} {event['kind']} {data}"
+
+
+def _edge_line(edge: dict[str, Any] | None) -> str:
+    if edge is None:
+        return "  the edge computed nothing"
+    verdict = "which DIFFERS" if edge["differs"] else "the same"
+    return f"  the edge computed {edge['reward']} at event {edge['seq']}: {verdict}"
+
+
+def _signed_line(signed: dict[str, Any] | None) -> str:
+    return "  not signed yet" if signed is None else f"  signed as leaf {signed['leaf']} of the tree over all episodes"

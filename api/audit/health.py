@@ -1,0 +1,209 @@
+"""Does the reward still mean what it should, as training goes on? Pure functions over counts of each policy version.
+
+Each alarm compares a version with the one before it (in the order in which they first opened an episode); its
+formula and threshold are in docs/health.md, under the alarm's name.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+LEAST_EPISODES = 20
+LEAST_CALLS = 50
+LEAST_SUCCESSES = 10
+REWARD_RISE = 0.05
+FARMED = 1.5
+JUMP, ERRORS_JUMP, UNNECESSARY_RISE = 0.05, 2.0, 1.5
+SLOWER = 1.25
+MASK_RISE = 0.02
+
+
+@dataclass(slots=True)
+class Counts:
+    """Sums over the closed episodes of one version. ``shares`` are totals as a part of what the task can give."""
+
+    version: str
+    first_opened: str = ""
+    episodes: int = 0
+    known_totals: int = 0
+    shares: float = 0.0
+    squares: float = 0.0
+    known_goals: int = 0
+    successes: int = 0
+    steps: int = 0
+    steps_of_successes: int = 0
+    masked_while_acting: int = 0
+    calls: int = 0
+    syntax_errors: int = 0
+    execution_errors: int = 0
+    repeated_calls: int = 0
+    milestones: dict[str, list[float]] = field(default_factory=dict)
+    """Task and milestone → [episodes in which it was reached, Σ value]; those that cost are left out."""
+
+    @property
+    def reward(self) -> float | None:
+        """Mean share of what can be earned, over episodes whose total is known."""
+        return _ratio(self.shares, self.known_totals)
+
+    @property
+    def goal_rate(self) -> float | None:
+        """Successes among episodes whose success is known."""
+        return _ratio(self.successes, self.known_goals)
+
+    @property
+    def steps_per_success(self) -> float | None:
+        """Steps of successful episodes over their number."""
+        return _ratio(self.steps_of_successes, self.successes)
+
+    def rate(self, name: str) -> float | None:
+        """A count of tool calls (``syntax_errors``, …) over all calls."""
+        return _ratio(getattr(self, name), self.calls)
+
+    def per_episode(self, milestone: str) -> float:
+        """How often a milestone is earned in full in an episode that reaches it."""
+        reached, value = self.milestones.get(milestone, (0, 0.0))
+        return value / reached if reached else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """What is told of a version."""
+        return {
+            "version": self.version,
+            "first_opened": self.first_opened,
+            "episodes": self.episodes,
+            "reward": self.reward,
+            "goal_rate": self.goal_rate,
+            "steps_per_success": self.steps_per_success,
+            "syntax_error_rate": self.rate("syntax_errors"),
+            "execution_error_rate": self.rate("execution_errors"),
+            "unnecessary_call_rate": self.rate("repeated_calls"),
+            "masked_while_acting_rate": _ratio(self.masked_while_acting, self.steps),
+        }
+
+
+class Alarm(NamedTuple):
+    """``version`` against the one ``before``; ``says`` has the numbers."""
+
+    name: str
+    version: str
+    before: str
+    says: str
+
+
+def alarms(versions: Sequence[Counts]) -> list[Alarm]:
+    """Every alarm of versions in their order; a version of too few episodes is passed over."""
+    enough = [one for one in versions if one.episodes >= LEAST_EPISODES]
+    return [
+        Alarm(name, now.version, before.version, says)
+        for before, now in itertools.pairwise(enough)
+        for name, says in _of_pair(before, now)
+    ]
+
+
+def _of_pair(before: Counts, now: Counts) -> Iterator[tuple[str, str]]:
+    for check in (_reward_without_goal, _farmed, _errors, _unnecessary, _slower, _masked):
+        yield from check(before, now)
+
+
+def _reward_without_goal(before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
+    if before.reward is None or now.reward is None or goal_rises(before, now):
+        return
+    rise = now.reward - before.reward
+    if rise >= REWARD_RISE and rise >= 2 * math.hypot(_error_of_mean(before), _error_of_mean(now)):
+        yield "reward_without_goal", f"reward {before.reward:.3f} → {now.reward:.3f}, goal rate {_goals(before, now)}"
+
+
+def _farmed(before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
+    for milestone, (reached, _) in now.milestones.items():
+        was, often = max(before.per_episode(milestone), 1.0), now.per_episode(milestone)
+        if reached >= LEAST_EPISODES / 2 and often >= FARMED * was and not goal_rises(before, now):
+            says = f"{milestone}: {before.per_episode(milestone):.2f} → {often:.2f} times an episode that reaches it"
+            yield "milestone_farmed", f"{says}, goal rate {_goals(before, now)}"
+
+
+def _errors(before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
+    for name in ("syntax_errors", "execution_errors"):
+        yield from _jump(f"{name}_jump", name, ERRORS_JUMP, before, now)
+
+
+def _unnecessary(before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
+    return _jump("unnecessary_calls_rise", "repeated_calls", UNNECESSARY_RISE, before, now)
+
+
+def _jump(alarm: str, name: str, factor: float, before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
+    was, is_now = before.rate(name), now.rate(name)
+    if was is None or is_now is None or min(before.calls, now.calls) < LEAST_CALLS:
+        return
+    if is_now >= factor * was and is_now - was >= JUMP:
+        yield alarm, f"{was:.1%} → {is_now:.1%} of the tool calls"
+
+
+def _slower(before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
+    was, is_now = before.steps_per_success, now.steps_per_success
+    if was is None or is_now is None or min(before.successes, now.successes) < LEAST_SUCCESSES:
+        return
+    if is_now >= SLOWER * was:
+        yield "steps_per_success_grow", f"{was:.1f} → {is_now:.1f} steps a success"
+
+
+def _masked(before: Counts, now: Counts) -> Iterable[tuple[str, str]]:
+    was, is_now = _ratio(before.masked_while_acting, before.steps), _ratio(now.masked_while_acting, now.steps)
+    if was is not None and is_now is not None and is_now - was >= MASK_RISE and is_now >= 2 * was:
+        yield "masks_while_acting_rise", f"{was:.1%} → {is_now:.1%} of the steps"
+
+
+def goal_rises(before: Counts, now: Counts) -> bool:
+    """Whether the goal rate rose by more than one standard error of the difference; unknown rates do not rise."""
+    was, is_now = before.goal_rate, now.goal_rate
+    if was is None or is_now is None:
+        return False
+    error = math.hypot(_error_of_rate(was, before.known_goals), _error_of_rate(is_now, now.known_goals))
+    return is_now > was and is_now - was >= error
+
+
+def _error_of_mean(one: Counts) -> float:
+    n = one.known_totals
+    if n < 2:
+        return math.inf
+    variance = max(0.0, one.squares - one.shares**2 / n) / (n - 1)
+    return math.sqrt(variance / n)
+
+
+def _error_of_rate(rate: float, n: int) -> float:
+    return math.sqrt(rate * (1 - rate) / n)
+
+
+def _goals(before: Counts, now: Counts) -> str:
+    return " → ".join("not known" if one.goal_rate is None else f"{one.goal_rate:.1%}" for one in (before, now))
+
+
+def _ratio(part: float, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def in_order(found: Iterable[Counts]) -> list[Counts]:
+    """Versions in the order in which they first opened an episode."""
+    return sorted(found, key=lambda one: (one.first_opened, one.version))
+
+
+def count(one: Counts, row: Any, facts: Mapping[str, Any], attainable: float) -> None:
+    """Add a closed episode's row with its counts, and the parts of its facts."""
+    one.first_opened = min(one.first_opened or row.opened_at, row.opened_at)
+    one.episodes += 1
+    if row.total is not None and attainable > 0:
+        share = row.total / attainable
+        one.known_totals, one.shares, one.squares = one.known_totals + 1, one.shares + share, one.squares + share**2
+    if row.success is not None:
+        one.known_goals += 1
+        one.successes += row.success
+        one.steps_of_successes += row.steps if row.success else 0
+    one.masked_while_acting += sum(while_acting for _, while_acting in facts["masks"].values())
+    for name in ("steps", "calls", "syntax_errors", "execution_errors", "repeated_calls"):
+        setattr(one, name, getattr(one, name) + getattr(row, name))
+    for id, (_, value, worth) in facts["milestones"].items():
+        if worth >= 0:
+            known = one.milestones.setdefault(f"{row.task}#{id}", [0, 0.0])
+            known[:] = [known[0] + 1, known[1] + value]

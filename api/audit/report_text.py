@@ -1,0 +1,80 @@
+"""A report for people: as text, and as one HTML file that needs nothing else and no script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+
+
+def as_html(report: Mapping[str, Any]) -> str:
+    """One self-contained page. What agents and sites wrote is escaped."""
+    return _template().render(report=report, part=part, number=number)
+
+
+@cache
+def _template() -> Template:
+    loader = PackageLoader("api.audit", ".")
+    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return made.get_template("report.html")
+
+
+def part(value: float | None) -> str:
+    """A rate in percent."""
+    return "not known" if value is None else f"{value:.1%}"
+
+
+def number(value: float | None) -> str:
+    """A number, short."""
+    return "not known" if value is None else f"{value:.4g}"
+
+
+def as_report_text(report: Mapping[str, Any]) -> str:
+    """The same report, plain."""
+    return "\n".join(_lines(report))
+
+
+def _lines(report: Mapping[str, Any]) -> Iterator[str]:
+    totals = report["totals"]
+    states = ", ".join(f"{many} {status}" for status, many in sorted(report["episodes"].items()))
+    yield f"episodes: {states or 'none'}"
+    yield f"steps: {totals['steps']}, masked: {totals['masked_steps']}"
+    yield f"judge: {totals['judged']} steps, cost {number(totals['cost'])}"
+    for task in report["tasks"]:
+        yield from _task(task)
+    yield f"\nmasks ({totals['masked_steps']} steps)" if report["masks"] else "\nno masks"
+    for one in report["masks"]:
+        many = f"{one['steps']:>6} steps of {one['episodes']} episodes, {one['while_acting']} while acting"
+        yield f"  {many}: {one['cause']}"
+    yield f"\ntamper findings: {totals['tamper']}, of these {totals['tamper_secret']} name a secret"
+    for one in report["tamper"]:
+        mark = "!" if one["names_a_secret"] else " "
+        yield f"  {mark} {one['episode']} event {one['event']} step {one['step']}: {one['address']}"
+    yield f"\nedge: {totals['edge_differs']} of {totals['edge_said']} steps differ"
+    for one in report["edge"]:
+        yield f"  {one['episode']} step {one['step']}: edge {one['edge']}, service {one['service']}"
+    yield from _health(report["health"])
+
+
+def _task(task: Mapping[str, Any]) -> Iterator[str]:
+    yield f"\n{task['task']} version {task['version']}: {task['closed']} closed of {task['episodes']} episodes"
+    yield f"  mean total {number(task['mean_total'])} of {number(task['attainable'])}"
+    yield f"  goal rate {part(task['goal_rate'])}, masked {task['masked_steps']} of {task['steps']} steps"
+    for one in task["milestones"]:
+        yield f"  {part(one['hit_rate']):>9}  {number(one['worth']):>8} paid  {one['id']}"
+    for name in ("never_hit", "always_hit"):
+        if task[name]:
+            yield f"  {name.replace('_', ' ')}: {', '.join(task[name])}"
+
+
+def _health(health: Mapping[str, Any]) -> Iterator[str]:
+    yield f"\nhealth by {health['label']}: {len(health['alarms'])} alarms (docs/health.md)"
+    for one in health["versions"]:
+        yield (
+            f"  {one['version']}: {one['episodes']} episodes, reward {part(one['reward'])}, "
+            f"goal rate {part(one['goal_rate'])}, {number(one['steps_per_success'])} steps a success"
+        )
+    for one in health["alarms"]:
+        yield f"  ALARM {one['name']}: {one['version']} against {one['before']}: {one['says']}"
