@@ -93,6 +93,7 @@ def settings_from_environment(
         admin_token=env.get("MILESTONED_ADMIN_TOKEN") or None,
         signing_key=env.get("MILESTONED_SIGNING_KEY") or None,
         token_file=token_file,
+        checkpoints=env.get("MILESTONED_CHECKPOINTS", ""),
     )
 
 

@@ -47,6 +47,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="how long a sandbox of the fleet may be silent before its episode is closed (default: %(default)g)",
     )
+    parser.add_argument(
+        "--checkpoints",
+        default="",
+        metavar="FILE|URL",
+        help="where signed checkpoints go, outside the database (default: $MILESTONED_CHECKPOINTS, else nowhere)",
+    )
     add_exposure(parser)
     parser.set_defaults(run=run)
 
@@ -55,6 +61,7 @@ def run(args: argparse.Namespace) -> int:
     """Serve until a signal comes. Gives 2 for an address that is refused."""
     settings = store_settings(args, args.token_file)
     settings = replace(settings, limits=replace(settings.limits, sandbox_lost_s=args.sandbox_lost_s))
+    settings = replace(settings, checkpoints=args.checkpoints or settings.checkpoints)
     refusal = refusal_of(args, settings)
     if refusal is not None:
         print(refusal, file=sys.stderr)

@@ -62,6 +62,11 @@ ALLOWED: dict[tuple[str, str], dict[str, bool]] = {
     ("GET", "/v1/episodes/{episode}/stream"): OK,
     ("GET", "/v1/episodes/{episode}/trajectory"): OK,
     ("GET", "/v1/episodes/{episode}/recording"): OK,
+    ("GET", "/v1/episodes/{episode}/steps/{step:int}/explanation"): OK,
+    ("GET", "/v1/audit/verify"): OK,
+    ("GET", "/v1/audit/checkpoints"): OK,
+    ("GET", "/v1/audit/report"): OK,
+    ("GET", "/v1/reports/health"): OK,
 }
 for place in ("/nemo", "/nemo/strict", "/nemo/ng-rollout/{rollout}"):
     ALLOWED |= {("POST", f"{place}/{name}"): TRAIN for name in ("reset", "step", "close")}

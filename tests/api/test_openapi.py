@@ -84,6 +84,11 @@ async def test_answers_have_the_shapes_that_are_told(service: Service, document:
         ("POST", "/v1/episodes/{episode}:close", f"/v1/episodes/{fresh}:close", {"wait_ms": 0}),
         ("GET", "/v1/episodes/{episode}/events", f"/v1/episodes/{id}/events", None),
         ("GET", "/v1/episodes/{episode}/trajectory", f"/v1/episodes/{id}/trajectory", None),
+        ("GET", "/v1/episodes/{episode}/steps/{step}/explanation", f"/v1/episodes/{id}/steps/0/explanation", None),
+        ("GET", "/v1/audit/verify", f"/v1/audit/verify?episode={id}", None),
+        ("GET", "/v1/audit/checkpoints", f"/v1/audit/checkpoints?episode={id}", None),
+        ("GET", "/v1/audit/report", "/v1/audit/report", None),
+        ("GET", "/v1/reports/health", "/v1/reports/health", None),
     ]
     for method, path, address, body in asked:
         answer = await service.call(method, address, json=body)
