@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from api.schema_values import IDS, TEXT, Schema, object_, text_schema, type_schema, url_schema, window_schema
+from api.schema_values import (
+    IDS,
+    TEXT,
+    Schema,
+    facts_schema,
+    object_,
+    text_schema,
+    type_schema,
+    url_schema,
+    window_schema,
+)
 from detectors.arguments import declared
 from detectors.probes import LONGEST, MOST, MOST_MS, WHEN
 from detectors.registry import Composite, Rule, rules
 from detectors.task_json import COMPONENTS, DEFAULT_WEIGHTS
+from detectors.tools_preset import DEFAULT, RANGES
 
 
 def task_schema() -> Schema:
@@ -52,6 +63,7 @@ def _task_properties() -> Schema:
             "description": "Facts that no event shows, read by the daemon. See docs/probes.md.",
         },
         **_ending_properties(),
+        "tools": _tools_schema(),
     }
 
 
@@ -78,6 +90,21 @@ def _ending_properties() -> Schema:
             "description": "Components that pay gamma * Phi(s') - Phi(s), which leaves the optimal policy as it is.",
         },
     }
+
+
+def _tools_schema() -> Schema:
+    call = object_({"tool": TEXT, "arguments": facts_schema()}, ("tool",))
+    pay = {
+        facet: object_({side: {"type": "number", "default": DEFAULT[facet][side]} for side in sides})
+        for facet, sides in RANGES.items()
+    }
+    properties: Schema = {
+        "expected": {"type": "array", "maxItems": 64, "items": call},
+        "schemas": {"type": "object", "additionalProperties": {"type": ["object", "boolean"]}},
+        "pay": object_(pay),
+        "free": {"type": "boolean", "default": False, "description": "Pay beyond the ranges of the literature."},
+    }
+    return {**object_(properties, ("expected",)), "description": "Asymmetric pay for tool calls. See docs/tasks.md."}
 
 
 def _milestone_properties() -> Schema:

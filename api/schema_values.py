@@ -87,6 +87,11 @@ def _value_schema() -> Schema:
     return {"anyOf": [{"type": ["boolean", "null"]}, limits, {"$ref": "#/$defs/text"}]}
 
 
+def facts_schema() -> Schema:
+    """Dotted paths and what must stand there."""
+    return _fields(_value_schema())
+
+
 _NUMBER: Schema = {"type": "number"}
 _ITEMS: Schema = {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/text"}}
 _FORMS: dict[str, Schema] = {
@@ -123,7 +128,7 @@ _TYPES: dict[Any, Callable[[], Schema]] = {
     StatusMatch: _status_schema,
     BodyMatch: lambda: _fields({"$ref": "#/$defs/text"}),
     FieldsMatch: lambda: _fields({"anyOf": [{"type": "boolean"}, {"$ref": "#/$defs/text"}]}),
-    FactsMatch: lambda: _fields(_value_schema()),
+    FactsMatch: facts_schema,
     ValueMatch: _value_schema,
     SchemaMatch: lambda: {"type": ["object", "boolean"]},
     Window: window_schema,

@@ -17,6 +17,7 @@ from detectors.errors import DetectorError, SpecError
 from detectors.probes import check_references, probe_to_json, probes_from_json
 from detectors.reader import Reader, is_mapping, is_number, is_text
 from detectors.registry import Composite, Rule, rules
+from detectors.tools_preset import expand
 from detectors.types import Condition, MilestoneSpec, Task
 from detectors.window import window_from_json, window_to_json
 
@@ -59,6 +60,8 @@ def task_from_json(spec: Any) -> Task:
     read = Reader()
     if not isinstance(spec, Mapping):
         raise TaskError([SpecError((), spec, "an object with id, version, instruction and milestones")])
+    if "tools" in spec:
+        spec = expand(read, spec)
     read.unknown(spec, _TASK_KEYS, ())
     for key in ("id", "version", "instruction", "milestones"):
         if key not in spec:

@@ -16,6 +16,7 @@ MAX_DATE = 64
 _DAY = 86_400
 # A time is a grammar of one line; libraries of dates read a bare "12" or "5 May" as one, too.
 _TIME = re.compile(r"(\d{1,2})(?::([0-5]\d))?(?::([0-5]\d))?(?: ?([AaPp])\.?[Mm]\.?)?")
+_YEAR = re.compile(r"(?<![+\d])\d{4}(?!\d)")
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -33,8 +34,10 @@ class Date:
 
 
 def _day(text: str, day_first: bool) -> tuple[int, int, int] | None:
+    if not any(c.isdecimal() for c in text) or len(_YEAR.findall(text)) > 1:
+        return None  # the library takes the last of two dates
     # ISO 8601 is year, month, day, whatever the order of other writings.
-    return outside.day(text, day_first and not _ISO.match(text)) if any(c.isdecimal() for c in text) else None
+    return outside.day(text, day_first and not _ISO.match(text))
 
 
 def date(value: Any, options: Mapping[str, Any], path: Path) -> Date:

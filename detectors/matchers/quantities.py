@@ -86,7 +86,7 @@ class Money:
     def matches(self, text: str) -> bool:
         """Whether the text is that much of that currency; where none was asked for, a number alone."""
         folded = normal(text)
-        bare = folded.lstrip("+-").lstrip()
+        bare = (folded[1:] if folded[:1] in ("+", "-") else folded).lstrip()
         minus = "-" if folded.startswith("-") else ""
         digits = [at for at, c in enumerate(bare) if c.isdecimal()]
         if not digits:

@@ -20,7 +20,7 @@ class About:
 
     def matches(self, found: float | None) -> bool:
         """Whether ``found`` is near enough; a hair is given for what binary fractions can't say."""
-        return found is not None and abs(found - self.value) <= self.tolerance + 1e-9 * max(1.0, abs(self.value))
+        return found is not None and abs(found - self.value) <= self.tolerance + 1e-12 * max(1.0, abs(self.value))
 
 
 def plain(value: Any, path: Path, wanted: str = "a number") -> float:
