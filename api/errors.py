@@ -37,10 +37,14 @@ class ProblemError(Exception):
         self.detail = detail
         self.more = more
 
+    @property
+    def title(self) -> str:
+        """The kind of problem, in a line."""
+        return (type(self).__doc__ or "").strip().splitlines()[0].rstrip(".")
+
     def document(self) -> dict[str, Any]:
         """The problem document."""
-        title = (type(self).__doc__ or "").strip().splitlines()[0].rstrip(".")
-        head = {"type": f"urn:milestoned:problem:{self.slug}", "title": title, "status": self.status}
+        head = {"type": f"urn:milestoned:problem:{self.slug}", "title": self.title, "status": self.status}
         return {**head, "detail": self.detail, **self.more}
 
     def body(self) -> bytes:

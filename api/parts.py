@@ -27,6 +27,7 @@ from api.scoring.scorer import Scorer
 from api.scoring.turns import Turns
 from api.settings import Settings
 from api.signing import Signer
+from api.store.arrivals import Arrivals
 from api.store.audits import Audits
 from api.store.broadcast import Broadcast
 from api.store.commands import Commands
@@ -36,11 +37,13 @@ from api.store.episodes import Episodes
 from api.store.idempotency import Answers
 from api.store.leases import Leases
 from api.store.migrate import upgrade
+from api.store.removal import Removal
 from api.store.rescores import Rescores
 from api.store.sandboxes import Sandboxes
 from api.store.search import Search
 from api.store.tasks import Tasks
 from api.store.tokens import FIRST, Tokens
+from api.upkeep import Upkeep
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,9 @@ class Parts:
     watch: Watch
     rescores: Rescores
     rescorer: Rescorer
+    removal: Removal
+    arrivals: Arrivals
+    upkeep: Upkeep
     broadcast: Broadcast | None
 
     @classmethod
@@ -90,6 +96,9 @@ class Parts:
         scorer = Scorer(rewards, ledger, episodes, tasks, notifier)
         log = Log(database, engines, episodes, ledger, notifier, metrics, limits)
         signer, audits = Signer.load(settings), Audits(database)
+        removal, answers, arrivals = Removal(database, signer, notifier), Answers(database), Arrivals(database)
+        for remembering in (engines, episodes, ledger):
+            notifier.on_gone(remembering.forget)
         sandboxes, leases = Sandboxes(database), Leases(database, notifier)
         rescores = Rescores(database)
         return cls(
@@ -101,7 +110,7 @@ class Parts:
             tokens=Tokens(database, limits.token_cache_s),
             rates=Rates(limits),
             gate=Gate(limits),
-            answers=Answers(database),
+            answers=answers,
             tasks=tasks,
             episodes=episodes,
             commands=commands,
@@ -128,6 +137,9 @@ class Parts:
             turns=Turns(scorer, commands, channel, episodes, tasks),
             rescores=rescores,
             rescorer=Rescorer(database, rescores),
+            removal=removal,
+            arrivals=arrivals,
+            upkeep=Upkeep(episodes.partitions, removal, answers, arrivals, limits.keys_kept_days, settings.keep_days),
             broadcast=None if database.embedded else Broadcast(database.url, notifier),
         )
 
@@ -138,7 +150,7 @@ class Parts:
         await self.tokens.ensure_admin(first_admin_token(self.settings), label)
         if self.broadcast is not None:
             await self.broadcast.start()
-        await self.answers.forget(self.settings.limits.keys_kept_days)
+        await self.upkeep.start()
         self.checkpointer.start()
         self.rescorer.start()
         await self.watch.start()
@@ -149,6 +161,7 @@ class Parts:
         await self.checkpointer.stop()
         await self.rescorer.stop()
         await self.watch.stop()
+        await self.upkeep.stop()
         with suppress(UnavailableError):  # no more is lost than when a token was used last
             await self.tokens.note_uses()
         if self.broadcast is not None:

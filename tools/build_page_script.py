@@ -1,4 +1,4 @@
-"""Bundles the page observer with the accessible-name library into one script.
+"""Bundles the page observer with the accessible-name library into one script, and fetches what the pages run.
 
 Hatchling runs it as its build hook, so that every wheel carries the bundle; by hand it is
 ``python tools/build_page_script.py``. Third-party code is named by package and version and never committed;
@@ -15,9 +15,11 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-PACKAGES = ("dom-accessibility-api@0.7.1", "esbuild@0.28.2")
+HTMX = "htmx.org@4.0.1"
+PACKAGES = ("dom-accessibility-api@0.7.1", "esbuild@0.28.2", HTMX)
 PAGE = Path("agentd/sources/cdp/page")
 BUNDLE = PAGE / "observer.bundle.js"
+SCRIPT = Path("api/pages/static/htmx.min.js")
 SCRATCH = Path(".build/page")
 
 
@@ -25,16 +27,16 @@ class CustomBuildHook(BuildHookInterface[Any]):
     """Makes the bundle before hatchling gathers a wheel's files; an editable install gets it in the tree."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Build for any version of any target, and count the bundle among the artifacts (git ignores it)."""
+        """Build for any version of any target, and count what was made among the artifacts (git ignores it)."""
         build(Path(self.root))
-        build_data["artifacts"].append(BUNDLE.as_posix())
+        build_data["artifacts"] += [BUNDLE.as_posix(), SCRIPT.as_posix()]
 
 
 def build(root: Path) -> bool:
     """Make ``root``'s bundle if its inputs changed; says whether it did. Raises RuntimeError with npm's words."""
     stamp = f"// made from {_inputs(root)}\n"
     bundle = root / BUNDLE
-    if bundle.exists() and bundle.read_text(encoding="utf-8").startswith(stamp):
+    if (root / SCRIPT).exists() and bundle.exists() and bundle.read_text(encoding="utf-8").startswith(stamp):
         return False
     modules = root / SCRATCH / "node_modules"
     if not all(_installed(modules, package) for package in PACKAGES):
@@ -46,6 +48,8 @@ def build(root: Path) -> bool:
     made = bundle.with_suffix(".part")
     made.write_text(f"{stamp}/* Contains {PACKAGES[0]}:\n{licence}*/\n{code}", encoding="utf-8")
     made.replace(bundle)
+    library = (modules / "htmx.org" / "dist" / "htmx.min.js").read_bytes()
+    (root / SCRIPT).write_bytes(b"/* %b, BSD Zero Clause License */\n" % HTMX.encode() + library)
     return True
 
 

@@ -1,0 +1,112 @@
+"""A reward curve as the numbers of an SVG: the running total as a line, each step's components as a stacked bar,
+milestones as flags, what is not known as a hatched band (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+WIDTH, HEIGHT = 960.0, 200.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 12.0, 26.0, 22.0
+_MOST_TICKS = 10
+
+
+class Bar(NamedTuple):
+    """One component's part in one step."""
+
+    component: str
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+class Flag(NamedTuple):
+    """A milestone that was reached."""
+
+    step: int
+    id: str
+    worth: float
+    x: float
+    y: float
+
+
+class Tick(NamedTuple):
+    """A number beside an axis."""
+
+    at: float
+    text: str
+
+
+class Curve(NamedTuple):
+    """``line``: the points of the running total; ``masked``: (x, width) of steps whose reward is null."""
+
+    line: str
+    bars: list[Bar]
+    flags: list[Flag]
+    masked: list[tuple[float, float]]
+    steps: list[Tick]
+    levels: list[Tick]
+    zero: float
+    slot: float
+    left: float
+
+
+def curve(rewards: Sequence[Mapping[str, Any]]) -> Curve | None:
+    """The curve of sealed rewards in the order of their steps; None where there are none."""
+    if not rewards:
+        return None
+    totals = _totals(rewards)
+    low, high = min(0.0, *totals, *_reach(rewards, -1)), max(1.0, *totals, *_reach(rewards, 1))
+    slot = (WIDTH - _LEFT - _RIGHT) / len(rewards)
+
+    def x(place: float) -> float:
+        return round(_LEFT + slot * place, 2)
+
+    def y(value: float) -> float:
+        return round(_TOP + (high - value) / (high - low) * (HEIGHT - _TOP - _BOTTOM), 2)
+
+    every = max(1, -(-len(rewards) // _MOST_TICKS))
+    return Curve(
+        line=" ".join(f"{x(place + 0.5)},{y(total)}" for place, total in enumerate(totals)),
+        bars=[bar for place, one in enumerate(rewards) for bar in _bars(one, x(place + 0.2), slot * 0.6, y)],
+        flags=[
+            Flag(one["step"], earned["id"], earned["worth"], x(place + 0.5), y(totals[place]))
+            for place, one in enumerate(rewards)
+            for earned in one["milestones"]
+            if not earned["baseline"]
+        ],
+        masked=[(x(place), round(slot, 2)) for place, one in enumerate(rewards) if one["reward"] is None],
+        steps=[Tick(x(place + 0.5), str(rewards[place]["step"])) for place in range(0, len(rewards), every)],
+        levels=[Tick(y(value), f"{value:.1f}") for value in (low, (low + high) / 2, high)],
+        zero=y(0.0),
+        slot=slot,
+        left=_LEFT,
+    )
+
+
+def _totals(rewards: Sequence[Mapping[str, Any]]) -> list[float]:
+    """The running sum; a step that is not known adds nothing, and is marked as such."""
+    totals: list[float] = []
+    for one in rewards:
+        totals.append((totals[-1] if totals else 0.0) + (one["reward"] or 0.0))
+    return totals
+
+
+def _parts(one: Mapping[str, Any]) -> list[tuple[str, float]]:
+    return [(name, value) for name, value in one["components"].items() if value]
+
+
+def _reach(rewards: Sequence[Mapping[str, Any]], sign: int) -> list[float]:
+    return [sum(value for _, value in _parts(one) if value * sign > 0) for one in rewards]
+
+
+def _bars(one: Mapping[str, Any], x: float, width: float, y: Any) -> list[Bar]:
+    bars: list[Bar] = []
+    up = down = 0.0
+    for component, value in _parts(one):
+        base = up if value > 0 else down
+        top, bottom = y(max(base, base + value)), y(min(base, base + value))
+        bars.append(Bar(component, x, top, round(max(width, 1.0), 2), round(bottom - top, 2)))
+        up, down = (up + value, down) if value > 0 else (up, down + value)
+    return bars

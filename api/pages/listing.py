@@ -1,0 +1,107 @@
+"""The list of episodes: every filter is part of the address, so that a look can be sent to somebody."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Request, Response
+
+from api.errors import InvalidError
+from api.pages.render import page, static_file
+from api.pages.viewer import viewer
+from api.routes.support import parts_of
+from api.store.episodes import describe
+from api.store.search import OUTCOMES, SORTS, STATUSES, Cursor, Wanted
+
+ROWS = 50
+FILTERS = ("task", "status", "outcome", "label", "least", "most", "since", "until", "sort")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/")
+async def front(request: Request) -> Response:
+    """The first page is the list."""
+    return Response(status_code=303, headers={"location": "/episodes"})
+
+
+@router.get("/static/{digest}/{name}")
+async def static(request: Request) -> Response:
+    """A style sheet or a script."""
+    return static_file(request.path_params["digest"], request.path_params["name"])
+
+
+@router.get("/episodes")
+async def listing(request: Request) -> Response:
+    """Episodes as the filters have them, a page at a time."""
+    who = await viewer(request)
+    asked = {name: said for name in FILTERS if (said := request.query_params.get(name, "").strip())}
+    wanted = wanted_of(who.tenant, asked, request.query_params)
+    rows, following = await parts_of(request).search.page(wanted, ROWS)
+    more = None
+    if following is not None:
+        more = "/episodes?" + urlencode({**asked, "after": following.value, "after_id": following.id})
+    return page(
+        "episodes.html", rows=[describe(row) for row in rows], asked=asked, more=more, first=wanted.after is None,
+        statuses=STATUSES, outcomes=OUTCOMES, sorts=SORTS,
+    )  # fmt: skip
+
+
+def wanted_of(tenant: str, asked: Mapping[str, str], query: Mapping[str, str]) -> Wanted:
+    """The filters as the search takes them. Raises `InvalidError` with the filter, its value and what was wanted."""
+    sort: Any = _one_of("sort", asked.get("sort", "newest"), SORTS)
+    return Wanted(
+        tenant=tenant,
+        task=asked.get("task"),
+        status=_one_of("status", asked.get("status"), STATUSES),
+        outcome=_one_of("outcome", asked.get("outcome"), OUTCOMES),
+        label=_label(asked.get("label")),
+        least=_number("least", asked.get("least")),
+        most=_number("most", asked.get("most")),
+        since=_day("since", asked.get("since")),
+        until=_day("until", asked.get("until")),
+        sort=sort,
+        after=_cursor(sort, query),
+    )
+
+
+def _one_of(name: str, said: str | None, known: tuple[Any, ...]) -> Any:
+    if said is not None and said not in known:
+        raise InvalidError(f"{name}: got {said[:40]!r}, wanted {', '.join(known)}")
+    return said
+
+
+def _number(name: str, said: str | None) -> float | None:
+    try:
+        value = None if said is None else float(said)
+    except ValueError:
+        value = float("nan")
+    if value is not None and not -1e9 < value < 1e9:
+        raise InvalidError(f"{name}: got {said!r:.40}, wanted a number")
+    return value
+
+
+def _day(name: str, said: str | None) -> str | None:
+    if said is not None and not _DAY.fullmatch(said):
+        raise InvalidError(f"{name}: got {said[:40]!r}, wanted a day such as 2026-01-31")
+    return said
+
+
+def _label(said: str | None) -> tuple[str, str] | None:
+    if said is None:
+        return None
+    key, equals, value = said.partition("=")
+    if not (key and equals):
+        raise InvalidError(f"label: got {said[:80]!r}, wanted KEY=VALUE")
+    return key, value
+
+
+def _cursor(sort: str, query: Mapping[str, str]) -> Cursor | None:
+    value, id = query.get("after"), query.get("after_id")
+    if value is None or id is None:
+        return None
+    return Cursor(_number("after", value) or 0.0 if sort in ("best", "worst") else value, id)

@@ -1,0 +1,92 @@
+"""Templates, the headers that every page bears, and the static files.
+
+What agents and sites wrote is escaped by the templates without exception; a Content-Security-Policy that allows no
+inline script, no inline style and no other origin is the second wall.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from fastapi import Response
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from api.errors import NotFoundError
+from api.recording_text import clip
+
+STATIC = Path(__file__).with_name("static")
+_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-store",
+}
+_FOREVER = {"cache-control": "public, max-age=31536000, immutable", "x-content-type-options": "nosniff"}
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("api.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    made.filters |= {"number": number, "signed": signed, "seconds": seconds, "moment": moment, "clip": clip}
+    made.globals["static"] = static_path
+    return made
+
+
+def page(name: str, status: int = 200, headers: Mapping[str, str] | None = None, **data: Any) -> Response:
+    """The template ``name`` with ``data``."""
+    text = _environment().get_template(name).render(**data)
+    return Response(text, status, {**HEADERS, **(headers or {})}, "text/html; charset=utf-8")
+
+
+def static_path(name: str) -> str:
+    """Where a static file is served, for ever: its digest is part of its path."""
+    return f"/static/{_static(name)[0]}/{name}"
+
+
+@cache
+def _static(name: str) -> tuple[str, bytes]:
+    content = (STATIC / name).read_bytes()
+    return hashlib.sha256(content).hexdigest()[:16], content
+
+
+def static_file(digest: str, name: str) -> Response:
+    """A static file. Raises `NotFoundError`."""
+    if name not in {path.name for path in STATIC.iterdir()} or Path(name).suffix not in _TYPES:
+        raise NotFoundError(f"/static/{digest[:20]}/{name[:80]}: there is no such file")
+    known, content = _static(name)
+    if digest != known:
+        raise NotFoundError(f"/static/{digest[:20]}/{name}: the file has another digest now; load the page again")
+    return Response(content, 200, _FOREVER, _TYPES[Path(name).suffix])
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A reward for people: without the zeros that say nothing; a dash where it is not known."""
+    if value is None:
+        return "–"
+    text = f"{value:.{digits}f}".rstrip("0").rstrip(".")
+    return "0" if text in ("-0", "") else text.replace("-", "−")
+
+
+def signed(value: float | None) -> str:
+    """A change: with its sign, but for nothing."""
+    text = number(value)
+    return f"+{text}" if value is not None and value > 0 and text != "0" else text
+
+
+def seconds(nanoseconds: int | None) -> str:
+    """Time since the episode opened."""
+    return "–" if nanoseconds is None else f"{nanoseconds / 1e9:.2f} s"
+
+
+def moment(iso: str | None) -> str:
+    """A UTC time to the second."""
+    return "–" if iso is None else f"{iso[:10]} {iso[11:19]}"

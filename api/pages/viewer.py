@@ -1,0 +1,85 @@
+"""Who looks at a page: a token, in a cookie that no script can read and no other site can send along.
+
+The cookie is `HttpOnly` and `SameSite=Strict`, so another site's form or link carries none; a form's own `Origin` is
+looked at besides. The scopes and the tenant are the token's, exactly as on the wire.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs, quote, urlsplit
+
+from fastapi import APIRouter, Request, Response
+
+from api.errors import ForbiddenError, ProblemError, UnauthorizedError
+from api.pages.render import page
+from api.routes.support import READ, allowed, known, parts_of, read_body
+from api.store.tokens import Principal
+
+COOKIE = "milestoned"
+FOR_S = 12 * 3600
+MOST = 4_096
+
+router = APIRouter(include_in_schema=False)
+
+
+async def viewer(request: Request) -> Principal:
+    """Who looks; an ``episode`` in the path must be his tenant's. Raises `UnauthorizedError` and the like."""
+    token = request.cookies.get(COOKIE)
+    if not token:
+        raise UnauthorizedError("cookie: nobody is logged in; wanted a token with the scope read, trainer or admin")
+    parts = parts_of(request)
+    principal = allowed(await known(parts, f"Bearer {token}"), READ)
+    episode = request.path_params.get("episode")
+    if episode is not None:
+        await parts.episodes.owned(principal.tenant, episode)
+    return principal
+
+
+def login_path(request: Request) -> str:
+    """Where to log in and come back from."""
+    query = f"?{request.url.query}" if request.url.query else ""
+    return "/login?next=" + quote(request.url.path + query, safe="")
+
+
+@router.get("/login")
+async def login(request: Request) -> Response:
+    """The form that takes a token."""
+    return page("login.html", next=_inner(request.query_params.get("next", "")), problem=None)
+
+
+@router.post("/login")
+async def log_in(request: Request) -> Response:
+    """Take the token; a wrong one is told so beside the field."""
+    _same_site(request)
+    form = parse_qs((await read_body(request, MOST)).decode("utf-8", "replace"))
+    token, following = form.get("token", [""])[0].strip(), _inner(form.get("next", [""])[0])
+    try:
+        allowed(await known(parts_of(request), f"Bearer {token}"), READ)
+    except ProblemError as problem:
+        return page("login.html", problem.status, next=following, problem=problem.detail)
+    answer = Response(status_code=303, headers={"location": following})
+    secure = request.url.scheme == "https"
+    answer.set_cookie(COOKIE, token, max_age=FOR_S, httponly=True, samesite="strict", secure=secure)
+    return answer
+
+
+@router.post("/logout")
+async def log_out(request: Request) -> Response:
+    """Forget the token."""
+    _same_site(request)
+    answer = Response(status_code=303, headers={"location": "/login"})
+    answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    return answer
+
+
+def _inner(path: str) -> str:
+    """``path`` if it is one of this site's, else the first page: a link to log in leads nowhere else."""
+    parts = urlsplit(path)
+    good = path.startswith("/") and not path.startswith(("//", "/\\")) and not parts.scheme and not parts.netloc
+    return path if good and path.isprintable() else "/episodes"
+
+
+def _same_site(request: Request) -> None:
+    origin = request.headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+        raise ForbiddenError(f"origin: got {origin[:80]}, wanted this site's own")

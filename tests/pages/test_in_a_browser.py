@@ -1,0 +1,164 @@
+"""The pages as a person meets them, in a real browser: by mouse, by keyboard, live, under attack."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Page, async_playwright, expect
+
+from detectors.codec import GENESIS, sha256
+from tests.api.processes import Process
+from tests.api.service import TASK, events, frames, texts
+from tests.support.chromium import EXECUTABLE, needs_chromium
+from tests.support.logs import Said, began, sealed, went
+
+pytestmark = [pytest.mark.browser, needs_chromium]
+ATTACK = "<img src=x onerror=\"document.title='owned'\"></script><script>document.title='owned'</script>"
+OPENED = ("episode.opened", {"task": "t", "digest": "d"})
+CLOSED = ("episode.closed", {"reason": "done"})
+
+
+def acted(step: int, action: Any) -> Said:
+    """A step begins with this action."""
+    return ("step.began", {"step": step, "action": action})
+
+
+class Site(NamedTuple):
+    """The service, and somebody who tells it of episodes."""
+
+    process: Process
+    http: httpx.Client
+
+    def open(self, **labels: str) -> tuple[str, str]:
+        """A new episode's id and append token."""
+        opened = self.http.post("/v1/episodes", json={"task": TASK["id"], "labels": labels}).raise_for_status().json()
+        return opened["episode"], opened["token"]
+
+    def tell(self, episode: str, token: str, *said: Said, first: int = 1, prev: str = GENESIS) -> str:
+        """Append what was said; gives the log's head."""
+        told = events(episode, *said, first=first)
+        path, headers = f"/v1/episodes/{episode}/events", {"authorization": f"Bearer {token}"}
+        self.http.post(path, content=frames(told, prev=prev)[0], headers=headers).raise_for_status()
+        return sha256(texts(told, prev=prev)[0])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    process = Process(tmp_path_factory.mktemp("pages"))
+    process.start()
+    try:
+        with httpx.Client(base_url=process.url, headers={"authorization": f"Bearer {process.admin}"}) as http:
+            http.post("/v1/tasks", json=TASK).raise_for_status()
+            yield Site(process, http)
+    finally:
+        process.stop_if_running()
+
+
+@pytest.fixture
+async def page(site: Site) -> AsyncIterator[Page]:
+    """A tab of somebody who is logged in."""
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=EXECUTABLE, args=["--no-sandbox"])
+        tab = await browser.new_page(base_url=site.process.url)
+        await tab.goto("/")
+        await tab.get_by_label("Token").fill(site.process.admin)
+        await tab.get_by_role("button", name="Log in").click()
+        await tab.wait_for_url("**/episodes")
+        yield tab
+        await browser.close()
+
+
+async def is_accessible(page: Page) -> None:
+    """axe-core finds nothing serious on the page, light and dark, wide and narrow."""
+    for scheme, width in (("light", 1280), ("dark", 390)):
+        await page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        await page.set_viewport_size({"width": width, "height": 800})
+        found = (await Axe().run(page)).response["violations"]
+        grave = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
+        assert grave == [], f"{scheme}, {width} px"
+        overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert overflow <= 0, f"the page is {overflow} px wider than a window of {width} px"
+
+
+async def test_an_episode_is_found_opened_and_walked_by_keyboard(site: Site, page: Page) -> None:
+    episode, token = site.open(policy="walked")
+    said = [OPENED, acted(0, {"says": "open the cart"}), went("/cart"), acted(1, "look around"), went("/else")]
+    site.tell(episode, token, *said, sealed(1), CLOSED)
+    await page.get_by_label("Label").fill("policy=walked")
+    await page.get_by_role("button", name="Show").click()
+    await expect(page.locator("tbody tr")).to_have_count(1)
+    assert "label=policy%3Dwalked" in page.url
+    await is_accessible(page)
+    await page.locator("tbody a").first.click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Put it into the cart.")
+    await expect(page.get_by_role("heading", name="Step 0")).to_be_visible()
+    await expect(page.locator("tr.evidence")).to_contain_text("http://shop.test/cart")
+    await page.keyboard.press("j")
+    await expect(page.get_by_role("heading", name="Step 1")).to_be_visible()
+    await expect(page.locator("a.step[aria-current]")).to_contain_text("look around")
+    await page.get_by_role("link", name="+0.1 at step 0").click()
+    await expect(page.get_by_role("heading", name="Step 0")).to_be_visible()
+    await expect(page.locator(".milestones .open")).to_have_count(2)
+    await is_accessible(page)
+
+
+async def test_a_running_episode_moves_without_a_reload(site: Site, page: Page) -> None:
+    episode, token = site.open()
+    head = site.tell(episode, token, OPENED, began(0))
+    await page.goto(f"/episodes/{episode}")
+    await page.evaluate("window.before = 'the same document'")
+    await expect(page.locator("dl .running")).to_have_text("open")
+    head = site.tell(episode, token, went("/cart"), sealed(0), first=3, prev=head)
+    await expect(page.locator(".steps .gain")).to_have_text("+0.1")
+    site.tell(episode, token, CLOSED, first=5, prev=head)
+    await expect(page.locator("dl .failure")).to_have_text("no success")
+    assert await page.evaluate("window.before") == "the same document"
+
+
+async def test_what_is_not_known_is_shown_as_such(site: Site, page: Page) -> None:
+    episode, token = site.open()
+    gap = ("gap.began", {"source": "cdp", "reason": "the browser is gone"})
+    site.tell(episode, token, OPENED, began(0), gap, sealed(0), CLOSED)
+    await page.goto(f"/episodes/{episode}?step=0")
+    await expect(page.locator("a.step[aria-current]")).to_contain_text("null")
+    await expect(page.locator(".verdict")).to_contain_text("Not known, masked: ")
+    await is_accessible(page)
+
+
+async def test_an_attackers_words_are_only_words(site: Site, page: Page) -> None:
+    episode, token = site.open(**{ATTACK[:40]: ATTACK})
+    address = f"javascript:{ATTACK}"
+    told = ("page.titled", {"tab": "T", "url": address, "title": ATTACK})
+    site.tell(episode, token, OPENED, acted(0, {ATTACK: ATTACK}), went(address), told, sealed(0), CLOSED)
+    for path in ("/episodes", f"/episodes/{episode}?step=0"):
+        await page.goto(path)
+        await expect(page.get_by_text("onerror").first).to_be_visible()
+        assert await page.title() != "owned"
+        assert await page.locator("main img, main script, main iframe, main [href^='javascript']").count() == 0
+
+
+async def test_without_javascript_a_step_is_a_link(site: Site, page: Page, tmp_path: Path) -> None:
+    episode, token = site.open()
+    site.tell(episode, token, OPENED, acted(0, "first"), went("/cart"), acted(1, "second"), went("/x"), CLOSED)
+    assert page.context.browser is not None
+    plain = await page.context.browser.new_context(
+        base_url=site.process.url, java_script_enabled=False, storage_state=await page.context.storage_state()
+    )
+    tab = await plain.new_page()
+    await tab.goto(f"/episodes/{episode}")
+    await tab.get_by_role("link", name="second").click()
+    await expect(tab.get_by_role("heading", name="Step 1")).to_be_visible()
+    await expect(tab.locator(".events")).to_contain_text("http://shop.test/x")
+
+
+async def test_logged_out_is_logged_out(page: Page) -> None:
+    await page.get_by_role("button", name="Log out").click()
+    await page.wait_for_url("**/login")
+    await is_accessible(page)
+    await page.goto("/episodes")
+    assert "/login" in page.url
