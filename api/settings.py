@@ -41,7 +41,6 @@ class Limits:
     appends_bytes: int = 64 * 1024 * 1024
     appends_token: int = 16
     appends_at_once: int = 64
-    labels_bytes: int = 16 * 1024
     task_bytes: int = 256 * 1024
     rescore_episodes: int = 10_000
 
@@ -52,7 +51,8 @@ class Settings:
 
     ``data`` is a folder of the service alone: database, secret and first admin token, files of mode 0600.
     ``database_url`` empty means SQLite in that folder. ``checkpoints`` is the file or the address that signed
-    checkpoints go to, outside the database; empty: they stay in it.
+    checkpoints go to, outside the database; empty: they stay in it. ``keep_days``: closed episodes are deleted that
+    many days after; None: never.
     """
 
     data: Path
@@ -62,6 +62,7 @@ class Settings:
     signing_key: str | None = None
     token_file: Path | None = None
     checkpoints: str = ""
+    keep_days: float | None = None
     limits: Limits = field(default_factory=Limits)
 
     @property

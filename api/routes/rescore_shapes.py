@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from api.routes.shapes import Scalar
+from api.routes.shapes import Label, LabelName
 from api.routes.support import Body
 
 Id = Annotated[str, Field(min_length=1, max_length=64)]
@@ -21,7 +21,7 @@ class Select(Body):
     task: TaskId | None = None
     version: Version | None = None
     digest: Id | None = None
-    labels: Annotated[dict[str, Scalar], Field(default_factory=dict, max_length=64)]
+    labels: Annotated[dict[LabelName, Label], Field(default_factory=dict, max_length=64)]
 
 
 class Rescore(Body):

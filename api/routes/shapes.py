@@ -13,7 +13,8 @@ from api.frames import MOST
 from api.routes.sandbox_shapes import LeaseShape
 from api.routes.support import Body
 
-Scalar = str | int | float | bool | None
+LabelName = Annotated[str, Field(min_length=1, max_length=128)]
+Label = Annotated[str, Field(max_length=1_024)] | int | float | bool | None
 Wait = Annotated[int, Field(ge=0, le=50_000, description="Milliseconds to wait at most.")]
 Text = Annotated[str, Field(max_length=65_536)]
 Name = Annotated[str, Field(min_length=1, max_length=256)]
@@ -24,7 +25,7 @@ class OpenEpisode(Body):
 
     task: Annotated[str, Field(min_length=1, max_length=512)]
     version: Annotated[str, Field(max_length=256)] | None = None
-    labels: Annotated[dict[str, Scalar], Field(default_factory=dict, max_length=64)]
+    labels: Annotated[dict[LabelName, Label], Field(default_factory=dict, max_length=64)]
     seed: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None
     sandbox: Annotated[
         Literal["any"] | Annotated[dict[Name, Annotated[str, Field(max_length=256)]], Field(max_length=32)] | None,
@@ -104,6 +105,31 @@ class ProblemShape(BaseModel):
     wanted: Any = None
     through: int | None = None
     head: str | None = None
+
+
+class StatementShape(BaseModel):
+    """What a tombstone says of a deleted episode."""
+
+    episode: str
+    task: str
+    version: str
+    digest: str
+    status: str
+    through: int
+    head: str
+    opened_at: str
+    closed_at: str | None
+    reason: str
+    deleted_by: str
+    deleted_at: str
+
+
+class TombstoneShape(BaseModel):
+    """A deleted episode's statement, and what proves it: Ed25519, in base64."""
+
+    tombstone: StatementShape
+    signature: str
+    key: str
 
 
 class TaskShape(BaseModel):

@@ -58,6 +58,8 @@ async def caller(request: Request, scopes: frozenset[str], own: str | None = Non
     principal = allowed(await known(parts, request.headers.get("authorization", "")), scopes, own)
     episode = request.path_params.get("episode")
     if episode is not None:
+        if not episode.isascii() or "\0" in episode:
+            raise NotFoundError("episode: there is no episode of such letters")
         await parts.episodes.owned(principal.tenant, episode)
     return principal
 

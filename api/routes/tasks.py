@@ -35,7 +35,7 @@ async def register(request: Request) -> Response:
     """Register a task from JSON or YAML. The same version with other content is refused with 409."""
     who = await caller(request, AUTHOR)
     parts = parts_of(request)
-    content = await read_body(request, parts.settings.limits.body_bytes)
+    content = await read_body(request, parts.settings.limits.task_bytes)
 
     async def work(_intent: str | None) -> Response:
         new, said = await parts.tasks.register(who.tenant, _task(request, content))

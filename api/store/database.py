@@ -24,10 +24,11 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool, StaticPool
 
-from api.errors import UnavailableError
+from api.errors import InvalidError, UnavailableError
 
 SERVER_POOL = 8
 """Connections of one replica to Postgres, once for readers and once for writers."""
+_NO_TEXT = ("22021", "22P05")
 BUSY_MS = 5_000
 """How long SQLite waits for another process's write, such as a backup's or a migration's."""
 
@@ -142,6 +143,8 @@ def translated() -> Iterator[None]:
     except (OperationalError, InterfaceError) as error:
         raise UnavailableError(f"the database can't be used now: {error.orig}") from error
     except DBAPIError as error:
+        if _sqlstate(error) in _NO_TEXT:
+            raise InvalidError("text: got a NUL character, which no text in the database can hold") from error
         if not _passing(error):
             raise
         raise UnavailableError(f"the database can't be used now: {error.orig}") from error
@@ -156,8 +159,11 @@ def _passing(error: DBAPIError) -> bool:
 
     By the class of SQLSTATE (Postgres' documentation, appendix A).
     """
-    state = str(getattr(error.orig, "sqlstate", None) or "")
-    return error.connection_invalidated or state[:2] in ("08", "40", "53", "55", "57", "58")
+    return error.connection_invalidated or _sqlstate(error)[:2] in ("08", "40", "53", "55", "57", "58")
+
+
+def _sqlstate(error: DBAPIError) -> str:
+    return str(getattr(error.orig, "sqlstate", None) or "")
 
 
 def _prepare(connection: DBAPIConnection, _record: object) -> None:
