@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+from detectors.types import Task
 
 LEAST_EPISODES = 20
 LEAST_CALLS = 50
@@ -41,8 +43,8 @@ class Counts:
     syntax_errors: int = 0
     execution_errors: int = 0
     repeated_calls: int = 0
-    milestones: dict[str, list[float]] = field(default_factory=dict)
-    """Task and milestone → [episodes in which it was reached, Σ value]; those that cost are left out."""
+    milestones: dict[str, list[int]] = field(default_factory=dict)
+    """Task and milestone → [episodes in which it was reached, times that it was]; those that may be paid again."""
 
     @property
     def reward(self) -> float | None:
@@ -64,9 +66,9 @@ class Counts:
         return _ratio(getattr(self, name), self.calls)
 
     def per_episode(self, milestone: str) -> float:
-        """How often a milestone is earned in full in an episode that reaches it."""
-        reached, value = self.milestones.get(milestone, (0, 0.0))
-        return value / reached if reached else 0.0
+        """How often a milestone is paid in an episode that reaches it."""
+        reached, times = self.milestones.get(milestone, (0, 0))
+        return times / reached if reached else 0.0
 
     def to_json(self) -> dict[str, Any]:
         """What is told of a version."""
@@ -189,8 +191,18 @@ def in_order(found: Iterable[Counts]) -> list[Counts]:
     return sorted(found, key=lambda one: (one.first_opened, one.version))
 
 
-def count(one: Counts, row: Any, facts: Mapping[str, Any], attainable: float) -> None:
-    """Add a closed episode's row with its counts, and the parts of its facts."""
+def repeatable(task: Task) -> frozenset[str]:
+    """The milestones that one episode may be paid for more than once: only these can be farmed."""
+    return frozenset(
+        one.id
+        for one in task.milestones
+        if one.penalty is None
+        and (one.repeat > 1 or one.revoke_on is not None or task.credit.get(one.component) == "level")
+    )
+
+
+def count(one: Counts, row: Any, facts: Mapping[str, Any], attainable: float, again: Set[str]) -> None:
+    """Add a closed episode's row with its counts, and the parts of its facts; ``again``: see `repeatable`."""
     one.first_opened = min(one.first_opened or row.opened_at, row.opened_at)
     one.episodes += 1
     if row.total is not None and attainable > 0:
@@ -203,7 +215,6 @@ def count(one: Counts, row: Any, facts: Mapping[str, Any], attainable: float) ->
     one.masked_while_acting += sum(while_acting for _, while_acting in facts["masks"].values())
     for name in ("steps", "calls", "syntax_errors", "execution_errors", "repeated_calls"):
         setattr(one, name, getattr(one, name) + getattr(row, name))
-    for id, (_, value, worth) in facts["milestones"].items():
-        if worth >= 0:
-            known = one.milestones.setdefault(f"{row.task}#{id}", [0, 0.0])
-            known[:] = [known[0] + 1, known[1] + value]
+    for id in again & facts["milestones"].keys():
+        known = one.milestones.setdefault(f"{row.task}#{id}", [0, 0])
+        known[:] = [known[0] + 1, known[1] + facts["milestones"][id][0]]

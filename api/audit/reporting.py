@@ -11,10 +11,11 @@ from typing import Any
 
 import orjson
 
-from api.audit.health import Counts, alarms, count, in_order
+from api.audit.health import Counts, alarms, count, in_order, repeatable
 from api.audit.selection import Selection, as_text
 from api.errors import InvalidError
 from api.store.audits import Audits
+from detectors.task_json import task_from_json
 
 SHOWN = 50
 """The most findings of one kind that a report lists; all are counted."""
@@ -32,6 +33,7 @@ class _Task:
     version: str
     attainable: float
     declared: tuple[str, ...]
+    repeatable: frozenset[str]
     episodes: int = 0
     closed: int = 0
     totals: list[float] = field(default_factory=lambda: [0.0, 0.0])
@@ -130,7 +132,7 @@ class Reporter:
             return  # it runs still, or waits for its checkpoint
         facts = orjson.loads(row.facts)
         task.take(row, facts)
-        count(self._version(labels), row, facts, task.attainable)
+        count(self._version(labels), row, facts, task.attainable, task.repeatable)
         self._findings(row, facts)
 
     def _findings(self, row: Any, facts: Mapping[str, Any]) -> None:
@@ -161,8 +163,10 @@ class Reporter:
         found = self._tasks.get(row.task_number)
         if found is None:
             task = await self._audits.task(row.task_number)
-            declared = tuple(one["id"] for one in orjson.loads(task.body)["milestones"])
-            found = self._tasks[row.task_number] = _Task(task.id, task.version, task.attainable, declared)
+            said = task_from_json(orjson.loads(task.body))
+            declared = tuple(one.id for one in said.milestones)
+            made = _Task(task.id, task.version, task.attainable, declared, repeatable(said))
+            found = self._tasks[row.task_number] = made
         return found
 
     def _version(self, labels: Mapping[str, Any]) -> Counts:

@@ -31,7 +31,7 @@ def counted(version: str, *parts: tuple[int, dict[str, Any]], **facts: Any) -> C
             # Totals scatter a little, as real ones do.
             total = row.get("total", 0.5)
             scattered = None if total is None else total + 0.02 * (n % 3 - 1)
-            count(found, Row(**{**row, "total": scattered}), {"masks": {}, "milestones": {}, **facts}, 1.0)
+            count(found, Row(**{**row, "total": scattered}), {"masks": {}, "milestones": {}, **facts}, 1.0, {"m"})
     return found
 
 
@@ -43,8 +43,8 @@ def masks(steps: int) -> dict[str, Any]:
     return {"masks": {"cdp: gone": [steps, steps]}}
 
 
-def paid(value: float, worth: float = 0.1) -> dict[str, Any]:
-    return {"milestones": {"m": [3, value, worth]}}
+def paid(times: int, id: str = "m") -> dict[str, Any]:
+    return {"milestones": {id: [times, 1.0, 0.1]}}
 
 
 YES: list[tuple[str, Counts, Counts]] = [
@@ -55,8 +55,8 @@ YES: list[tuple[str, Counts, Counts]] = [
         counted("a", (100, {"success": None})),
         counted("b", (100, {"success": None, "total": 0.7})),
     ),
-    ("milestone_farmed", counted("a", *goals(30), **paid(1.0)), counted("b", *goals(30), **paid(3.0))),
-    ("milestone_farmed", counted("a", *goals(30)), counted("b", *goals(30), **paid(1.5))),
+    ("milestone_farmed", counted("a", *goals(30), **paid(1)), counted("b", *goals(30), **paid(3))),
+    ("milestone_farmed", counted("a", *goals(30)), counted("b", *goals(30), **paid(2))),
     ("syntax_errors_jump", counted("a", *goals(30)), counted("b", *goals(30, syntax_errors=1))),
     (
         "execution_errors_jump",
@@ -73,9 +73,13 @@ NO: list[tuple[str, Counts, Counts]] = [
     ("the reward falls", counted("a", *goals(30)), counted("b", *goals(30, total=0.2))),
     ("too few episodes", counted("a", *goals(30)), counted("b", *goals(5, 19, total=0.9))),
     ("totals are not known", counted("a", *goals(30)), counted("b", *goals(30, total=None))),
-    ("a form filled in parts", counted("a", *goals(30), **paid(0.25)), counted("b", *goals(30), **paid(1.0))),
-    ("repeated as before", counted("a", *goals(30), **paid(3.0)), counted("b", *goals(30), **paid(3.3))),
-    ("repeated, and it helps", counted("a", *goals(30), **paid(1.0)), counted("b", *goals(70), **paid(3.0))),
+    (
+        "paid in parts, but once",
+        counted("a", *goals(30), **paid(1, "form")),
+        counted("b", *goals(30), **paid(4, "form")),
+    ),
+    ("repeated as before", counted("a", *goals(30), **paid(10)), counted("b", *goals(30), **paid(11))),
+    ("repeated, and it helps", counted("a", *goals(30), **paid(1)), counted("b", *goals(70), **paid(10))),
     ("what costs is not farmed", counted("a", *goals(30)), counted("b", *goals(30), **paid(3.0, -0.3))),
     (
         "errors rise a little",
