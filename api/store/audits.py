@@ -131,6 +131,10 @@ class Audits:
                 yield row
             rows = await self._database.all(page.where(columns.id > rows[-1].id)) if len(rows) == PAGE else []
 
+    async def newest(self, count: int) -> Sequence[Any]:
+        """The episodes that were signed last, with their facts."""
+        return await self._database.all(_NEWEST, {"count": count})
+
     async def tombstone(self, episode: str) -> Any:
         """The tombstone of a deleted episode, or None."""
         return await tombstones.find(self._database, episode)
@@ -275,4 +279,11 @@ _FACTS: Iterable[Any] = tuple(
     column.label("facts" if column.name == "body" else column.name)
     for column in episode_facts.c
     if column.name != "episode"
+)
+_NEWEST = (
+    select(episodes, *_FACTS)
+    .join(leaves, leaves.c.episode == episodes.c.id)
+    .join(episode_facts, episode_facts.c.episode == episodes.c.id)
+    .order_by(leaves.c.number.desc())
+    .limit(bindparam("count"))
 )

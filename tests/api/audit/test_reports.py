@@ -149,6 +149,9 @@ async def test_health_is_of_what_was_really_played(service: Service) -> None:
     ]
     assert {one["name"] for one in health["alarms"]} == {"reward_without_goal", "milestone_farmed"}
     assert (await service.get("/v1/reports/health", params={"by": "nothing"})).json()["alarms"] == []
+    shown = (await service.get("/metrics")).text
+    assert 'milestoned_health_goal_rate{tenant="default",version="v2"} 0.25' in shown
+    assert 'milestoned_health_alarm{alarm="milestone_farmed",tenant="default",version="v2"} 1.0' in shown
 
 
 async def test_one_tenant_reads_nothing_of_anothers(service: Service) -> None:
