@@ -9,6 +9,7 @@ from typing import Self
 
 from api.audit.checkpointer import Checkpointer
 from api.audit.delivery import delivery_of
+from api.audit.watching import HealthGauges
 from api.channel import Channel
 from api.errors import UnavailableError
 from api.fleet.ending import end
@@ -69,6 +70,7 @@ class Parts:
     signer: Signer
     audits: Audits
     checkpointer: Checkpointer
+    health: HealthGauges
     follower: Follower
     search: Search
     scorer: Scorer
@@ -121,6 +123,7 @@ class Parts:
             signer=signer,
             audits=audits,
             checkpointer=Checkpointer(audits, ledger, signer, delivery_of(settings.checkpoints), metrics),
+            health=HealthGauges(audits, metrics.registry),
             follower=Follower(log, ledger, episodes, notifier),
             search=Search(database),
             scorer=scorer,

@@ -43,4 +43,5 @@ async def metrics(request: Request) -> Response:
     parts = parts_of(request)
     parts.metrics.open_episodes.set(await parts.episodes.count_open())
     parts.metrics.fleet(await parts.sandboxes.counts(), await parts.leases.queued())
+    await parts.health.refresh()
     return Response(parts.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
