@@ -64,6 +64,7 @@ def _task_properties() -> Schema:
         },
         **_ending_properties(),
         "tools": _tools_schema(),
+        "tests": _tests_schema(),
     }
 
 
@@ -89,6 +90,21 @@ def _ending_properties() -> Schema:
             **object_({"potential": components, "gamma": {**part, "default": 1.0}}),
             "description": "Components that pay gamma * Phi(s') - Phi(s), which leaves the optimal policy as it is.",
         },
+    }
+
+
+def _tests_schema() -> Schema:
+    inline = [object_({"frames": TEXT}, ("frames",)), object_({"lines": TEXT}, ("lines",))]
+    recording: Schema = {"anyOf": [TEXT, *inline]}
+    number = {"type": "number"}
+    kinds = [
+        object_({"oracle": recording, "total": number}, ("oracle",)),
+        object_({"adversarial": recording, "at_most": number}, ("adversarial",)),
+    ]
+    return {
+        "type": "array",
+        "items": {"anyOf": kinds},
+        "description": "Recordings that show what the task pays: `milestoned task test`.",
     }
 
 

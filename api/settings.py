@@ -63,6 +63,7 @@ class Settings:
     token_file: Path | None = None
     checkpoints: str = ""
     keep_days: float | None = None
+    tasks_need_tests: bool = False
     limits: Limits = field(default_factory=Limits)
 
     @property

@@ -56,13 +56,19 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def check_task(spec: Any) -> Task:
-    """The task that a JSON value says. Raises `BadTaskError`."""
-    return _checked(spec, {})
+def check_task(spec: Any, lines: dict[Where, int] | None = None) -> Task:
+    """The task that a JSON value says; ``tests`` in it are not the task's. Raises `BadTaskError`."""
+    own = {key: value for key, value in spec.items() if key != "tests"} if isinstance(spec, dict) else spec
+    return _checked(own, lines or {})
 
 
 def load_task_yaml(text: str, overrides: dict[str, str] | None = None) -> Task:
     """The task that YAML text says, with top-level keys replaced by ``overrides``. Raises `BadTaskError`."""
+    return check_task(*read_task_yaml(text, overrides))
+
+
+def read_task_yaml(text: str, overrides: dict[str, str] | None = None) -> tuple[Any, dict[Where, int]]:
+    """What YAML text says, unchecked, and the line of every key. Raises `BadTaskError` for what is no YAML."""
     try:
         loader = _Loader(text)
         try:
@@ -77,16 +83,21 @@ def load_task_yaml(text: str, overrides: dict[str, str] | None = None) -> Task:
     lines: dict[Where, int] = {}
     if node is not None:
         _note_lines(node, (), lines)
-    return _checked(spec, lines)
+    return spec, lines
 
 
 def load_task_file(path: Path, overrides: dict[str, str] | None = None) -> Task:
     """The task in a file. Raises `BadTaskError`, or `OSError` for a file that can't be read."""
+    return check_task(*read_task_file(path, overrides))
+
+
+def read_task_file(path: Path, overrides: dict[str, str] | None = None) -> tuple[Any, dict[Where, int]]:
+    """What a file says, unchecked, and the line of every key. Raises as `load_task_file`."""
     try:
         text = path.read_text("utf-8")
     except UnicodeDecodeError as error:
         raise BadTaskError([Problem("(file)", None, f"byte {error.start}", "UTF-8 text")]) from None
-    return load_task_yaml(text, overrides)
+    return read_task_yaml(text, overrides)
 
 
 def _checked(spec: Any, lines: dict[Where, int]) -> Task:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import fcntl
 import gc
 import os
 import resource
@@ -19,7 +18,7 @@ import orjson
 import uvicorn
 
 from api.app import create_app
-from api.commands.common import add_store, store_settings
+from api.commands.common import add_store, days, hold, store_settings
 from api.commands.exposure import add_exposure, refusal_of
 from api.keys import admin_token_file, write_private
 from api.notify import Notifier
@@ -39,6 +38,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--nemo-port", type=int, metavar="PORT", help="also speak NeMo Gym's dialect at the root of this port"
     )
     parser.add_argument("--port-file", type=Path, metavar="FILE", help="also write the port here, once it listens")
+    parser.add_argument(
+        "--tasks-need-tests",
+        action="store_true",
+        help="refuse tasks without an oracle and an adversarial recording (`milestoned task test --bundle`)",
+    )
     parser.add_argument("--token-file", type=Path, metavar="FILE", help="where to keep the first admin token")
     parser.add_argument(
         "--sandbox-lost-s",
@@ -46,6 +50,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=Limits().sandbox_lost_s,
         metavar="S",
         help="how long a sandbox of the fleet may be silent before its episode is closed (default: %(default)g)",
+    )
+    parser.add_argument(
+        "--keep",
+        type=days,
+        metavar="SPAN",
+        help="delete episodes that long after their end, such as 30d (default: never)",
     )
     parser.add_argument(
         "--checkpoints",
@@ -60,7 +70,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal comes. Gives 2 for an address that is refused."""
     settings = store_settings(args, args.token_file)
-    settings = replace(settings, limits=replace(settings.limits, sandbox_lost_s=args.sandbox_lost_s))
+    settings = replace(
+        settings,
+        keep_days=args.keep,
+        tasks_need_tests=args.tasks_need_tests,
+        limits=replace(settings.limits, sandbox_lost_s=args.sandbox_lost_s)
+    )
     settings = replace(settings, checkpoints=args.checkpoints or settings.checkpoints)
     refusal = refusal_of(args, settings)
     if refusal is not None:
@@ -74,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     except FileExistsError:
         print(f"--data {settings.data}: a file; wanted a directory", file=sys.stderr)
         return 2
-    lock = _lock(settings.data)
+    lock = hold(settings.data)
     if lock is None:
         print(f"--data {settings.data}: another service works here; wanted a directory of its own", file=sys.stderr)
         return 2
@@ -104,17 +119,6 @@ def run(args: argparse.Namespace) -> int:
         (settings.data / "service.json").unlink(missing_ok=True)
         os.close(lock)
     return 0 if server.started else 1
-
-
-def _lock(data: Path) -> int | None:
-    """Hold the data directory for as long as this process lives; None if another does."""
-    lock = os.open(data / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(lock)
-        return None
-    return lock
 
 
 class _Server(uvicorn.Server):

@@ -1,25 +1,46 @@
-"""`milestoned task check FILE…` and `milestoned task schema`: task files, before anything runs."""
+"""`milestoned task new|check|explain|test|schema`: task files, before anything runs."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import orjson
 
+from api.explaining import Explained, in_general, of_events
+from api.recordings import RecordingError
 from api.schema import task_schema
-from api.tasks import BadTaskError, load_task_file
+from api.task_tests import BadTestError, as_bytes, bundled, lacking, read_events, run_tests
+from api.tasks import BadTaskError, check_task, load_task_file, read_task_file
+from detectors.codec import CodecError
 from detectors.ruleset import compile_task
+from detectors.task_json import task_to_json
+
+TEMPLATE = Path(__file__).with_name("new_task.yaml")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     commands = parser.add_subparsers(dest="task_command", required=True, metavar="COMMAND")
+    new = commands.add_parser("new", help="write a task file to begin with")
+    new.add_argument("file", type=Path, metavar="FILE", help="one that does not exist yet")
+    new.set_defaults(run=_new)
     check = commands.add_parser("check", help="say whether task files are right; exit 1 if one is not")
     check.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    check.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="replace a top-level key")
+    check.add_argument("--written-out", action="store_true", help="print the task as JSON, presets and defaults in it")
     check.set_defaults(run=_check)
+    explain = commands.add_parser("explain", help="say what each milestone waits for, and why it paid or did not")
+    explain.add_argument("file", type=Path, metavar="FILE")
+    explain.add_argument("recording", type=Path, nargs="?", metavar="RECORDING", help="a .mrec or .jsonl to explain")
+    explain.set_defaults(run=_explain)
+    test = commands.add_parser("test", help="run tasks against the recordings named in them; exit 1 if one fails")
+    test.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    test.add_argument("--bundle", action="store_true", help="print the task with its recordings, for the service")
+    test.set_defaults(run=_test)
+    for command in (check, explain, test):
+        command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="replace a top-level key")
     schema = commands.add_parser("schema", help="print the JSON Schema of task files")
     schema.set_defaults(run=_schema)
 
@@ -32,25 +53,91 @@ def overrides(pairs: list[str]) -> dict[str, str]:
     return {key: value for key, _, value in (pair.partition("=") for pair in pairs)}
 
 
+def _complain(path: Path, error: Exception) -> int:
+    said: Iterable[object] = error.problems if isinstance(error, BadTaskError) else [error]
+    if isinstance(error, OSError):
+        path, said = Path(error.filename or path), [error.strerror]
+    for problem in said:
+        print(f"{path}: {problem}", file=sys.stderr)
+    return 1
+
+
+def _new(args: argparse.Namespace) -> int:
+    try:
+        with args.file.open("x", encoding="utf-8") as file:
+            file.write(TEMPLATE.read_text("utf-8").replace("NAME", args.file.stem))
+    except OSError as error:
+        return _complain(args.file, error)
+    print(f"{args.file}: written; `milestoned task check {args.file}` checks it, docs/tasks.md says what can be said")
+    return 0
+
+
 def _check(args: argparse.Namespace) -> int:
-    failed = False
+    failed = 0
     for path in args.files:
         try:
             task = load_task_file(path, overrides(args.set))
-        except BadTaskError as error:
-            failed = True
-            for problem in error.problems:
-                print(f"{path}: {problem}", file=sys.stderr)
-        except OSError as error:
-            failed = True
-            print(f"{path}: {error.strerror}", file=sys.stderr)
-        else:
-            rules = compile_task(task)
-            print(
-                f"{path}: ok: {task.id} version {task.version}, {len(task.milestones)} milestones, "
-                f"at most {rules.attainable:g}, ruleset {rules.digest[:12]}"
-            )
-    return 1 if failed else 0
+        except (BadTaskError, OSError) as error:
+            failed |= _complain(path, error)
+            continue
+        rules = compile_task(task)
+        if args.written_out:
+            sys.stdout.buffer.write(orjson.dumps(task_to_json(task), option=orjson.OPT_INDENT_2) + b"\n")
+            continue
+        print(
+            f"{path}: ok: {task.id} version {task.version}, {len(task.milestones)} milestones, "
+            f"at most {rules.attainable:g}, ruleset {rules.digest[:12]}"
+        )
+    return failed
+
+
+def _explain(args: argparse.Namespace) -> int:
+    try:
+        rules = compile_task(load_task_file(args.file, overrides(args.set)))
+        if args.recording is None:
+            _show(in_general(rules))
+            return 0
+        events = read_events(args.recording)
+        explained, engine, rewards = of_events(rules, events, events[0].episode)
+    except (BadTaskError, OSError, RecordingError, CodecError) as error:
+        return _complain(args.file if isinstance(error, BadTaskError) else args.recording or args.file, error)
+    _show(explained)
+    success = {True: "reached", False: "not reached", None: "not known"}[engine.success]
+    masked = sum(r.mask for r in rewards)
+    print(f"total {engine.state.total:g} of {rules.attainable:g}, {masked} steps masked; goal {success}")
+    return 0
+
+
+def _show(explained: list[Explained]) -> None:
+    for one in explained:
+        print(f"{one.id} ({one.worth:+g})")
+        for line in one.waits:
+            print(f"    {line}")
+        for line in one.became:
+            print(f"  > {line}")
+
+
+def _test(args: argparse.Namespace) -> int:
+    failed = 0
+    for path in args.files:
+        try:
+            spec, lines = read_task_file(path, overrides(args.set))
+            rules = compile_task(check_task(spec, lines))
+            missing = lacking(spec.get("tests"))
+            if args.bundle:
+                sys.stdout.buffer.write(as_bytes(bundled(spec, path.parent)) + b"\n")
+                continue
+            for one in run_tests(rules, spec.get("tests", []), path.parent):
+                failed |= one.wrong is not None
+                print(
+                    f"{path}: {one.kind} {one.name}: {one.wrong or 'ok'}, total {one.total:g} of {rules.attainable:g}"
+                )
+            if missing is not None:
+                failed = 1
+                print(f"{path}: tests: wanted {missing}", file=sys.stderr)
+        except (BadTaskError, BadTestError, OSError) as error:
+            failed |= _complain(path, error)
+    return int(failed)
 
 
 def _schema(args: argparse.Namespace) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any
 
 import orjson
@@ -13,7 +14,9 @@ from api.routes.once import once
 from api.routes.shapes import TaskShape, TasksShape
 from api.routes.support import AUTHOR, READ, answer, bad_task, caller, parts_of, read_body
 from api.schema import task_schema
-from api.tasks import BadTaskError, check_task, load_task_yaml
+from api.task_tests import BadTestError, lacking, run_tests
+from api.tasks import BadTaskError, Where, check_task, read_task_yaml
+from detectors.ruleset import compile_task
 from detectors.types import Task
 
 router = APIRouter(tags=["tasks"])
@@ -38,24 +41,57 @@ async def register(request: Request) -> Response:
     content = await read_body(request, parts.settings.limits.task_bytes)
 
     async def work(_intent: str | None) -> Response:
-        new, said = await parts.tasks.register(who.tenant, _task(request, content))
+        spec, lines = _said_task(request, content)
+        task = _task(spec, lines)
+        if parts.settings.tasks_need_tests:
+            # Scoring recordings takes a while: not in the loop that answers everybody.
+            await asyncio.to_thread(_tested, task, spec)
+        new, said = await parts.tasks.register(who.tenant, task)
         return answer(said, 201 if new else 200)
 
     return await once(request, who, content, work)
 
 
-def _task(request: Request, content: bytes) -> Task:
+def _said_task(request: Request, content: bytes) -> tuple[Any, dict[Where, int]]:
+    """What the body says, unchecked, and the lines of its keys if it is YAML."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     try:
-        if kind in _YAML:
-            return load_task_yaml(content.decode())
-        return check_task(orjson.loads(content))
+        return read_task_yaml(content.decode()) if kind in _YAML else (orjson.loads(content), {})
     except BadTaskError as error:
         raise bad_task(error) from None
     except (UnicodeDecodeError, orjson.JSONDecodeError) as error:
         raise InvalidError(
             f"body: {error}; wanted a task as JSON, or as YAML with content-type application/yaml"
         ) from None
+
+
+def _task(spec: Any, lines: dict[Where, int]) -> Task:
+    try:
+        return check_task(spec, lines)
+    except BadTaskError as error:
+        raise bad_task(error) from None
+
+
+def _tested(task: Task, spec: Any) -> None:
+    """Refuse a task whose own recordings do not show that it can be reached, and not be had for nothing."""
+    tests = spec.get("tests", [])
+    try:
+        missing = lacking(tests)
+        if missing is not None:
+            raise BadTestError("tests", tests, f"{missing}: this service takes no task without")
+        failed = [(n, one) for n, one in enumerate(run_tests(compile_task(task), tests, None)) if one.wrong is not None]
+        if failed:
+            n, one = failed[0]
+            raise BadTestError(f"tests[{n}]", f"{one.total:g}", str(one.wrong))
+    except BadTestError as error:
+        problem = {"path": error.path, "line": None, "value": str(error.value)[:120], "wanted": error.wanted}
+        raise InvalidError(f"task: {error}", errors=[problem]) from None
+
+
+@router.get("/v1/schemas/task", summary="The JSON Schema of task files")
+async def schema() -> Response:
+    """For editors, which complete and check task files by it (`$schema`); it needs no token."""
+    return answer(task_schema())
 
 
 @router.get("/v1/tasks", summary="All tasks", responses={200: {"model": TasksShape}, **problems(401, 403)})

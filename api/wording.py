@@ -1,0 +1,73 @@
+"""What a milestone waits for, in words: the sentences that `milestoned task explain` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from detectors.registry import Rule, rules
+from detectors.types import Condition, MilestoneSpec, Window
+
+_COMPOSITES = {
+    "all_of": "all of these, in any order",
+    "any_of": "one of these",
+    "none_of": "none of these",
+    "sequence": "these, one after the other",
+    "count": "these, counted",
+    "hold": "these, for a while",
+    "same": "these, about the same thing",
+    "goal": "the goal",
+}
+
+
+def waits_for(condition: Condition, depth: int = 0) -> Iterator[str]:
+    """Lines that say a condition, its parts indented below it."""
+    found, indent = rules()[condition.rule], "  " * depth
+    given = ", ".join(f"{name} {value_in_words(value)}" for name, value in condition.args.items())
+    if isinstance(found, Rule):
+        sentence = " ".join(found.doc.split("\n\n")[0].split()).split(". ")[0].rstrip(".")
+        yield f"{indent}{condition.rule}: {sentence}" + (f" ({given})" if given else "")
+        return
+    yield f"{indent}{_COMPOSITES.get(condition.rule, condition.rule)}" + (f" ({given})" if given else "")
+    for part in condition.of:
+        yield from waits_for(part, depth + 1)
+
+
+def terms(m: MilestoneSpec) -> Iterator[str]:
+    """What else a milestone asks for, or does."""
+    if m.penalty is not None:
+        yield f"costs {m.penalty:g} each time, up to {m.repeat}"
+    elif m.repeat > 1:
+        yield f"pays for {m.repeat} distinct things"
+    if m.after:
+        yield f"only after {', '.join(m.after)}"
+    if m.before:
+        yield f"only before {', '.join(m.before)}"
+    if m.within is not None:
+        yield f"within {window_in_words(m.within)} of {m.since or 'the start'}"
+    if m.must_hold_at_end:
+        yield "decided by the close"
+    if m.only_if is not None:
+        yield "only while " + "; ".join(line.strip() for line in waits_for(m.only_if))
+    if m.revoke_on is not None:
+        yield "taken back by " + "; ".join(line.strip() for line in waits_for(m.revoke_on))
+
+
+def window_in_words(window: Window) -> str:
+    """``2 steps and 30 seconds``."""
+    parts = ((window.steps, "steps"), (window.seconds, "seconds"))
+    return " and ".join(f"{value:g} {unit}" for value, unit in parts if value is not None)
+
+
+def value_in_words(value: Any) -> str:
+    """A matcher as a task has it, in words; long ones are cut."""
+    if isinstance(value, Mapping):
+        said = ", ".join(f"{key} {value_in_words(part)}" for key, part in value.items())
+        said = f"{{{said}}}" if len(value) > 1 else said
+    elif isinstance(value, list | tuple):
+        said = " or ".join(map(value_in_words, value[:8])) + (" or …" if len(value) > 8 else "")
+    elif isinstance(value, bool):
+        said = "yes" if value else "no"
+    else:
+        said = f"“{value}”" if isinstance(value, str) else str(value)
+    return said if len(said) <= 200 else said[:199] + "…"
