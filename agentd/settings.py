@@ -176,7 +176,7 @@ OPTIONS: tuple[Option, ...] = (
         str,
         "keep",
         "keep|remove",
-        "a closed, shipped episode's journal; run: keep, join: remove",
+        "a closed, shipped episode's; run: keep, join: remove",
         SERVED,
     ),
     Option("steps", str, "auto", "auto|port", "one step until ctrl-C (default), or over the control port", ("record",)),

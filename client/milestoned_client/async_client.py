@@ -7,7 +7,7 @@ import os
 from collections.abc import AsyncIterator, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import httpx
 
@@ -21,6 +21,7 @@ from milestoned_client.results import (
     Closing,
     EpisodeStatus,
     Event,
+    Lease,
     Noted,
     Opened,
     Registered,
@@ -81,9 +82,11 @@ class AsyncRewardClient:
         version: str | None = None,
         labels: Mapping[str, str | int | float | bool] | None = None,
         seed: int | None = None,
+        sandbox: Literal["any"] | Mapping[str, str] | None = None,
     ) -> AsyncEpisode:
-        """Open an episode of a registered task (its newest version unless told)."""
-        opened = await self.call(calls.open_episode(task, version, labels, seed))
+        """Open an episode of a registered task (its newest version unless told); ``sandbox``: have one of the fleet
+        work on it, any or one with these labels."""
+        opened = await self.call(calls.open_episode(task, version, labels, seed, sandbox))
         return AsyncEpisode(self, opened.episode, opened)
 
     def episode(self, episode: str) -> AsyncEpisode:
@@ -184,6 +187,10 @@ class AsyncEpisode:
     async def status(self) -> EpisodeStatus:
         """Where the episode stands."""
         return await self._client.call(calls.status(self.id))
+
+    async def sandbox(self, *, wait_s: float = 0.0) -> Lease:
+        """Which sandbox of the fleet the episode has; waits for one at most ``wait_s``."""
+        return await self._client.call(calls.sandbox(self.id, wait_s))
 
     async def step(self, action: Any = None, *, step: int | None = None, wait_s: float = 10.0) -> Noted:
         """Begin the next step, with what the agent is about to do (any JSON)."""

@@ -18,6 +18,7 @@ from milestoned_client.results import (
     Closing,
     EpisodeStatus,
     Event,
+    Lease,
     Noted,
     Opened,
     Registered,
@@ -109,10 +110,17 @@ def register_task(task: Mapping[str, Any] | str) -> Call[Registered]:
     return Call("POST", "/v1/tasks", _as(Registered), content=content, content_type=kind, key=uuid.uuid4().hex)
 
 
-def open_episode(task: str, version: str | None, labels: Mapping[str, Any] | None, seed: int | None) -> Call[Opened]:
+def open_episode(
+    task: str,
+    version: str | None,
+    labels: Mapping[str, Any] | None,
+    seed: int | None,
+    sandbox: Literal["any"] | Mapping[str, str] | None,
+) -> Call[Opened]:
     """Open an episode of a registered task."""
     labels = None if labels is None else dict(labels)
-    return post("/v1/episodes", _as(Opened), task=task, version=version, labels=labels, seed=seed)
+    wanted = dict(sandbox) if isinstance(sandbox, Mapping) else sandbox
+    return post("/v1/episodes", _as(Opened), task=task, version=version, labels=labels, seed=seed, sandbox=wanted)
 
 
 def episode_path(episode: str, rest: str = "") -> str:
@@ -123,6 +131,11 @@ def episode_path(episode: str, rest: str = "") -> str:
 def status(episode: str) -> Call[EpisodeStatus]:
     """Where the episode stands."""
     return get(episode_path(episode), _as(EpisodeStatus))
+
+
+def sandbox(episode: str, wait_s: float) -> Call[Lease]:
+    """Which sandbox of the fleet the episode has."""
+    return get(episode_path(episode, "/sandbox"), _as(Lease), wait_s, wait_ms=milliseconds(wait_s))
 
 
 def note(episode: str, what: str, wait_s: float, *, direct: bool, **body: Any) -> Call[Noted]:

@@ -38,6 +38,20 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
+class Lease:
+    """Which sandbox works on an episode that asked for one.
+
+    ``queued``: none yet; ``held``; ``ended``; ``lost``: closed without it, for the reason ``why``. ``sandbox`` has
+    its name, labels and the address that its daemon told.
+    """
+
+    episode: str
+    state: Literal["queued", "held", "ended", "lost"]
+    why: str | None = None
+    sandbox: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class EpisodeStatus:
     """Where an episode stands. ``through``: last event number in the log; ``step``: the current one."""
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import httpx
 
@@ -21,6 +21,7 @@ from milestoned_client.results import (
     Closing,
     EpisodeStatus,
     Event,
+    Lease,
     Noted,
     Opened,
     Registered,
@@ -81,9 +82,11 @@ class RewardClient:
         version: str | None = None,
         labels: Mapping[str, str | int | float | bool] | None = None,
         seed: int | None = None,
+        sandbox: Literal["any"] | Mapping[str, str] | None = None,
     ) -> Episode:
-        """Open an episode of a registered task (its newest version unless told)."""
-        opened = self.call(calls.open_episode(task, version, labels, seed))
+        """Open an episode of a registered task (its newest version unless told); ``sandbox``: have one of the fleet
+        work on it, any or one with these labels."""
+        opened = self.call(calls.open_episode(task, version, labels, seed, sandbox))
         return Episode(self, opened.episode, opened)
 
     def episode(self, episode: str) -> Episode:
@@ -183,6 +186,10 @@ class Episode:
     def status(self) -> EpisodeStatus:
         """Where the episode stands."""
         return self._client.call(calls.status(self.id))
+
+    def sandbox(self, *, wait_s: float = 0.0) -> Lease:
+        """Which sandbox of the fleet the episode has; waits for one at most ``wait_s``."""
+        return self._client.call(calls.sandbox(self.id, wait_s))
 
     def step(self, action: Any = None, *, step: int | None = None, wait_s: float = 10.0) -> Noted:
         """Begin the next step, with what the agent is about to do (any JSON)."""

@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import time
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -35,7 +36,8 @@ needs_postgres = pytest.mark.skipif(programs() is None, reason="Postgres is miss
 class Postgres:
     """One running server, reached over loopback by the user ``postgres``; `database` makes a new one."""
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, settings: Sequence[str] = _FAST) -> None:
+        self._settings = settings
         self._folder = folder or Path(tempfile.mkdtemp(prefix="milestoned-postgres-"))
         self._folder.mkdir(exist_ok=True)
         self._process: subprocess.Popen[bytes] | None = None
@@ -80,7 +82,7 @@ class Postgres:
         settings = [
             f"-c{one}"
             for one in (
-                *_FAST,
+                *self._settings,
                 f"port={self.port}",
                 "listen_addresses=127.0.0.1",
                 f"unix_socket_directories={self._folder}",

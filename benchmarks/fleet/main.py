@@ -1,0 +1,210 @@
+"""`python -m benchmarks fleet --minutes 5 --sandboxes 1000`: the fleet on this machine, measured from outside.
+
+Two `milestoned serve` on one Postgres with its own durability, sandboxes in two processes, trainers in one.
+The figures of the service's and the database's processor time, memory and disk are what benchmarks/fleet/scale.py
+computes larger fleets from; they are kept in runs/fleet/measured.json.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import secrets
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import asyncpg
+import httpx
+import psutil
+
+from api.demo.parts import same_imports
+from api.demo.processes import Part, Parts, console
+from benchmarks.measure import line, quantile
+from tests.support.postgres import Postgres
+
+REPLICAS = 2
+SANDBOX_PROCESSES = 2
+MEASURED = Path("runs/fleet/measured.json")
+SETTLE_STEPS = 2.0
+"""How many steps' time the fleet runs before it is measured."""
+
+
+class Load(NamedTuple):
+    """The counters at one moment: what was accepted, seconds of processor time by role, bytes of the database."""
+
+    at: float
+    events: float
+    steps: float
+    segments: float
+    cpu: dict[str, float]
+    database: int
+
+
+class Replica(NamedTuple):
+    """A running `milestoned serve`."""
+
+    part: Part
+    url: str
+
+
+def main(minutes: float, sandboxes: int, step_s: float) -> None:
+    """Print the figures, and keep them."""
+    admin = f"mt_{secrets.token_hex(16)}"
+    with (
+        tempfile.TemporaryDirectory() as where,
+        Postgres(settings=("max_connections=200", "shared_buffers=256MB")) as postgres,
+        Parts(Path(where) / "logs") as parts,
+    ):
+        folder, url = Path(where), postgres.database()
+        replicas = [_replica(parts, folder / f"replica{n}", url, admin) for n in range(REPLICAS)]
+        client = httpx.Client(headers={"authorization": f"Bearer {admin}"}, timeout=60)
+        roles = {
+            "service": [one.part.pid for one in replicas],
+            "postgres": [postgres.pid],
+            "sandboxes": _sandboxes(parts, folder, replicas, admin, sandboxes),
+        }
+        _until(client, replicas[0].url, sandboxes)
+        trainers = _trainers(parts, folder, replicas, admin, sandboxes, step_s)
+        roles["trainers"] = [trainers.pid]
+        time.sleep(SETTLE_STEPS * step_s)
+        before = _load(client, replicas, roles, url)
+        memory = _watch(minutes, roles, parts)
+        after = _load(client, replicas, roles, url)
+        trainers.end()
+        told = json.loads((folder / "trainers.json").read_text())
+        _report(sandboxes, step_s, before, after, memory, told)
+
+
+def _replica(parts: Parts, data: Path, database: str, admin: str) -> Replica:
+    port_file = data / "port"
+    command = [*console("milestoned", "api.cli"), "serve", "--data", str(data), "--database", database]
+    command += ["--port", "0", "--port-file", str(port_file)]
+    environment = {**same_imports(), "MILESTONED_SECRET": "of the benchmark", "MILESTONED_ADMIN_TOKEN": admin}
+    part = parts.start(f"service {data.name}", command, environment)
+    port = part.wait_until("it listened", lambda: port_file.read_text().strip() if port_file.exists() else None)
+    return Replica(part, f"http://127.0.0.1:{port}")
+
+
+def _sandboxes(parts: Parts, folder: Path, replicas: list[Replica], token: str, count: int) -> list[int]:
+    pids, first = [], 0
+    for n in range(SANDBOX_PROCESSES):
+        share = count // SANDBOX_PROCESSES + (n < count % SANDBOX_PROCESSES)
+        journals = folder / f"journals{n}"
+        journals.mkdir()
+        said = [replicas[n % len(replicas)].url, token, str(first), str(share), str(journals)]
+        pids.append(parts.start(f"sandboxes {n}", [*_module("sandboxes"), *said], same_imports()).pid)
+        first += share
+    return pids
+
+
+def _trainers(parts: Parts, folder: Path, replicas: list[Replica], token: str, episodes: int, step_s: float) -> Part:
+    said = [token, str(episodes), str(step_s), str(folder / "trainers.json"), *(one.url for one in replicas)]
+    return parts.start("trainers", [*_module("trainers"), *said], same_imports())
+
+
+def _module(name: str) -> list[str]:
+    return [sys.executable, "-m", f"benchmarks.fleet.{name}"]
+
+
+def _until(client: httpx.Client, url: str, sandboxes: int) -> None:
+    """Wait until all of them registered."""
+    pattern = re.compile(r'milestoned_sandboxes\{state="idle"\} ([0-9.]+)')
+    while True:
+        found = pattern.search(client.get(f"{url}/metrics").text)
+        if found is not None and float(found[1]) >= sandboxes:
+            return
+        time.sleep(0.5)
+
+
+def _watch(minutes: float, roles: dict[str, list[int]], parts: Parts) -> dict[str, int]:
+    """The most memory that each role took while the fleet ran."""
+    most: dict[str, int] = dict.fromkeys(roles, 0)
+    until = time.monotonic() + minutes * 60
+    while (left := until - time.monotonic()) > 0:
+        for role, pids in roles.items():
+            most[role] = max(most[role], sum(one.memory_full_info().pss for one in _processes(pids)))
+        time.sleep(min(5.0, left))
+    return most
+
+
+def _processes(pids: Iterable[int]) -> list[psutil.Process]:
+    found = []
+    for pid in pids:
+        process = psutil.Process(pid)
+        found += [process, *process.children(recursive=True)]
+    return found
+
+
+def _load(client: httpx.Client, replicas: list[Replica], roles: dict[str, list[int]], database: str) -> Load:
+    texts = [client.get(f"{one.url}/metrics").text for one in replicas]
+    cpu = {role: sum(sum(one.cpu_times()[:2]) for one in _processes(pids)) for role, pids in roles.items()}
+    return Load(
+        time.monotonic(),
+        _sum(texts, "milestoned_events_total"),
+        _sum(texts, "milestoned_rewards_sealed_total"),
+        _sum(texts, "milestoned_segments_total"),
+        cpu,
+        _size(database),
+    )
+
+
+def _sum(texts: list[str], name: str) -> float:
+    pattern = re.compile(rf"^{name}(?:\{{[^}}]*\}})? ([0-9.e+]+)$", re.M)
+    return sum(float(value) for text in texts for value in pattern.findall(text))
+
+
+def _size(database: str) -> int:
+    async def ask() -> int:
+        conn = await asyncpg.connect(database)
+        try:
+            return int(await conn.fetchval("SELECT pg_database_size(current_database())"))
+        finally:
+            await conn.close()
+
+    return asyncio.run(ask())
+
+
+def _report(
+    sandboxes: int, step_s: float, before: Load, after: Load, memory: dict[str, int], told: dict[str, Any]
+) -> None:
+    seconds = after.at - before.at
+    events, steps = after.events - before.events, after.steps - before.steps
+    waits = [took for at, took in told["sealed_at"] if before.at <= at <= after.at]
+    cpu = {role: after.cpu[role] - before.cpu[role] for role in after.cpu}
+    print(
+        f"fleet: {sandboxes} sandboxes, a step every {step_s:g} s each, {REPLICAS} replicas, Postgres, {seconds:.0f} s"
+    )
+    line("accepted events, events/s", f"{events / seconds:,.0f}")
+    line("segments, segments/s", f"{(after.segments - before.segments) / seconds:,.0f}")
+    line("sealed steps, steps/s", f"{steps / seconds:,.1f}")
+    line("step's end to its reward at the trainer, p50 ms", f"{quantile(waits, 0.5) * 1000:,.0f}", "50 of them quiet")
+    line("step's end to its reward at the trainer, p99 ms", f"{quantile(waits, 0.99) * 1000:,.0f}")
+    line("whole episodes, each with total 1", f"{told['episodes']:,}")
+    line("errors at the trainers", f"{sum(told['errors'].values()):,}", "wanted 0")
+    for error, count in told["errors"].items():
+        print(f"    {count} × {error}")
+    for role, used in cpu.items():
+        line(f"{role}: processor time, ms a step", f"{used / max(steps, 1) * 1000:.1f}")
+        line(f"{role}: memory, MiB", f"{memory[role] / (1 << 20):,.0f}")
+    line("database, bytes an event", f"{(after.database - before.database) / max(events, 1):.0f}")
+    kept = {
+        "sandboxes": sandboxes,
+        "step_s": step_s,
+        "seconds": seconds,
+        "events": events,
+        "steps": steps,
+        "segments": after.segments - before.segments,
+        "p50_ms": quantile(waits, 0.5) * 1000,
+        "p99_ms": quantile(waits, 0.99) * 1000,
+        "errors": sum(told["errors"].values()),
+        "cpu_s": cpu,
+        "memory": memory,
+        "database": after.database - before.database,
+    }
+    MEASURED.parent.mkdir(parents=True, exist_ok=True)
+    MEASURED.write_text(json.dumps(kept, indent=1) + "\n")

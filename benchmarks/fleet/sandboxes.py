@@ -1,0 +1,136 @@
+"""Many sandboxes in one process: agentd's own membership, journal, shipper and channel, and a recording as their eyes.
+
+Left out is what a sandbox has for itself: browser, sources and the loopback port. Each has a journal file of its own.
+`python -m benchmarks.fleet.sandboxes URL TOKEN FIRST COUNT FOLDER` works until TERM.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from agentd.channel import Channel
+from agentd.conductor import Conductor
+from agentd.daemon import until_signal
+from agentd.fleet.membership import Lease, Membership
+from agentd.journal import Journal
+from agentd.logs import set_up_quietly
+from agentd.recorder import Recorder
+from agentd.seal import Sealer
+from agentd.service import Service
+from agentd.settings import Settings
+from agentd.ship import Shipper
+from agentd.steps import Steps
+from benchmarks.fleet.tape import Tape, load
+
+
+class Nothing:
+    """Sources of a sandbox whose events come from a tape."""
+
+    async def fence(self) -> None:
+        """All is said at once."""
+
+    async def before_seal(self, step: int | None, *, closing: bool = False) -> None:
+        """No work."""
+
+    def after_seal(self, step: int) -> None:
+        """No work."""
+
+
+class Player:
+    """One episode: what the tape has of a step happens when the journal has that the step began."""
+
+    def __init__(self, client: httpx.AsyncClient, lease: Lease, plan: dict[str, Any], tape: Tape, path: Path) -> None:
+        self.journal = Journal(path, lease.episode)
+        self._recorder = Recorder(self.journal)
+        self._tape, self._steps = tape, Steps()
+        service = Service(client, lease.episode, lease.token, "the lease")
+        sealer = Sealer(plan["hears"], plan["quiet_ms"], plan["settle_ms"])
+        self._conductor = Conductor(self._recorder, self._steps, sealer, Nothing())
+        self._shipper = Shipper(self._recorder, service)
+        self._channel = Channel(service, self._conductor)
+        self._recorder.listen(self._heard)
+        self._opened = {"task": plan["task"], "digest": plan["digest"]}
+
+    def _heard(self, _source: str, kind: str) -> None:
+        if kind == "step.began":
+            asyncio.get_running_loop().call_soon(self._play)
+
+    def _play(self) -> None:
+        if self._steps.current is not None and self._steps.current < len(self._tape.steps):
+            for seen in self._tape.steps[self._steps.current]:
+                self._recorder.append(*seen)
+
+    async def run(self) -> None:
+        """To the end of the episode, and until all of it is acknowledged."""
+        self._recorder.append("journal", "episode.opened", self._opened)
+        for seen in self._tape.before:
+            self._recorder.append(*seen)
+        ship, listen = asyncio.create_task(self._shipper.run()), asyncio.create_task(self._channel.run())
+        try:
+            await self._conductor.closed.wait()
+            self._recorder.flush()
+            await self._shipper.drained()
+        finally:
+            for task in (ship, listen):
+                task.cancel()
+            await asyncio.gather(ship, listen, return_exceptions=True)
+            self._recorder.close()
+            self.journal.remove()
+
+
+async def sandbox(client: httpx.AsyncClient, token: str, number: int, folder: Path, tape: Tape) -> None:
+    """One sandbox's life."""
+    membership = Membership(client, token, f"instance-of-sandbox-{number:06}", Settings(name=f"sandbox-{number}"))
+    told = await membership.register()
+    done: str | None = None
+    while True:
+        if told.lease is None or done is not None:
+            told = await membership.beat(done=done, wait_s=told.beat_s)
+            done = None
+            continue
+        plan = await Service(client, told.lease.episode, told.lease.token, "the lease").plan(
+            folder / f"{told.lease.episode}.plan"
+        )
+        player = Player(client, told.lease, plan, tape, folder / f"{told.lease.episode}.sqlite3")
+        beats = asyncio.create_task(_beat(membership, told.lease.episode, told.beat_s, player))
+        try:
+            await player.run()
+        finally:
+            beats.cancel()
+            (folder / f"{told.lease.episode}.plan").unlink()
+        done = told.lease.episode
+
+
+async def _beat(membership: Membership, episode: str, beat_s: float, player: Player) -> None:
+    while True:
+        await asyncio.sleep(beat_s)
+        await membership.beat(on=episode, through=player.journal.last)
+
+
+async def main(service: str, token: str, first: int, count: int, folder: Path) -> None:
+    """Run ``count`` sandboxes until TERM."""
+    set_up_quietly()
+    stop = until_signal()
+    tape, context = load(), ssl.create_default_context()
+    clients = [httpx.AsyncClient(base_url=service, trust_env=False, verify=context) for _ in range(count)]
+    lives = [asyncio.create_task(sandbox(client, token, first + n, folder, tape)) for n, client in enumerate(clients)]
+    stopped = asyncio.create_task(stop.wait())
+    done, _ = await asyncio.wait([*lives, stopped], return_when=asyncio.FIRST_COMPLETED)
+    for life in lives:
+        life.cancel()
+    await asyncio.gather(*lives, return_exceptions=True)
+    for client in clients:
+        await client.aclose()
+    for task in done - {stopped}:
+        task.result()
+
+
+if __name__ == "__main__":
+    url, token, first, count, folder = sys.argv[1:]
+    asyncio.run(main(url, token, int(first), int(count), Path(folder)))

@@ -1,0 +1,187 @@
+"""What deploy/ says is so: the compose file and the manifests are valid, and all that they name is in the code."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+
+from agentd.settings import OPTIONS
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+SCRIPTS = [DEPLOY / "service" / "install", *(DEPLOY / "sandbox" / name for name in ("install", "start", "reset"))]
+DOCKERFILES = [DEPLOY / "Dockerfile.service", DEPLOY / "Dockerfile.sandbox"]
+SECRETS = {"POSTGRES_PASSWORD": "p", "MILESTONED_SECRET": "s", "MILESTONED_ADMIN_TOKEN": "t" * 32}
+MANIFESTS = [
+    (path.name, document)
+    for path in sorted((DEPLOY / "kubernetes").glob("*.yaml"))
+    for document in yaml.safe_load_all(path.read_text())
+]
+VERBS = (["join"], ["serve"], ["db"], ["token"])
+PARTS = {"AGENTD_" + option.name.upper() for option in OPTIONS if "join" in option.commands}
+
+
+def compose() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    return found
+
+
+@pytest.mark.skipif(shutil.which("docker-compose") is None, reason="docker-compose is missing")
+def test_the_compose_file_is_one() -> None:
+    """Debian's docker-compose reads it, and says so without an engine."""
+    run = ["docker-compose", "config", "--quiet"]
+    done = subprocess.run(run, cwd=ROOT, env=os.environ | SECRETS, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(shutil.which("docker-compose") is None, reason="docker-compose is missing")
+@pytest.mark.parametrize("name", SECRETS)
+def test_compose_refuses_to_start_without_its_secrets(name: str) -> None:
+    environ = {key: value for key, value in (os.environ | SECRETS).items() if key != name}
+    done = subprocess.run(
+        ["docker-compose", "config", "--quiet"], cwd=ROOT, env=environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    assert name in done.stderr
+
+
+@pytest.mark.parametrize(("file", "document"), MANIFESTS, ids=[f"{file}-{one['kind']}" for file, one in MANIFESTS])
+def test_the_manifests_are_valid(file: str, document: dict[str, Any]) -> None:
+    kubernetes_validate.validate(document, kubernetes_validate.latest_version(), strict=True)
+
+
+def pods() -> Iterator[tuple[str, dict[str, Any]]]:
+    for _, document in MANIFESTS:
+        if document["kind"] in ("Deployment", "StatefulSet"):
+            yield document["metadata"]["name"], document["spec"]["template"]["spec"]
+
+
+def containers() -> Iterator[tuple[str, dict[str, Any]]]:
+    for pod, spec in pods():
+        yield from ((f"{pod}/{one['name']}", one) for one in spec["containers"])
+
+
+@pytest.mark.parametrize(("name", "container"), containers(), ids=lambda one: one if isinstance(one, str) else "")
+def test_every_container_asks_for_what_it_needs_and_may_no_more(name: str, container: dict[str, Any]) -> None:
+    assert set(container["resources"]["requests"]) == {"cpu", "memory"}
+    assert container["securityContext"]["allowPrivilegeEscalation"] is False
+    assert container["securityContext"]["capabilities"]["drop"] == ["ALL"]
+
+
+def test_every_deployment_has_a_disruption_budget_for_its_pods() -> None:
+    budgets = [one["spec"]["selector"] for _, one in MANIFESTS if one["kind"] == "PodDisruptionBudget"]
+    for _, document in MANIFESTS:
+        if document["kind"] == "Deployment":
+            assert document["spec"]["selector"] in budgets, document["metadata"]["name"]
+
+
+def test_agentd_is_another_user_that_can_only_read_the_downloads() -> None:
+    """Law 7, in the manifests: another container and user, no shared processes, no writable folder of the agent's."""
+    spec = dict(pods())["sandbox"]
+    assert spec["shareProcessNamespace"] is False
+    (agentd,) = (one for one in spec["containers"] if one["name"] == "agentd")
+    assert agentd["securityContext"]["runAsUser"] == _number(r"--uid (\d+) --groups watched")
+    assert spec["securityContext"]["supplementalGroups"] == [_number(r"groupadd --system --gid (\d+) watched")]
+    mounts = {one["name"]: one.get("readOnly", False) for one in agentd["volumeMounts"]}
+    desktop = {one["name"] for one in spec["containers"][0]["volumeMounts"]}
+    assert all(mounts[name] for name in set(mounts) & desktop)
+    assert not {"state", "token"} & desktop
+
+
+def _number(pattern: str) -> int:
+    found = re.search(pattern, (DEPLOY / "sandbox" / "install").read_text())
+    assert found is not None, pattern
+    return int(found[1])
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_the_scripts_are_scripts(script: Path) -> None:
+    assert os.access(script, os.X_OK)
+    shell = script.read_text().splitlines()[0].removeprefix("#!")
+    done = subprocess.run([shell, "-n", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def commands() -> Iterator[tuple[str, list[str]]]:
+    """Every command line of ours that compose, the manifests, Dockerfiles and scripts have."""
+    text = "\n".join(path.read_text() for path in (*SCRIPTS, *DOCKERFILES)).replace("\\\n", " ")
+    for line in text.splitlines():
+        words = re.findall(r"[^\s\"',\[\]]+", line)
+        for at, word in enumerate(words):
+            program = word.rpartition("/")[2]
+            if program in ("agentd", "milestoned") and words[at + 1 : at + 2] in VERBS:
+                yield program, words[at + 1 :]
+    for _, container in containers():
+        said = [str(one) for one in container.get("args", [])]
+        if said and said[0].rpartition("/")[2] in ("agentd", "milestoned"):
+            yield said[0].rpartition("/")[2], said[1:]
+    for said in re.findall(r"milestoned ((?:db|token) [^&>]+)", compose()["services"]["setup"]["command"][-1]):
+        yield "milestoned", said.replace(")", "").split()
+
+
+@pytest.mark.parametrize(("program", "said"), commands(), ids=str)
+def test_every_option_that_is_given_exists(program: str, said: list[str]) -> None:
+    words = [word for word in said if re.fullmatch(r"[a-z]+", word)]
+    module = {"agentd": "agentd", "milestoned": "api.cli"}[program]
+    path = words[: 1 if program == "agentd" or said[0] == "serve" else 2]
+    shown = subprocess.run(
+        [sys.executable, "-m", module, *path, "--help"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert shown.returncode == 0, shown.stderr
+    for option in re.findall(r"--[a-z-]+", " ".join(said)):
+        assert option in shown.stdout, option
+
+
+def environment() -> Iterator[tuple[str, str]]:
+    for name, service in compose()["services"].items():
+        yield from ((name, variable) for variable in service.get("environment", {}))
+    for name, container in containers():
+        yield from ((name, one["name"]) for one in container.get("env", []))
+
+
+def test_every_variable_that_is_set_is_read() -> None:
+    settings = (ROOT / "api" / "settings.py").read_text()
+    start = (DEPLOY / "sandbox" / "start").read_text()
+    known = {"POSTGRES_USER", "POSTGRES_PASSWORD", "POSTGRES_DB", "PGDATA"}  # the image's own documentation
+    known |= {"DISPLAY", "DBUS_SESSION_BUS_ADDRESS"}
+    for where, name in environment():
+        if name.startswith("MILESTONED_"):
+            assert f'"{name}"' in settings, (where, name)
+        elif name.startswith("AGENTD_"):
+            assert name in PARTS, (where, name)
+        elif name == "POD_IP":
+            assert "$(POD_IP)" in (DEPLOY / "kubernetes" / "sandboxes.yaml").read_text()
+        else:
+            assert name in known or name in start, (where, name)
+
+
+def test_ports_and_files_are_the_same_everywhere() -> None:
+    """The service's port, Chromium's, and every path below deploy/ that somebody names."""
+    from api.commands import serve
+
+    assert "default=8420" in Path(serve.__file__).read_text()
+    for path in (ROOT / "docker-compose.yml", DEPLOY / "nginx.conf", *DOCKERFILES[:1]):
+        assert "8420" in path.read_text(), path
+    start = (DEPLOY / "sandbox" / "start").read_text()
+    assert "--remote-debugging-port=9222" in start
+    assert "TCP-LISTEN:9223" in start
+    for path in (ROOT / "docker-compose.yml", ROOT / "docs" / "deploy.md", *DOCKERFILES):
+        for named in re.findall(r"\bdeploy/[\w./-]*\w", path.read_text()):
+            assert (ROOT / named).exists(), f"{path.name} names {named}"
+
+
+def test_the_health_that_is_asked_for_is_a_route() -> None:
+    operations = (ROOT / "api" / "routes" / "operations.py").read_text()
+    asked = set(re.findall(r"path: (/\w+)", (DEPLOY / "kubernetes" / "service.yaml").read_text()))
+    for path in asked | set(re.findall(r"8420(/\w+)'", (ROOT / "docker-compose.yml").read_text())):
+        assert f'"{path}"' in operations, path
