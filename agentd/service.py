@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,13 @@ import httpx
 import orjson
 import structlog
 
-from agentd.errors import TokenRefusedError, UsageError
+from agentd.errors import LogRefusedError, TokenRefusedError, UsageError
 
 FIRST_S = 0.1
 LONGEST_S = 5.0
 """The wait before a second try, doubled from try to try up to the longest, in seconds."""
+ASKED_MOST_S = 60.0
+"""The longest wait that a service may ask for, in seconds."""
 
 log = structlog.get_logger(__name__)
 
@@ -30,8 +33,8 @@ class Backoff:
         self._next = self._first
 
     async def wait(self, least_s: float = 0.0) -> None:
-        """Sleep for this try's wait, at least ``least_s``, at most the longest."""
-        delay = min(max(self._next, least_s), self._longest)
+        """Sleep for this try's wait, at least ``least_s``."""
+        delay = max(self._next, least_s)
         self._next = min(self._next * 2, self._longest)
         await asyncio.sleep(delay)
 
@@ -47,16 +50,17 @@ class Service:
         self.episode = episode
 
     async def get(self, what: str = "", *, timeout_s: float = 10.0, **params: int) -> httpx.Response:
-        """GET the episode or one of its parts; raises httpx.TransportError, `TokenRefusedError`, `UsageError` (404)."""
+        """GET the episode or one of its parts; raises httpx.TransportError, `TokenRefusedError`, `UsageError` (404),
+        `LogRefusedError` (410)."""
         response = await self._client.get(
             self._path + what, params=params, headers=self._headers, timeout=httpx.Timeout(timeout_s, connect=5.0)
         )
         self._check(response)
         return response
 
-    async def post_segment(self, frame: bytes) -> httpx.Response:
-        """Ship one compressed segment; raises as `get`."""
-        headers = self._headers | {"content-type": "application/zstd"}
+    async def post_segment(self, frame: bytes, behind: int) -> httpx.Response:
+        """Ship one compressed segment, with ``behind`` events still to come; raises as `get`."""
+        headers = self._headers | {"content-type": "application/zstd", "milestoned-behind": str(behind)}
         response = await self._client.post(self._path + "/events", content=frame, headers=headers, timeout=30.0)
         self._check(response)
         return response
@@ -67,6 +71,8 @@ class Service:
                 f"the service answered {response.status_code} to the token from {self._token_from}: wanted the "
                 f"append token of episode {self.episode} ({said(response)})"
             )
+        if response.status_code == 410:
+            raise LogRefusedError(f"the service has episode {self.episode} no more ({said(response)})")
         if response.status_code == 404:
             raise UsageError(f"--episode {self.episode}: the service does not know it ({said(response)})")
 
@@ -116,6 +122,10 @@ def problem(response: httpx.Response) -> dict[str, Any]:
 
 
 def retry_after(response: httpx.Response) -> float:
-    """Seconds that the service asks to wait; 0 where it asks nothing understandable."""
+    """Seconds that the service asks to wait, at most `ASKED_MOST_S`; 0 where it asks nothing understandable.
+
+    Up to a quarter is added by chance: a fleet that was refused together does not come back together.
+    """
     text = response.headers.get("retry-after", "")
-    return float(text) if text.isascii() and text.isdigit() else 0.0
+    asked = float(text) if text.isascii() and text.isdigit() else 0.0
+    return min(asked, ASKED_MOST_S) * random.uniform(1.0, 1.25)

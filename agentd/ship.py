@@ -122,7 +122,7 @@ class Shipper:
     async def _ship(self, cut: Cut) -> None:
         frame = self._compress.compress(self._journal.text(cut))
         try:
-            response = await self._service.post_segment(frame)
+            response = await self._service.post_segment(frame, self._journal.last - cut.last)
         except httpx.TransportError as error:
             log.warning("A segment was not taken; it is sent again.", first=cut.first, last=cut.last, why=words(error))
             await self._backoff.wait()
@@ -130,8 +130,10 @@ class Shipper:
         if response.status_code == 200:
             self._backoff.reset()
             self._accept(cut, problem(response))
-        elif response.status_code == 429 or response.status_code >= 500:
-            log.warning("The service is busy or broken; the segment is sent again.", status=response.status_code)
+        elif response.status_code == 429:
+            await self._pressed_back(cut, response)
+        elif response.status_code >= 500:
+            log.warning("The service is broken; the segment is sent again.", status=response.status_code)
             await self._backoff.wait(retry_after(response))
         else:
             await self._refused(cut, response)
@@ -142,6 +144,14 @@ class Shipper:
             raise LogRefusedError(f"the service's digest after event {cut.last} is {head}, the journal's {cut.digest}")
         self._journal.acknowledge(cut.last)
         self._step()
+
+    async def _pressed_back(self, cut: Cut, response: httpx.Response) -> None:
+        """The service takes less than comes: it says when to come again, and how far it is."""
+        through = problem(response).get("through")
+        log.info("The service asks to wait; the journal keeps everything.", first=cut.first, through=through)
+        await self._backoff.wait(retry_after(response))
+        if type(through) is int and through > self._journal.acknowledged:
+            await self.meet()  # an answer was lost: what it has is not sent again
 
     async def _refused(self, cut: Cut, response: httpx.Response) -> None:
         """A gap is answered from where the service stands; anything else that is refused stays refused."""

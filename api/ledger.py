@@ -1,6 +1,7 @@
 """What was earned: milestones and sealed rewards, written with the segment that earned them.
 
-A sealed reward never changes, so its bytes may be kept in memory for ever; `settling` is never stored.
+A sealed reward never changes, so its bytes may be kept in memory until its episode is deleted; `settling` is never
+stored.
 """
 
 from __future__ import annotations
@@ -54,6 +55,10 @@ class Ledger:
         self._bytes[episode, step] = body
         if len(self._bytes) > self._cached:
             self._bytes.popitem(last=False)
+
+    def forget(self) -> None:
+        """Forget what is in memory: an episode was deleted."""
+        self._bytes.clear()
 
     async def sealed(self, episode: str, step: int) -> bytes | None:
         """The sealed reward's bytes, or None while there is none."""

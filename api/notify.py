@@ -23,6 +23,10 @@ def commands_of(episode: str) -> Topic:
     return ("commands", episode)
 
 
+GONE: Topic = ("gone", "")
+"""Episodes were deleted: nothing that is remembered of an episode may be believed."""
+
+
 class Deadline:
     """A moment up to which one may wait, in monotonic time."""
 
@@ -40,6 +44,7 @@ class Notifier:
     def __init__(self) -> None:
         self._events: WeakValueDictionary[Topic, asyncio.Event] = WeakValueDictionary()
         self._others: Callable[[Topic], None] | None = None
+        self._gone: list[Callable[[], None]] = []
         self._recheck_s: float | None = None
         self.waiting = 0
         self.stopped = False
@@ -53,6 +58,10 @@ class Notifier:
                 event.set()
         return event
 
+    def on_gone(self, forget: Callable[[], None]) -> None:
+        """Call ``forget`` whenever episodes were deleted, or may have been."""
+        self._gone.append(forget)
+
     def spread(self, others: Callable[[Topic], None], recheck_s: float) -> None:
         """From now on hand every topic to ``others`` too, and let nobody wait longer than ``recheck_s`` unasked."""
         self._others, self._recheck_s = others, recheck_s
@@ -65,6 +74,9 @@ class Notifier:
 
     def wake(self, topic: Topic) -> None:
         """Wake all who watch the topic here."""
+        if topic == GONE:
+            for forget in self._gone:
+                forget()
         event = self._events.pop(topic, None)
         if event is not None:
             event.set()
@@ -90,6 +102,7 @@ class Notifier:
         self.wake_all()
 
     def wake_all(self) -> None:
-        """Let everybody here look again."""
+        """Let everybody here look again, also at what they remember."""
+        self.wake(GONE)
         for topic in list(self._events):
             self.wake(topic)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import fcntl
+import os
+import re
 from pathlib import Path
 
 from api.settings import Settings, settings_from_environment
+
+_SPANS = {"s": 1 / 86_400, "m": 1 / 1_440, "h": 1 / 24, "d": 1.0, "w": 7.0}
 
 
 def add_store(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
@@ -25,3 +30,22 @@ def add_store(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None
 def store_settings(args: argparse.Namespace, token_file: Path | None = None) -> Settings:
     """The settings that the arguments and the environment give."""
     return settings_from_environment(args.data, args.database, token_file)
+
+
+def days(text: str) -> float:
+    """A span such as 30d or 12h, in days."""
+    found = re.fullmatch(r"([0-9]{1,5})([smhdw])", text)
+    if found is None or int(found[1]) == 0:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r}; wanted a number and one of {', '.join(_SPANS)}, such as 30d")
+    return int(found[1]) * _SPANS[found[2]]
+
+
+def hold(data: Path) -> int | None:
+    """Hold the data directory for as long as this process lives; None if another does."""
+    lock = os.open(data / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        return None
+    return lock

@@ -1,15 +1,22 @@
-"""`milestoned db`: the schema, by hand. `serve` upgrades by itself."""
+"""`milestoned db`: the schema and the log, by hand. `serve` upgrades and keeps by itself what it was told to."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import sys
+from datetime import timedelta
 
-from api.commands.common import add_store, store_settings
+from api.commands.common import add_store, days, hold, store_settings
 from api.errors import UnavailableError
-from api.store.database import Database
+from api.notify import Notifier
+from api.settings import Settings, async_url
+from api.signing import Signer
+from api.store.database import Database, now
 from api.store.migrate import current, upgrade, wanted
+from api.store.moving import MoveError, move
+from api.store.removal import Removal
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -18,20 +25,41 @@ def add(parser: argparse.ArgumentParser) -> None:
     for name, says in (("upgrade", "apply what is missing"), ("check", "exit 1 unless the schema is this build's")):
         command = commands.add_parser(name, help=says)
         add_store(command)
-        command.set_defaults(run=run)
+        command.set_defaults(run=run, work=_schema)
+    prune = commands.add_parser("prune", help="delete old episodes; a signed tombstone of each stays")
+    add_store(prune)
+    prune.add_argument("--older-than", type=days, required=True, metavar="SPAN", help="closed that long ago: 30d, 12h")
+    prune.add_argument(
+        "--label",
+        type=_label,
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="only with this label; may repeat",
+    )
+    prune.add_argument("--abandoned", action="store_true", help="also those opened that long ago and never closed")
+    prune.add_argument("--reason", default="pruned", help="what the tombstones say (default: %(default)s)")
+    prune.add_argument("--dry-run", action="store_true", help="name them and delete nothing")
+    prune.set_defaults(run=run, work=_prune)
+    moving = commands.add_parser("move", help="copy everything into another, empty database, and compare")
+    add_store(moving)
+    moving.add_argument(
+        "--to", required=True, metavar="URL", help="such as postgresql://USER@HOST/NAME or sqlite:///FILE"
+    )
+    moving.set_defaults(run=run, work=_move)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Upgrade or check."""
+    """Do what was asked; 1 where it can't be done, 2 where a service works in the data folder."""
     try:
-        return asyncio.run(_run(args))
-    except UnavailableError as error:
-        print(error.detail, file=sys.stderr)
+        return int(asyncio.run(args.work(args, store_settings(args))))
+    except (UnavailableError, MoveError) as error:
+        print(error, file=sys.stderr)
         return 1
 
 
-async def _run(args: argparse.Namespace) -> int:
-    database = Database(store_settings(args).database)
+async def _schema(args: argparse.Namespace, settings: Settings) -> int:
+    database = Database(settings.database)
     try:
         if args.db_command == "upgrade":
             await upgrade(database)
@@ -40,3 +68,61 @@ async def _run(args: argparse.Namespace) -> int:
         await database.close()
     print(f"schema: at {found or 'nothing'}, this build's is {newest}")
     return 0 if found == newest else 1
+
+
+async def _prune(args: argparse.Namespace, settings: Settings) -> int:
+    database = Database(settings.database)
+    # On Postgres the replicas hear of it and forget; a service on SQLite hears nothing.
+    lock = _alone(database, settings)
+    if lock is None:
+        return 2
+    try:
+        await upgrade(database)
+        removal = Removal(database, Signer.load(settings), Notifier())
+        due = await removal.due(now(-timedelta(days=args.older_than)), args.label, args.abandoned)
+        if args.dry_run:
+            print("\n".join([*due, f"{len(due)} episodes would be deleted"]))
+            return 0
+        gone = await removal.prune(due, args.reason, "milestoned db prune")
+        dropped = await removal.drop_empty()
+    finally:
+        await database.close()
+        if lock:
+            os.close(lock)
+    print(f"{gone} episodes were deleted" + (f", the partitions of {len(dropped)} days dropped" if dropped else ""))
+    return 0
+
+
+async def _move(args: argparse.Namespace, settings: Settings) -> int:
+    source, target = Database(settings.database), Database(async_url(args.to))
+    lock = _alone(source, settings)
+    if lock is None:
+        return 2
+    try:
+        async for line in move(source, target):
+            print(line, flush=True)
+    finally:
+        await source.close()
+        await target.close()
+        if lock:
+            os.close(lock)
+    print("the secret and the signing key are files of the data folder: they go along, or in the environment")
+    return 0
+
+
+def _alone(database: Database, settings: Settings) -> int | None:
+    """Hold the data folder of an embedded database; None, and said, where a service does. 0: nothing to hold."""
+    if not database.embedded:
+        return 0
+    settings.data.mkdir(parents=True, exist_ok=True)
+    lock = hold(settings.data)
+    if lock is None:
+        print(f"--data {settings.data}: a service works here; wanted it stopped", file=sys.stderr)
+    return lock
+
+
+def _label(text: str) -> tuple[str, str]:
+    key, mark, value = text.partition("=")
+    if not (key and mark):
+        raise argparse.ArgumentTypeError(f"{text[:80]!r}; wanted KEY=VALUE")
+    return key, value

@@ -8,13 +8,11 @@ import re
 import sys
 from typing import Any
 
-from api.commands.common import add_store, store_settings
+from api.commands.common import add_store, days, store_settings
 from api.errors import UnavailableError
 from api.store.database import Database, is_missing, now
 from api.store.migrate import upgrade
 from api.store.tokens import FIRST, MADE, OPERATOR, TENANT, Terms, Tokens
-
-_SPANS = {"s": 1 / 86_400, "m": 1 / 1_440, "h": 1 / 24, "d": 1.0, "w": 7.0}
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +24,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     create.add_argument(
         "--tenant", type=_tenant, default=OPERATOR, metavar="NAME", help="whose it is: it finds nothing of another's"
     )
-    create.add_argument("--expires", type=_days, metavar="SPAN", help="such as 30d, 12h, 90m (default: never)")
+    create.add_argument("--expires", type=days, metavar="SPAN", help="such as 30d, 12h, 90m (default: never)")
     create.add_argument("--requests-per-s", type=_rate, metavar="N", help="its own rate of requests; 0: none")
     listing = commands.add_parser("list", help="every token but those of daemons, without the tokens themselves")
     listing.add_argument("--episode", metavar="ID", help="that of this episode's daemon instead")
@@ -47,13 +45,6 @@ def _tenant(text: str) -> str:
     if not TENANT.fullmatch(text):
         raise argparse.ArgumentTypeError(f"{text[:80]!r}; wanted 1 to 64 of a-z, 0-9, dot, dash and underscore")
     return text
-
-
-def _days(text: str) -> float:
-    found = re.fullmatch(r"([0-9]{1,5})([smhdw])", text)
-    if found is None or int(found[1]) == 0:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r}; wanted a number and one of {', '.join(_SPANS)}, such as 30d")
-    return int(found[1]) * _SPANS[found[2]]
 
 
 def _rate(text: str) -> float:

@@ -28,7 +28,8 @@ _ALWAYS = (429, 503)
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The problem answers of a route, with those of every route."""
     content = {PROBLEM: {"schema": ProblemShape.model_json_schema(ref_template="#/components/schemas/{model}")}}
-    return {status: {"description": _SAID[status], "content": content} for status in (*statuses, *_ALWAYS)}
+    gone = (410,) if 404 in statuses else ()
+    return {status: {"description": _SAID[status], "content": content} for status in (*statuses, *gone, *_ALWAYS)}
 
 
 def takes(model: type[BaseModel], keyed: bool = True, required: bool = True) -> dict[str, Any]:

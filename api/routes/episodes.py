@@ -7,17 +7,26 @@ from typing import Any
 import orjson
 from fastapi import APIRouter, Request, Response
 
+from api.errors import GoneError, InvalidError
 from api.notify import Deadline
 from api.parts import Parts
 from api.routes.describe import problems, takes
 from api.routes.once import once
-from api.routes.shapes import Close, ClosedShape, EpisodeShape, OpenedShape, OpenEpisode
-from api.routes.support import JSON, READ, TRAINER, answer, caller, parsed, parts_of, read_body
+from api.routes.shapes import Close, ClosedShape, EpisodeShape, OpenedShape, OpenEpisode, TombstoneShape
+from api.routes.support import ADMIN, JSON, READ, TRAINER, answer, caller, parsed, parts_of, read_body
 from api.store import leases
 from api.store.episodes import describe
 from api.store.tokens import Principal
 
 router = APIRouter(tags=["episodes"])
+_LONGEST_REASON = 500
+_REASON = {
+    "name": "reason",
+    "in": "query",
+    "required": True,
+    "description": "Why; the tombstone says it for ever.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": _LONGEST_REASON},
+}
 
 
 @router.post(
@@ -106,3 +115,25 @@ async def status(request: Request) -> Response:
     episode = request.path_params["episode"]
     await caller(request, READ, own=episode)
     return answer(describe(await parts_of(request).episodes.get(episode)))
+
+
+@router.delete(
+    "/v1/episodes/{episode}",
+    summary="Delete an episode",
+    responses={200: {"model": TombstoneShape}, **problems(401, 403, 404, 422)},
+    openapi_extra={"parameters": [_REASON]},
+)
+async def delete(request: Request) -> Response:
+    """Delete an episode with all that it told and earned. A signed tombstone stays, which is the answer, now and again.
+
+    Whoever asks for it from then on is answered 410 with the tombstone; its id is not given out again.
+    """
+    episode = request.path_params["episode"]
+    reason = request.query_params.get("reason", "")
+    if not 0 < len(reason) <= _LONGEST_REASON:
+        raise InvalidError(f"reason: {len(reason)} characters, wanted 1 to {_LONGEST_REASON}")
+    try:
+        who = await caller(request, ADMIN)
+        return answer(await parts_of(request).removal.delete(episode, reason, who.id))
+    except GoneError as gone:
+        return answer(gone.more)

@@ -19,7 +19,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Executable, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DBAPIError, InterfaceError, InvalidatePoolError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool, StaticPool
@@ -70,8 +70,9 @@ class Database:
         # Reads are single statements, each its own snapshot: autocommit spares them two round trips.
         extra: dict[str, Any] = {} if begin else {"isolation_level": "AUTOCOMMIT", "pool_reset_on_return": None}
         if not self.embedded:
-            # A connection that Postgres closed in between is noticed before it is used.
-            return create_async_engine(url, pool_size=SERVER_POOL, max_overflow=0, pool_pre_ping=True, **extra)
+            engine = create_async_engine(url, pool_size=SERVER_POOL, max_overflow=0, **extra)
+            event.listen(engine.sync_engine, "checkout", _refuse_closed)
+            return engine
         engine = create_async_engine(
             url, poolclass=AsyncAdaptedQueuePool, pool_size=size, max_overflow=0, pool_timeout=30, **extra
         )
@@ -164,6 +165,13 @@ def _passing(error: DBAPIError) -> bool:
 
 def _sqlstate(error: DBAPIError) -> str:
     return str(getattr(error.orig, "sqlstate", None) or "")
+
+
+def _refuse_closed(connection: Any, _record: object, _proxy: object) -> None:
+    # What Postgres closed in between is noticed before it is used, and with it all the others. The driver knows
+    # without asking: a ping before each statement (pool_pre_ping) was a quarter of a replica's time, profiled.
+    if connection.driver_connection.is_closed():
+        raise InvalidatePoolError
 
 
 def _prepare(connection: DBAPIConnection, _record: object) -> None:

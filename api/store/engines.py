@@ -77,6 +77,10 @@ class Engines:
         """Forget an engine that may be ahead of the log."""
         self._live.pop(episode, None)
 
+    def forget(self) -> None:
+        """Forget every engine: an episode was deleted."""
+        self._live.clear()
+
     async def load(self, episode: str) -> Live:
         """Rebuild from the database. Raises `NotFoundError`, `GoneError`, `RulesetChangedError`."""
         self.drop(episode)

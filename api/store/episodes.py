@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
-from sqlalchemy import bindparam, func, insert, select, update
+from sqlalchemy import JSON, ColumnElement, bindparam, cast, func, insert, select, type_coerce, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -158,6 +158,14 @@ async def locked(conn: AsyncConnection, id: str) -> Any:
 
 def _unknown(id: str) -> NotFoundError:
     return NotFoundError(f"episode: there is no episode {id[:80]}")
+
+
+def has_label(database: Database, key: str, value: str) -> ColumnElement[bool]:
+    """What is true of rows of episodes that have the label."""
+    # SQLite reads JSON out of a text; Postgres wants it to be told so.
+    labels: Any = type_coerce(episodes.c.labels, JSON) if database.embedded else cast(episodes.c.labels, JSON)
+    found: ColumnElement[bool] = labels[key].as_string() == value
+    return found
 
 
 async def mark_closing(conn: AsyncConnection, id: str) -> None:

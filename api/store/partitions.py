@@ -8,6 +8,7 @@ none wait. On SQLite there is nothing to do.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 
 from sqlalchemy import select, text
@@ -63,10 +64,7 @@ class Partitions:
         if self._database.embedded or day in self._ready:
             return
         async with self._database.write() as conn:
-            await _lock(conn)
-            there = await _days(conn)
-            if day not in there:
-                await _attach(conn, day)
+            await make_room(conn, [day])
         self._ready = {one for one in self._ready if one >= today() - KEEP_EMPTY} | {day}
 
     async def drop_empty(self) -> list[date]:
@@ -90,6 +88,14 @@ class Partitions:
             return []
         async with self._database.write() as conn:
             return await _days(conn)
+
+
+async def make_room(conn: AsyncConnection, days: Iterable[date]) -> None:
+    """Attach the partitions of ``days`` that Postgres lacks."""
+    await _lock(conn)
+    there = await _days(conn)
+    for day in sorted(set(days).difference(there)):
+        await _attach(conn, day)
 
 
 def _name(table: str, day: date) -> str:

@@ -1,6 +1,6 @@
 """Tasks, episodes and what their journals told: the log, and what was made of it.
 
-Times are UTC text for people: nothing is ever decided by them. Steps and seqs are the journal's. ``tenant`` owns the
+Times are UTC text for people: retention alone goes by them. Steps and seqs are the journal's. ``tenant`` owns the
 row; ``-`` is nobody, so that a row without an owner is found by none. ``opened_by`` is a token's id.
 
 On Postgres the tables of what a journal told are partitioned by the day on which the episode was opened, which its id
@@ -62,6 +62,7 @@ episodes = Table(
     Column("opened_by", String(32)),
     Column("intent", String(64), unique=True),
     Index(None, "tenant", "opened_at"),
+    Index(None, "closed_at"),
 )
 
 engine_states = Table(

@@ -13,6 +13,7 @@ depends_on = None
 
 def upgrade() -> None:
     """Apply."""
+    op.create_index("ix_episodes_closed_at", "episodes", ["closed_at"])
     op.create_table(
         "tombstones",
         sa.Column("episode", sa.String(64), nullable=False),
@@ -42,3 +43,4 @@ def downgrade() -> None:
     """Take back."""
     op.drop_table("arrivals")
     op.drop_table("tombstones")
+    op.drop_index("ix_episodes_closed_at", "episodes")

@@ -1,0 +1,112 @@
+"""Takes episodes out of the log, whole: what they told and earned goes, a signed tombstone stays.
+
+Each goes under the lock of its row, so no segment is half in it; a daemon that comes after that is told 410. What
+other replicas remember of it they forget on the word that is sent with the commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+from typing import Any
+
+import orjson
+from sqlalchemy import and_, bindparam, delete, func, insert, or_, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from api.notify import GONE, Notifier
+from api.signing import Signer
+from api.store.broadcast import CHANNEL
+from api.store.database import Database
+from api.store.episodes import has_label, locked
+from api.store.partitions import Partitions
+from api.store.tombstones import document, tombstone_row
+from api.tables import (
+    closings,
+    commands,
+    engine_states,
+    episode_facts,
+    episodes,
+    idempotency,
+    milestones,
+    rewards,
+    segments,
+    steps,
+    tombstones,
+)
+
+TOGETHER = 20
+"""The most episodes in one transaction: an append to one of them waits no longer than that takes."""
+
+_LOCKED = (
+    select(episodes)
+    .where(episodes.c.id.in_(bindparam("ids", expanding=True)))
+    .order_by(episodes.c.id)
+    .with_for_update()
+)
+_ROWS = (engine_states, segments, steps, milestones, rewards, commands, closings, episode_facts)
+
+
+class Removal:
+    """Deletes from one database in the name of ``signer``."""
+
+    def __init__(self, database: Database, signer: Signer, notifier: Notifier) -> None:
+        self._database, self._signer, self._notifier = database, signer, notifier
+        self._partitions = Partitions(database)
+
+    async def delete(self, episode: str, reason: str, by: str) -> dict[str, Any]:
+        """Delete one episode; gives its tombstone as the wire has it. Raises `NotFoundError`, `GoneError`."""
+        async with self._database.write() as conn:
+            row = await locked(conn, episode)
+            tombstone = await self._remove(conn, row, reason, by)
+            await self._tell(conn)
+        self._notifier.wake(GONE)
+        return document(tombstone)
+
+    async def due(self, before: str, labels: Sequence[tuple[str, str]] = (), abandoned: bool = False) -> list[str]:
+        """Episodes that were closed before ``before`` and have all ``labels``, the oldest first.
+
+        ``abandoned``: also those that were opened before then and never closed.
+        """
+        old = episodes.c.closed_at < before
+        if abandoned:
+            old = or_(old, and_(episodes.c.closed_at.is_(None), episodes.c.opened_at < before))
+        wanted = [has_label(self._database, key, value) for key, value in labels]
+        found = select(episodes.c.id).where(old, *wanted).order_by(episodes.c.opened_at, episodes.c.id)
+        return [row.id for row in await self._database.all(found)]
+
+    async def prune(self, due: Sequence[str], reason: str, by: str) -> int:
+        """Delete those of ``due`` that are still there; gives how many. What is done stays done if it is stopped."""
+        gone = 0
+        for batch in _batches(sorted(due)):
+            async with self._database.write() as conn:
+                rows = (await conn.execute(_LOCKED, {"ids": batch})).all()
+                for row in rows:
+                    await self._remove(conn, row, reason, by)
+                await self._tell(conn)
+            self._notifier.wake(GONE)
+            gone += len(rows)
+        return gone
+
+    async def drop_empty(self) -> list[date]:
+        """Drop the partitions of days of which nothing is left; gives those days."""
+        return await self._partitions.drop_empty()
+
+    async def _remove(self, conn: AsyncConnection, row: Any, reason: str, by: str) -> Any:
+        values = tombstone_row(self._signer, row, reason, by)
+        await conn.execute(insert(tombstones), values)
+        for table in _ROWS:
+            await conn.execute(delete(table).where(table.c.episode == row.id))
+        # The answer that opened it would else be given again.
+        await conn.execute(delete(idempotency).where(idempotency.c.intent == row.intent))
+        await conn.execute(delete(episodes).where(episodes.c.id == row.id))
+        return (await conn.execute(select(tombstones).where(tombstones.c.episode == row.id))).one()
+
+    async def _tell(self, conn: AsyncConnection) -> None:
+        if not self._database.embedded:
+            await conn.execute(select(func.pg_notify(CHANNEL, orjson.dumps(["", [GONE]]).decode())))
+
+
+def _batches(ids: Sequence[str]) -> Iterator[list[str]]:
+    for start in range(0, len(ids), TOGETHER):
+        yield list(ids[start : start + TOGETHER])
