@@ -7,7 +7,7 @@ import signal
 import subprocess
 
 from tests.desktop.watching import Watch, watching
-from tests.support.desktop import Desktop, needs
+from tests.support.desktop import Desktop, listener_of, needs
 
 pytestmark = needs("mousepad")
 
@@ -24,12 +24,9 @@ async def opened(watch: Watch, desktop: Desktop, name: str = "note.txt") -> subp
 
 def child_of_this_process() -> int:
     """The accessibility child's process id."""
-    listed = subprocess.run(
-        ["ps", "--ppid", str(os.getpid()), "-o", "pid=,args="], check=True, capture_output=True, text=True
-    ).stdout
-    found = [int(line.split()[0]) for line in listed.splitlines() if "-m listener" in line]
-    assert len(found) == 1, listed
-    return found[0]
+    child = listener_of(os.getpid())
+    assert child is not None
+    return child
 
 
 async def test_a_killed_child_is_a_gap_and_a_new_baseline(own_desktop: Desktop) -> None:

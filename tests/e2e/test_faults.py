@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from milestoned_client import Event, Reward
 
-from tests.e2e.conftest import Session
+from tests.support.shopping import Session
 from tests.support.stack import gist
 
 pytestmark = pytest.mark.browser

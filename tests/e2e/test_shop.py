@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import Session
+from tests.support.shopping import Session
 
 pytestmark = pytest.mark.browser
 

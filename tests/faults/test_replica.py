@@ -21,14 +21,17 @@ from tests.support.stack import Stack, gist
 from tests.support.wire import Wire
 
 pytestmark = needs_postgres
-SHARED = ("env", "MILESTONED_SECRET=of-all-replicas", "MILESTONED_ADMIN_TOKEN=mt_of-all-replicas")
+SHARED = ("env", "MILESTONED_SECRET=of-all-replicas")
 ON_POSTGRES = pytest.mark.parametrize("database", ["postgres"], indirect=True)
 STEPS = 6
 
 
 @contextlib.contextmanager
-def second(folder: Path, database: str) -> Iterator[Service]:
-    """One more replica."""
+def second(stack: Stack, database: str) -> Iterator[Service]:
+    """One more replica, with the same first admin."""
+    folder = stack.folder / "second"
+    (folder / "replica").mkdir(parents=True)
+    (folder / "replica" / "admin.token").write_text(stack.service.token)
     with Parts(folder / "logs") as parts:
         yield start_service(parts, folder / "replica", 0, database, SHARED)
 
@@ -48,7 +51,7 @@ def stopped(replica: Service, seconds: float) -> Iterator[None]:
 @ON_POSTGRES
 def test_paused_for_half_a_minute(tmp_path: Path, database: str) -> None:
     """Whoever hangs at the one that is paused tries again at the other; nothing is paid twice when it wakes."""
-    with Stack(tmp_path, database, SHARED) as stack, second(tmp_path, database) as replica:
+    with Stack(tmp_path, database, SHARED) as stack, second(stack, database) as replica:
         calm = run(stack, tmp_path / "notes", STEPS, beside=False)
 
         def pause() -> None:

@@ -102,6 +102,10 @@ class Chromium:
         self.stop()
         raise RuntimeError(f"chromium wrote no {port_file} within {START_S} s")
 
+    def gone(self) -> bool:
+        """Whether it was started and does not run any more."""
+        return self._process is not None and self._process.poll() is not None
+
     def kill(self) -> None:
         """End the browser as a crash would: SIGKILL to it and its children, at once."""
         self._signal(signal.SIGKILL)

@@ -52,6 +52,16 @@ def needs(*programs: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(bool(lacking), reason=f"missing: {', '.join(lacking)}")
 
 
+def listener_of(daemon: int) -> int | None:
+    """The process id of the accessibility child of the process ``daemon``; None while it has none."""
+    listed = subprocess.run(
+        ["ps", "--ppid", str(daemon), "-o", "pid=,args="], check=False, capture_output=True, text=True
+    ).stdout
+    found = [int(line.split()[0]) for line in listed.splitlines() if "-m listener" in line]
+    assert len(found) < 2, listed
+    return found[0] if found else None
+
+
 class Desktop:
     """One running desktop. ``folder`` is its HOME; ``environ`` what its programs are started with.
 
