@@ -1,4 +1,4 @@
-"""The health of rewards as metrics: the newest closed episodes of each tenant, looked at again at most once a minute."""
+"""The health of rewards as metrics: the newest closed episodes of each tenant, counted at most once a minute."""
 
 from __future__ import annotations
 
