@@ -10,6 +10,7 @@ import structlog
 
 from agentd.clock import boot_id
 from agentd.conductor import Conductor
+from agentd.edge import Edge, load_rules
 from agentd.control import ControlPort, announce, control_token, make_app
 from agentd.journal import Journal
 from agentd.recorder import Recorder
@@ -33,6 +34,7 @@ class Session:
         self.may_lack = self.journal.last == 0 or not boot or boot != boot_id()
         """Whether the service may have more than the journal: a new journal, or one from before a boot."""
         self.recorder = Recorder(self.journal)
+        self.edge = None if settings.edge is None else Edge(self.recorder, load_rules(settings.edge))
         self.steps = Steps()
         self._seen_step: int | None = None
         lacking, needed = unwatched(settings, plan), plan.get("hears") is not None

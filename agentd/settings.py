@@ -167,6 +167,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("clipboard", _clipboard, None, "WHICH", "clipboard, primary or both (a comma between); unread: no text"),
     Option("screen", _screen, None, "x11|cdp", "a screenshot after every step, of the display or of the tab in front"),
     Option("screens_max", _bytes("--screens-max"), SCREENS_BYTES, "BYTES", "the screenshots' cap (default 256M)"),
+    Option("edge", Path, None, "TASK.json", "score the journal here too, as a hint (docs/audit.md)", ("run",)),
     Option("allow_commands", _yes, False, "", "let the task's probes run programs as this user", SERVED, flag=True),
     Option("also", _kinds, (), "KIND,...", "report these kinds though no rule hears them, or all (docs/events.md)"),
     Option("port", _port, 0, "PORT", "the loopback control port; 0 (default) takes any free one"),
@@ -209,6 +210,7 @@ class Settings:
     screen: str | None = None
     screens_max: int = SCREENS_BYTES
     mask: tuple[str, ...] = ()
+    edge: Path | None = None
     allow_commands: bool = False
     also: tuple[str, ...] = ()
     port: int = 0

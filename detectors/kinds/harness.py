@@ -28,6 +28,9 @@ JOURNAL: dict[str, Kind] = {
         "source count? reason",
         "Observations were lost, and this says how many; without `count` nobody knows.",
     ),
+    "edge.computed": kind(
+        "journal", "step reward digest", "What the daemon itself computed of a step: a hint that pays nothing."
+    ),
 }
 
 STEPS: dict[str, Kind] = {

@@ -23,7 +23,9 @@ def main() -> None:
         watched = Path(scratch) / "watched"
         watched.mkdir()
         episode = stack.open(TASK)
-        stack.watch(files=[watched])
+        rules = Path(scratch) / "task.json"
+        rules.write_bytes(orjson.dumps(TASK))
+        stack.watch(("--edge", str(rules)), files=[watched])
         episode.step({"click": "Save"})
         episode.tool_called("c1", "editor", {"file": "report.txt"})
         (watched / "report.txt").write_text("all is well")
