@@ -10,8 +10,8 @@ import structlog
 
 from agentd.clock import boot_id
 from agentd.conductor import Conductor
-from agentd.edge import Edge, load_rules
 from agentd.control import ControlPort, announce, control_token, make_app
+from agentd.edge import Edge, load_rules
 from agentd.journal import Journal
 from agentd.recorder import Recorder
 from agentd.run import Supervisor, sources_of, unwatched
