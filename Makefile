@@ -10,7 +10,7 @@ BUNDLE := $(PAGE)/observer.bundle.js
 DESKTOP := xdotool xclip openbox x11-xserver-utils dbus at-spi2-core python3-pyatspi mousepad featherpad \
   gedit gnome-calculator pcmanfm libatk-adaptor libgail-common libglib2.0-bin procps
 
-.PHONY: help demo test test-all check bench pins docs clean
+.PHONY: help demo test test-all check bench pins docs screenshots clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -44,6 +44,10 @@ docs: $(VENV)/ready ## the generated pages of docs/
 
 PIN := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 EXTRAS = $(shell $(PYTHON) -c 'import tomllib; extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; print(*("--extra " + name for name in extras if name != "pyppeteer"))')
+
+screenshots: $(VENV)/ready $(BUNDLE) ## the pictures of docs/screenshots, of a demo's own pages
+	@tools/system-packages chromium
+	$(BIN)/python -m tools.make_screenshots
 
 pins: ## the hashed requirement files, from pyproject.toml and requirements/dev.in
 	$(PIN) $(EXTRAS) pyproject.toml requirements/dev.in -o requirements/dev.txt

@@ -8,6 +8,8 @@ import shutil
 import sys
 import tempfile
 import time
+import webbrowser
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,6 +49,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, default=Path("runs/demo"), metavar="DIR", help="where the recording is written"
     )
     parser.add_argument("--keep", action="store_true", help="keep the logs, the database and the profile too")
+    parser.add_argument("--open", action="store_true", help="show the episode's page at the end, until Ctrl-C")
     parser.set_defaults(run=run)
 
 
@@ -66,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         shutil.rmtree(work, ignore_errors=True)
     try:
         with stoppable(), Parts(work / "logs") as parts:
-            equal = _demo(parts, work.resolve(), args.out, chromium, args.headed)
+            equal = _demo(parts, work.resolve(), args, chromium)
     except KeyboardInterrupt:
         print("Stopped; nothing is left running.", file=sys.stderr)
         return 130
@@ -79,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     return 0 if equal else 1
 
 
-def _demo(parts: Parts, work: Path, out: Path, chromium: str, headed: bool) -> bool:
+def _demo(parts: Parts, work: Path, args: argparse.Namespace, chromium: str) -> bool:
     from milestoned_client import RewardClient
 
     screen = Screen()
@@ -90,16 +93,29 @@ def _demo(parts: Parts, work: Path, out: Path, chromium: str, headed: bool) -> b
         client.register_task(task_to_json(ruleset.task))
         episode = client.open(ruleset.task.id, labels={"from": "demo"})
         _introduce(screen, ruleset, service, shop, episode.id)
-        daemon, agent = _start_beside(parts, work, shop, chromium, headed, service, episode)
+        daemon, agent = _start_beside(parts, work, shop, chromium, args.headed, service, episode)
         rows = Rows(screen, columns(ruleset.components))
         follower = Follower(episode, rows.show)
         follower.start()
         agent.say("go")
         closing = _until_closed(follower, episode, service.part, daemon.part, agent)
-        recording = out / "demo.mrec"
+        recording = args.out / "demo.mrec"
         episode.recording(recording)
         given = {step: episode.reward(step).body for step in range((closing.last_step or 0) + 1)}
-    return _conclude(screen, closing, ruleset, recording, compare(recording, ruleset, given))
+    equal = _conclude(screen, closing, ruleset, recording, compare(recording, ruleset, given))
+    if args.open:
+        _show_page(screen, service, episode.id)
+    return equal
+
+
+def _show_page(screen: Screen, service: Service, episode: str) -> None:
+    """The episode's page, in whatever browser the person has, for as long as the person looks."""
+    page = f"{service.url}/episodes/{episode}"
+    screen.line(f"its page: {page}")
+    screen.line(f"log in with {service.token}; Ctrl-C ends the service")
+    webbrowser.open(page)
+    with suppress(KeyboardInterrupt):
+        service.part.process.wait()
 
 
 def _start_beside(

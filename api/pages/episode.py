@@ -55,6 +55,7 @@ def _view(query: Mapping[str, str], found: Sequence[Span], rewards: Sequence[Map
         "spans": found,
         "paid": paid,
         "chosen": chosen,
+        "where": {event.seq: span.key for span in found for event in span.events if event.seq in evidence},
         "lines": rest[:MOST_LINES],
         "more": rest[MOST_LINES - 1].first if len(rest) > MOST_LINES else None,
         "closing": [one for one in rewards if one["step"] not in {span.step for span in found}],
@@ -63,7 +64,7 @@ def _view(query: Mapping[str, str], found: Sequence[Span], rewards: Sequence[Map
 
 def _chosen(asked: str | None, found: Sequence[Span], paid: Mapping[int | None, Any]) -> Span | None:
     """The span that was asked for; by default the last one that was paid, else the last."""
-    named = {"opening" if span.step is None else str(span.step): span for span in found}
+    named = {span.key: span for span in found}
     if asked is not None:
         if asked not in named and not asked.isdecimal():
             raise InvalidError(f"step: got {asked[:40]!r}, wanted `opening` or the number of a step")

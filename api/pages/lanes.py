@@ -36,6 +36,11 @@ class Span:
     events: list[Event] = field(default_factory=list)
 
     @property
+    def key(self) -> str:
+        """How an address names it."""
+        return "opening" if self.step is None else str(self.step)
+
+    @property
     def gaps(self) -> int:
         """How many gaps began in it."""
         return sum(event.kind == "gap.began" for event in self.events)

@@ -104,6 +104,8 @@ async def test_an_episode_is_found_opened_and_walked_by_keyboard(site: Site, pag
     await page.get_by_role("link", name="+0.1 at step 0").click()
     await expect(page.get_by_role("heading", name="Step 0")).to_be_visible()
     await expect(page.locator(".milestones .open")).to_have_count(2)
+    await page.locator("#step").get_by_role("link", name="3", exact=True).click()
+    await expect(page.locator("tr:target")).to_contain_text("http://shop.test/cart")
     await is_accessible(page)
 
 
