@@ -15,6 +15,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "task": ("api.commands.task", "check task files before anything runs"),
     "replay": ("api.commands.replay", "score a recording, with no browser and no service"),
     "rescore": ("api.commands.rescore", "score stored episodes or recordings by changed rules, and show what differs"),
+    "export": ("api.commands.export", "episodes, rewards and returns-to-go as Parquet files"),
     "audit": ("api.commands.audit", "explain a reward, verify the whole log, report on many episodes"),
     "recording": ("api.commands.recording", "show what is in a recording, verify that it is as it was written"),
     "episode": ("api.commands.episode", "open an episode on a running service"),

@@ -6,8 +6,10 @@ size needs the memory of a few.
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
+import socket
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,6 +23,8 @@ Engine = Literal["processes", "ray"]
 Batch = Sequence[Material]
 AHEAD = 3
 """Batches that a worker has before it: enough that none waits, however unequal they are."""
+
+ANSWERS_S = 10.0
 
 
 class NoCrewError(RuntimeError):
@@ -79,25 +83,28 @@ def _on_ray(batches: Iterable[Batch], workers: int | None, address: str | None) 
         import ray
     except ImportError:
         raise NoCrewError("--engine ray: Ray is not installed; wanted `pip install 'milestoned[ray]'`") from None
-    try:
-        if address is None:
-            ray.init(
-                address="local",
-                num_cpus=workers or cores(),
-                include_dashboard=False,
-                log_to_driver=False,
-                _node_ip_address="127.0.0.1",
-            )
-        else:
-            ray.init(address=address, log_to_driver=False)
-    except ConnectionError as error:
-        raise NoCrewError(f"--ray {address}: {error}; wanted the address of a running cluster") from None
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.WARNING}
+    if address is None:
+        here = {"num_cpus": workers or cores(), "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+        ray.init(address="local", **here, **quiet)
+    else:
+        _must_answer(address)
+        ray.init(address=address, **quiet)
     try:
         remote = ray.remote(work)
         slots = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
         yield from _in_order(batches, remote.remote, ray.get, slots * AHEAD)
     finally:
         ray.shutdown()
+
+
+def _must_answer(address: str) -> None:
+    """Ray would try for minutes to reach a cluster that is not there. Raises `NoCrewError`."""
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), ANSWERS_S).close()
+    except (OSError, ValueError) as error:
+        raise NoCrewError(f"--ray {address}: {error}; wanted HOST:PORT of a running cluster") from None
 
 
 def _in_order(

@@ -1,0 +1,1 @@
+"""Episodes as tables for DuckDB, pandas and offline RL."""

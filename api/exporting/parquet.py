@@ -1,0 +1,87 @@
+"""Parquet files, a table each, written as the episodes come; they appear whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from api.exporting.rows import Rows
+
+FORMAT = 1
+ROWS = 50_000
+"""Rows of a row group, about."""
+
+_text, _real, _whole, _truth = pa.string(), pa.float64(), pa.int64(), pa.bool_()
+
+
+def _table(needed: str, optional: str, types: dict[str, pa.DataType]) -> pa.Schema:
+    named = [(name, False) for name in needed.split()] + [(name, True) for name in optional.split()]
+    return pa.schema(
+        [pa.field(name, types.get(name, _text), nullable=nullable) for name, nullable in named],
+        {"milestoned.format": str(FORMAT)},
+    )
+
+
+_NUMBERS = dict.fromkeys(
+    ("events", "steps", "masked", "seed", "step", "first", "last", "through", "cause_step", "unknown"), _whole
+)
+_REALS = dict.fromkeys(("total", "reward", "value", "worth", "gamma", "return_to_go", "seen"), _real)
+_TRUTHS = dict.fromkeys(("closed", "success", "done", "mask", "baseline", "paid"), _truth)
+_TYPES = {**_NUMBERS, **_REALS, **_TRUTHS}
+
+SCHEMAS: dict[str, pa.Schema] = {
+    "episodes": _table(
+        "episode name task version ruleset head closed events steps masked labels",
+        "success total seed opened_at closed_at",
+        _TYPES,
+    ),
+    "steps": _table("episode step first last done observation", "action next_observation", _TYPES),
+    "rewards": _table(
+        "episode step ruleset status mask components done through",
+        "reward reason decided_by success",
+        {**_TYPES, "components": pa.map_(_text, _real)},
+    ),
+    "milestones": _table(
+        "episode step id rule version component value worth evidence baseline paid",
+        "cause_step",
+        {**_TYPES, "version": _whole, "evidence": pa.list_(_whole)},
+    ),
+    "returns": _table("episode step gamma seen unknown", "return_to_go", _TYPES),
+}
+"""The columns of each table; docs/export.md says what they mean."""
+
+
+def write(folder: Path, batches: Iterable[Rows]) -> dict[str, int]:
+    """Write all rows below ``folder``, replacing an earlier export there; how many each table has."""
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = {name: folder / f"{name}.parquet.part" for name in SCHEMAS}
+    counts = dict.fromkeys(SCHEMAS, 0)
+    waiting: Rows = {name: [] for name in SCHEMAS}
+    writers = {name: pq.ParquetWriter(part, SCHEMAS[name], compression="zstd") for name, part in parts.items()}
+    try:
+        for rows in batches:
+            for name in SCHEMAS:
+                waiting[name] += rows[name]
+                if len(waiting[name]) >= ROWS:
+                    counts[name] += _flush(writers[name], name, waiting)
+        for name in SCHEMAS:
+            counts[name] += _flush(writers[name], name, waiting)
+    except BaseException:
+        for name, part in parts.items():
+            writers[name].close()
+            part.unlink()
+        raise
+    for name, part in parts.items():
+        writers[name].close()
+        part.replace(folder / f"{name}.parquet")
+    return counts
+
+
+def _flush(writer: pq.ParquetWriter, name: str, waiting: Rows) -> int:
+    rows, waiting[name] = waiting[name], []
+    if rows:
+        writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMAS[name]))
+    return len(rows)

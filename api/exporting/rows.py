@@ -1,0 +1,115 @@
+"""An episode's rows in each table: a pure function of its log, its result and what the service knows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import orjson
+
+from api.exporting.returns import returns_to_go
+from api.recordings import read_frames
+from api.rescoring.scored import Result, ruleset_of, score
+from api.trajectory import transitions
+from detectors.codec import canonical
+from detectors.types import Segment
+
+Rows = dict[str, list[dict[str, Any]]]
+_OF_EPISODE = ("episode", "task", "version", "ruleset", "head", "closed", "success", "total")
+_OF_STEP = ("step", "first", "last", "done")
+_OF_REWARD = ("step", "status", "reward", "mask", "reason", "decided_by", "done", "success", "through")
+_OF_MILESTONE = ("id", "rule", "version", "component", "value", "worth", "evidence", "cause_step", "baseline")
+
+
+class Exported(NamedTuple):
+    """An episode to write: its frames, its result, or the canonical task to score it by; ``facts`` are labels, seed
+    and times, where a service knows them."""
+
+    name: str
+    content: bytes
+    result: bytes | None = None
+    task: bytes | None = None
+    facts: Mapping[str, Any] = {}
+
+
+def tables(episodes: Sequence[Exported], gammas: Sequence[float]) -> Rows:
+    """The rows of ``episodes``, table by table. Raises `RecordingError`, `TaskError`."""
+    found: Rows = {name: [] for name in ("episodes", "steps", "rewards", "milestones", "returns")}
+    for one in episodes:
+        segments = list(read_frames(one.content, one.name))
+        result: Result = orjson.loads(one.result) if one.result is not None else _scored(one, segments)
+        found["episodes"].append(_episode(one, result))
+        found["steps"].extend(_steps(segments, result))
+        found["rewards"].extend(_reward(result, reward) for reward in result["rewards"])
+        found["milestones"].extend(_milestones(result))
+        found["returns"].extend(_returns(result, gammas))
+    return found
+
+
+def _scored(one: Exported, segments: Sequence[Segment]) -> Result:
+    assert one.task is not None
+    return score(segments, ruleset_of(one.task))
+
+
+def _episode(one: Exported, result: Result) -> dict[str, Any]:
+    rewards = result["rewards"]
+    facts = {name: one.facts.get(name) for name in ("seed", "opened_at", "closed_at")}
+    return {
+        **{name: result[name] for name in _OF_EPISODE},
+        "name": one.name,
+        "events": result["through"],
+        "steps": len(rewards),
+        "masked": sum(reward["mask"] for reward in rewards),
+        "labels": canonical(one.facts.get("labels", {})).decode(),
+        **facts,
+    }
+
+
+def _steps(segments: Sequence[Segment], result: Result) -> list[dict[str, Any]]:
+    events = (event for segment in segments for event in segment.events)
+    rewards = {reward["step"]: reward for reward in result["rewards"]}
+    return [
+        {
+            "episode": result["episode"],
+            **{name: step[name] for name in _OF_STEP},
+            **{name: _json(step[name]) for name in ("action", "observation", "next_observation")},
+        }
+        for step in transitions(events, rewards)
+    ]
+
+
+def _reward(result: Result, reward: Mapping[str, Any]) -> dict[str, Any]:
+    told = {name: reward[name] for name in _OF_REWARD}
+    components = sorted(reward["components"].items())
+    return {"episode": result["episode"], "ruleset": result["ruleset"], **told, "components": components}
+
+
+def _milestones(result: Result) -> list[dict[str, Any]]:
+    """Every milestone; ``paid`` says whether its worth is in a reward: that of a masked step is not."""
+    told = [(m, False) for m in result["baseline"]]
+    told += [(m, not reward["mask"]) for reward in result["rewards"] for m in reward["milestones"]]
+    return [
+        {"episode": result["episode"], "step": m["step"], **{name: m[name] for name in _OF_MILESTONE}, "paid": paid}
+        for m, paid in told
+    ]
+
+
+def _returns(result: Result, gammas: Sequence[float]) -> list[dict[str, Any]]:
+    rewards = result["rewards"]
+    values = [reward["reward"] for reward in rewards]
+    return [
+        {
+            "episode": result["episode"],
+            "step": reward["step"],
+            "gamma": gamma,
+            "return_to_go": one.value,
+            "seen": one.seen,
+            "unknown": one.unknown,
+        }
+        for gamma in gammas
+        for reward, one in zip(rewards, returns_to_go(values, gamma, result["closed"]), strict=True)
+    ]
+
+
+def _json(value: Any) -> str | None:
+    return None if value is None else canonical(value).decode()
