@@ -26,6 +26,10 @@ def returned(call: str, error: str | None = None) -> Said:
     return ("agent.tool_returned", {"call": call, "ok": error is None, "error": error})
 
 
+def hint(step: int, reward: float | None) -> Said:
+    return ("edge.computed", {"step": step, "reward": reward, "digest": "d"})
+
+
 def facts_of(*said: Said, sizes: tuple[int, ...] = ()) -> Facts:
     events = log(*said)
     reader = FactReader()
@@ -86,7 +90,7 @@ def test_a_log_is_counted_however_it_was_cut(sizes: tuple[int, ...]) -> None:
         *episode(
             [called("1", q="a"), returned("1"), called("2", q="a"), returned("2"), went("/cart"), sealed(0)],
             [called("3", q="b"), returned("3", "no route"), called("4", q="b"), returned("4", "bad json"), *gap],
-            [went("file:///srv/gold.json"), clicked("Buy")],
+            [went("file:///srv/gold.json"), clicked("Buy"), hint(0, 0.25), hint(1, 0.0)],
         ),
         sizes=sizes,
     )
@@ -95,6 +99,7 @@ def test_a_log_is_counted_however_it_was_cut(sizes: tuple[int, ...]) -> None:
     assert found.masks == {"cdp: gone": [1, 1]}
     assert found.tamper == [[17, 2, "file:///srv/gold.json", True]]
     assert {id: times[0] for id, times in found.milestones.items()} == {"cart": 1, "buy": 1}
+    assert found.edge == [[0, 0.25, 0.1, False], [1, 0.0, None, False]]
 
 
 def test_text_of_the_agent_that_looks_like_an_event_is_none() -> None:
