@@ -101,7 +101,7 @@ def run(
     beside: bool = True,
 ) -> list[Reward]:
     """Open an episode, watch ``folder``, walk. ``beside``: steps go straight to the daemon, not through the service."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for left in folder.iterdir():
         left.unlink()
     through_the_service = stack.open(task(steps))

@@ -27,11 +27,16 @@ class Stack:
     """One service, and one daemon for one episode at a time.
 
     ``database``: its address, where it is not SQLite in the service's folder. ``serve_with``, ``watch_with``:
-    commands that run the service and the daemon, such as ``("env", "NAME=value")``.
+    commands that run the service and the daemon, such as ``("env", "NAME=value")``. ``service``: one that runs already.
     """
 
     def __init__(
-        self, folder: Path, database: str = "", serve_with: Sequence[str] = (), watch_with: Sequence[str] = ()
+        self,
+        folder: Path,
+        database: str = "",
+        serve_with: Sequence[str] = (),
+        watch_with: Sequence[str] = (),
+        service: Service | None = None,
     ) -> None:
         self.folder = folder
         self.front = ""
@@ -42,14 +47,15 @@ class Stack:
         self._parts = Parts(folder / "logs")
         self._clients: list[RewardClient] = []
         self._watching: tuple[Sequence[str], Sequence[Path]] = ((), ())
-        self._service: Service | None = None
+        self._service = service
         self._daemon: Daemon | None = None
         self._episode: Episode | None = None
 
     def __enter__(self) -> Stack:
         self._parts.__enter__()
         try:
-            self.start_service()
+            if self._service is None:
+                self.start_service()
         except BaseException:
             self._parts.__exit__(None, None, None)
             raise
