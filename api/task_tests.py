@@ -149,7 +149,7 @@ def lacking(tests: Any) -> str | None:
     """What a task's tests lack to show that it can be reached and not be had for nothing."""
     listed = tests if isinstance(tests, list) else []
     missing = [kind for kind in KINDS if not any(isinstance(test, Mapping) and kind in test for test in listed)]
-    return f"a test that is {' and one that is '.join(missing)}" if missing else None
+    return f"an {' test and an '.join(missing)} test" if missing else None
 
 
 def as_bytes(spec: Mapping[str, Any]) -> bytes:

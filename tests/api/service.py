@@ -103,10 +103,20 @@ class Store(NamedTuple):
 
 
 @asynccontextmanager
-async def running(store: Store, checkpoints: str = "", **limits: Any) -> AsyncIterator[Service]:
+async def running(
+    store: Store, checkpoints: str = "", tasks_need_tests: bool = False, **limits: Any
+) -> AsyncIterator[Service]:
     """The application over the database of ``store``."""
     kept = Limits(**limits)
-    settings = Settings(store.folder, store.url, secret=SECRET, admin_token=ADMIN, checkpoints=checkpoints, limits=kept)
+    settings = Settings(
+        store.folder,
+        store.url,
+        secret=SECRET,
+        admin_token=ADMIN,
+        checkpoints=checkpoints,
+        tasks_need_tests=tasks_need_tests,
+        limits=kept,
+    )
     app = create_app(settings)
     async with app.router.lifespan_context(app):
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)

@@ -1,0 +1,1 @@
+"""The six families of desktop work, a task file each; see docs/tasks.md."""

@@ -1,0 +1,167 @@
+"""`milestoned task new|check|explain|test`, and a registry that takes no task without its recordings."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import yaml
+
+from api.explaining import of_events
+from api.task_tests import BadTestError, bundled, read_events, run_tests
+from api.tasks import load_task_file, read_task_file
+from detectors.codec import GENESIS, encode_segment
+from detectors.ruleset import compile_task
+from examples.desktop.record import FOLDER, RECORDINGS, lines
+from tests.api.service import TASK, Service, Store, running
+from tests.support.logs import Said, clicked, episode, filled, finished, log, ruleset, went
+
+ROOT = Path(__file__).parent.parent.parent
+DESKTOP = sorted((ROOT / "examples" / "desktop").glob("*.yaml"))
+
+
+def milestoned(*args: str | Path) -> subprocess.CompletedProcess[str]:
+    run = [sys.executable, "-m", "api.cli", "task", *map(str, args)]
+    return subprocess.run(run, capture_output=True, text=True, cwd=ROOT, check=False)
+
+
+def test_a_new_task_is_a_good_one_and_overwrites_none(tmp_path: Path) -> None:
+    """What the template says can be checked and explained as it is."""
+    file = tmp_path / "buy.yaml"
+    assert milestoned("new", file).returncode == 0
+    assert "buy version 1, 3 milestones" in milestoned("check", file).stdout
+    assert "request_accepted: A request is answered" in milestoned("explain", file).stdout
+    again = milestoned("new", file)
+    assert (again.returncode, "File exists" in again.stderr) == (1, True)
+    alone = milestoned("test", file)
+    assert (alone.returncode, "an oracle test and an adversarial test" in alone.stderr) == (1, True)
+
+
+def test_every_preset_passes_its_own_tests() -> None:
+    """The six families of desktop work: the oracle has it all, claims have nothing."""
+    done = milestoned("test", *DESKTOP)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(DESKTOP) == 6
+    assert done.stdout.count(": oracle ") == 6
+    assert done.stdout.count("claims.jsonl: ok, total 0 of") == 6
+
+
+def test_the_recordings_made_by_hand_are_what_their_maker_writes() -> None:
+    """`python -m examples.desktop.record` would change nothing."""
+    for name, (before, steps) in RECORDINGS.items():
+        assert (FOLDER / f"{name}.jsonl").read_bytes().splitlines() == lines(before, steps), name
+
+
+GO = {"id": "go", "when": {"element_clicked": {"role": "button", "name": "Add to cart"}}}
+FORM = {"id": "form", "when": {"form_filled": {"fields": {"Name": "Ada", "Mail": "a@b"}}}}
+A = {"id": "a", "when": {"url_reached": {"url": "/a"}}}
+POST = {"id": "post", "when": {"request_accepted": {"method": "POST", "url": "/orders", "status": 201}}}
+WHY: dict[str, tuple[dict[str, Any], list[list[Said]], str]] = {
+    "paid": (GO, [[clicked("Add to cart")]], "paid +0.2 in step 0 (events 3)"),
+    "the name is another": (GO, [[clicked("Buy")], [clicked("Add to basket")]], "nearest: event 5 in step 1: name is “Add to basket”, wanted “Add to cart”"),
+    "the role is another": (GO, [[clicked("Add to cart", role="link")], [clicked("x", role="link")]], "event 3 in step 0: role is “link”, wanted “button”"),
+    "script clicked": (GO, [[clicked("Add to cart", trusted=False)]], "event 3 in step 0, which does not count for element_clicked"),
+    "nothing happened": (GO, [[went("/a")]], "element_clicked: nothing of that kind happened"),
+    "the status": (POST, [[finished("POST", "/orders", 500)]], "status is 500, wanted 201"),
+    "half a form": (FORM, [[filled("Name", "Ada")]], "did not pay: 50% of it came true"),
+    "too early": ({**GO, "after": ["a"]}, [[clicked("Add to cart")], [went("/a")]], "came true before a (event 5), and not again after it"),
+    "never after": ({**GO, "after": ["a"]}, [[clicked("Add to cart")]], "came true, but a, which must come first, was not reached"),
+    "too late": ({**GO, "before": ["a"]}, [[went("/a")], [clicked("Add to cart")]], "came true only after a (event 3)"),
+    "a gate": ({**GO, "only_if": {"field_filled": {"field": "N", "value": "1"}}}, [[clicked("Add to cart"), filled("N", "2")]], "value is “2”, wanted “1”"),
+    "not at the end": ({"id": "m", "must_hold_at_end": True, "when": {"url_reached": {"url": "/a"}}}, [[went("/a")], [went("/b")]], "was true, but not any more at the end"),
+    "a window": ({**GO, "within": {"steps": 1}}, [[], [clicked("Add to cart")]], "pays within 1 steps of the start only"),
+    "a goal": ({"id": "g", "when": {"goal": {"requires": ["a"]}}}, [[]], "requires a, which was not reached"),
+    "part of all": ({"id": "m", "component": "ui", "when": {"all_of": [GO["when"], A["when"]]}}, [[went("/a"), clicked("x")]], "name is “x”, wanted “Add to cart”"),
+    "no penalty": ({**GO, "penalty": 0.5}, [[]], "did not happen: no penalty"),
+    "unobserved": (GO, [[clicked("Add to cart"), ("gap.began", {"source": "cdp", "reason": "r"})]], "the step is unobserved"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WHY)
+def test_why_a_milestone_paid_or_did_not(name: str) -> None:
+    """The nearest miss, with the event that failed and how."""
+    milestone, steps, said = WHY[name]
+    rules = ruleset(milestone, *([] if milestone["id"] == "a" else [A]))
+    explained, _, _ = of_events(rules, log(*episode(*steps)), "ep_1")
+    assert said in "\n".join(explained[0].became)
+
+
+def test_what_was_so_at_the_start_is_told() -> None:
+    """Met at baseline, paid nothing."""
+    explained, engine, _ = of_events(ruleset(A), log(*episode([], before=[went("/a")])), "ep_1")
+    assert "was so at the start, and earned nothing" in explained[0].became[0]
+    assert engine.state.total == 0.0
+
+
+def test_explaining_changes_nothing_of_the_rewards() -> None:
+    """The same engine, fed one by one."""
+    for file in DESKTOP:
+        rules = compile_task(load_task_file(file))
+        spec, _ = read_task_file(file)
+        (oracle,) = run_tests(rules, [spec["tests"][0]], file.parent)
+        events = read_events(file.parent / spec["tests"][0]["oracle"])
+        _, engine, _ = of_events(rules, events, events[0].episode)
+        assert (engine.state.total, engine.success) == (oracle.total, oracle.success)
+
+
+TESTED = {**TASK, "id": "tested", "milestones": [{"id": "go", "when": {"goal": {"when": {"element_clicked": {"name": "Go"}}}}}]}  # fmt: skip
+
+
+def said(*steps: list[Said]) -> dict[str, str]:
+    text = encode_segment(log(*episode(*steps)), GENESIS).splitlines()[1:]
+    return {"lines": b"\n".join(text).decode()}
+
+
+REACHED, CLAIMED = said([clicked("Go")]), said([clicked("Stop")])
+REFUSED: dict[str, tuple[Any, str]] = {
+    "none": (None, "an oracle test and an adversarial test"),
+    "no adversary": ([{"oracle": REACHED}], "an adversarial test"),
+    "an oracle that fails": ([{"oracle": CLAIMED}, {"adversarial": CLAIMED}], "came to 0, wanted 0.2"),
+    "an adversary that wins": ([{"oracle": REACHED}, {"adversarial": REACHED}], "reached the goal"),
+    "a file of the service's": ([{"oracle": "/etc/passwd"}, {"adversarial": CLAIMED}], "{frames: base64} or {lines: text}"),
+    "no recording": ([{"oracle": {"frames": "AAAA"}}, {"adversarial": CLAIMED}], "a recording"),
+    "another key": ([{"oracle": REACHED, "most": 1}, {"adversarial": CLAIMED}], "at_most"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("store", ["sqlite"], indirect=True)
+async def test_a_registry_that_wants_tests(store: Store) -> None:
+    """A task that can't be reached, or that claims can have, is refused; one that shows both is taken."""
+    async with running(store, tasks_need_tests=True) as service:
+        for name, (tests, wanted) in REFUSED.items():
+            refused = await service.post("/v1/tasks", TESTED if tests is None else {**TESTED, "tests": tests})
+            assert refused.status_code == 422, name
+            assert wanted in refused.json()["errors"][0]["wanted"], name
+        taken = await service.post("/v1/tasks", {**TESTED, "tests": [{"oracle": REACHED}, {"adversarial": CLAIMED}]})
+        assert taken.status_code == 201, taken.text
+
+
+async def test_the_tests_are_no_part_of_the_task(service: Service) -> None:
+    """With them or without, it is the same task under the same digest."""
+    with_them = await service.post("/v1/tasks", {**TESTED, "tests": [{"oracle": REACHED}]})
+    without = await service.post("/v1/tasks", TESTED)
+    assert (with_them.status_code, without.status_code) == (201, 200)
+    assert with_them.json() == without.json()
+
+
+async def test_editors_have_the_schema_without_a_token(service: Service) -> None:
+    """What `milestoned task schema` prints."""
+    answer = await service.get("/v1/schemas/task", None)
+    assert answer.status_code == 200
+    assert answer.json() == orjson.loads((ROOT / "docs" / "task.schema.json").read_bytes())
+
+
+def test_a_bundle_carries_its_recordings(tmp_path: Path) -> None:
+    """So that a service can run the tests that lie beside the file here."""
+    for file in DESKTOP:
+        spec = orjson.loads(milestoned("test", "--bundle", file).stdout)
+        assert all(one.wrong is None for one in run_tests(compile_task(load_task_file(file)), spec["tests"], None))
+    (tmp_path / "t.yaml").write_text(yaml.safe_dump({**TESTED, "tests": [{"oracle": "none.mrec"}]}))
+    missing = milestoned("test", tmp_path / "t.yaml")
+    assert (missing.returncode, "none.mrec" in missing.stderr) == (1, True)
+    with pytest.raises(BadTestError):
+        bundled({"tests": [{"oracle": 3}]}, tmp_path)
