@@ -1,0 +1,69 @@
+"""What the Dockerfiles run, run: the install scripts in an empty Debian, and a sandbox's start with its two users."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.deploy.root import Debian, needs_root
+
+AS = "setpriv --reuid={0} --regid={0} --init-groups"
+START = r"""
+set -e
+mkdir -p /run/fleet; (umask 077; echo mt_none > /run/fleet/sandbox.token)
+export AGENTD_SERVICE=http://127.0.0.1:9
+sandbox-start > /tmp/said 2>&1 &
+until grep -q "The fleet's service does not answer" /tmp/said && pgrep -u agent chromium >/dev/null \
+  && [ -S /run/sandbox/at-spi/bus_0 ]; do kill -0 $! || { cat /tmp/said; exit 1; }; sleep 0.2; done
+"""
+LOOK = r"""
+cat > /tmp/look.py <<'PY'
+import time, urllib.request
+import pyatspi
+while not (names := [one.name for one in pyatspi.Registry.getDesktop(0)]):
+    time.sleep(0.2)
+print(f"agentd sees {names}")
+print(urllib.request.urlopen("http://127.0.0.1:9222/json/version").status)
+PY
+"""
+
+
+def refused(user: str, command: str) -> str:
+    return f"if {AS.format(user)} {command} 2>/dev/null; then echo '{user} may: {command}'; exit 1; fi\n"
+
+
+@pytest.mark.slow
+@needs_root
+def test_the_sandbox_s_image_installs_and_starts(debian: Debian) -> None:
+    """One Chromium, two users: the daemon's sees desktop and downloads, and neither can touch what is the other's."""
+    installed = debian.run("/src/deploy/sandbox/install /src", timeout_s=1_200)
+    assert installed.returncode == 0, installed.stdout[-4_000:]
+    agentd = "env DISPLAY=:0 DBUS_SESSION_BUS_ADDRESS=unix:path=/run/sandbox/bus"
+    script = START + LOOK
+    script += f"{AS.format('agentd')} {agentd} timeout 30 python3 /tmp/look.py\n"
+    script += f"{AS.format('agent')} sh -c 'umask 027; echo hello > /home/agent/Downloads/a'\n"
+    script += f"{AS.format('agentd')} cat /home/agent/Downloads/a\n"
+    script += refused("agentd", "touch /home/agent/Downloads/b")
+    script += refused("agentd", "ls /home/agent/.chromium")
+    script += refused("agent", "ls /var/lib/agentd")
+    script += refused("agent", "cat /run/fleet/sandbox.token")
+    script += refused("agent", "kill $(pgrep -u agentd -f 'agentd join')")
+    script += f'{AS.format("agent")} sandbox-reset; [ -z "$(ls /home/agent/Downloads)" ]\n'
+    done = debian.run(script, timeout_s=180)
+    assert done.returncode == 0, done.stdout[-4_000:]
+    assert "agentd sees ['Chromium']\n200\nhello\n" in done.stdout
+
+
+@pytest.mark.slow
+@needs_root
+def test_the_service_s_image_installs(debian: Debian) -> None:
+    installed = debian.run("/src/deploy/service/install /src", timeout_s=1_200)
+    assert installed.returncode == 0, installed.stdout[-4_000:]
+    serve = (
+        f"{AS.format('milestoned')} env MILESTONED_DATA=/var/lib/milestoned /opt/milestoned/bin/milestoned serve &\n"
+    )
+    done = debian.run(
+        serve + "until echo >/dev/tcp/127.0.0.1/8420; do sleep 0.2; done 2>/dev/null\n"
+        "python3 -c \"import urllib.request as u; print(u.urlopen('http://127.0.0.1:8420/readyz').status)\"",
+        timeout_s=120,
+    )
+    assert "\n200\n" in "\n" + done.stdout, done.stdout
