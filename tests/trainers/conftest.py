@@ -16,7 +16,7 @@ from tests.trainers.support import GONE, episode_of, operator
 @pytest.fixture(scope="module")
 def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     """The service."""
-    found = Process(tmp_path_factory.mktemp("trainers"))
+    found = Process(tmp_path_factory.mktemp("trainers"), "--nemo-port", "0")
     found.start()
     for task in (ANSWER, TASK):
         headers = {"authorization": f"Bearer {found.admin}"}

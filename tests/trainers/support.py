@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import httpx
@@ -17,26 +18,36 @@ from tests.api.service import TASK, Service
 from tests.api.test_score import DEAD
 from tests.support.logs import Said, clicked, went
 
-PYTHON = ROOT / ".venv-trainers" / "bin" / "python"
-PATIENCE_S = 120.0
+PATIENCE_S = 600.0
+"""Heavy trainers take a minute to be imported where others work too."""
 EFFECTS: Mapping[int, Sequence[Said]] = {0: [went("/cart")], 1: [clicked("Buy")]}
 """What is seen in the steps of a good episode of the shop: both its milestones."""
 GONE: Mapping[int, Sequence[Said]] = {0: [went("/cart"), DEAD]}
 
 
-async def run_harness(name: str, process: Process, *words: str, effects: Mapping[int, Sequence[Said]] = EFFECTS) -> Any:
-    """The `result` of ``tests.trainers.harness.NAME``; skips where its environment was not made."""
-    if not PYTHON.exists():
-        pytest.skip(f"{PYTHON.parent.parent.name} is missing: `make test` makes it")
+async def run_harness(
+    name: str,
+    process: Process,
+    *words: str,
+    effects: Mapping[int, Sequence[Said]] = EFFECTS,
+    venv: str = "trainers",
+    more: Mapping[str, str] = MappingProxyType({}),
+) -> Any:
+    """The `result` of ``tests.trainers.harness.NAME`` in ``.venv-VENV``, with ``more`` in its environment; skips where
+    that was not made."""
+    python = ROOT / f".venv-{venv}" / "bin" / "python"
+    if not (python.parents[1] / "ready").exists():
+        pytest.skip(f".venv-{venv} is missing: `make test{'' if venv == 'trainers' else '-all'}` makes it")
     environment = {
         "PATH": os.environ.get("PATH", ""),
         "HOME": os.environ.get("HOME", "/"),
         "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'client'}",
         "MILESTONED_URL": process.url,
         "MILESTONED_TOKEN": process.admin,
+        **more,
     }
     child = await asyncio.create_subprocess_exec(
-        os.fspath(PYTHON),
+        os.fspath(python),
         "-m",
         f"tests.trainers.harness.{name}",
         *words,
@@ -63,7 +74,7 @@ async def _hear(child: asyncio.subprocess.Process, process: Process, effects: Ma
     found: dict[str, Any] = {}
     async with operator(process) as service:
         async for line in child.stdout:
-            if not line.startswith(b"{"):
+            if not line.startswith(b'{"'):  # a trainer's own words
                 continue
             said = json.loads(line)
             if "skip" in said:

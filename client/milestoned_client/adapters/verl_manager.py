@@ -17,6 +17,9 @@ class EpisodeRewardManager(RewardManagerBase):  # type: ignore[misc]  # verl is 
     Only where no output names an episode is the last response read, and scored by its task.
     """
 
+    def __init__(self, config: Any, tokenizer: Any, compute_score: Any, **_router: Any) -> None:
+        super().__init__(config, tokenizer, compute_score)
+
     async def run_single(self, data: Any) -> dict[str, Any]:
         """The trajectory's score. Raises what `compute_score` raises."""
         function = self.config.reward.get("custom_reward_function") or {}

@@ -1,0 +1,124 @@
+"""The whole comparison: three seeds of each kind of reward, and what came out, as a table and as a plot.
+
+    python -m examples.learning --plot docs/learning.svg
+
+Starts the service and the page, runs `examples.learning.train` in the environment `.venv-learning`, two at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from milestoned_client import RewardClient
+
+from api.demo.needs import find_chromium
+from api.demo.parts import Service, start_service
+from api.demo.processes import Parts
+from examples.learning.table import table
+from examples.learning.tasks import KINDS, task
+
+ROOT = Path(__file__).parents[2]
+PYTHON = ROOT / ".venv-learning" / "bin" / "python"
+PAGE = (Path(__file__).parent / "page.html").read_bytes()
+
+
+class Page(BaseHTTPRequestHandler):
+    """The page, under every path."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(PAGE)))
+        self.end_headers()
+        self.wfile.write(PAGE)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing: the page is asked for once an episode."""
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """The page's address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def trained(service: Service, page: str, kind: str, seed: int, most: int, folder: Path) -> dict[str, Any]:
+    """One run, in a process of its own. Raises `RuntimeError` with its last words where it fails."""
+    out = folder / f"{kind}-{seed}.json"
+    told = {"MILESTONED_URL": service.url, "MILESTONED_TOKEN": service.token}
+    paths = os.pathsep.join((str(ROOT), str(ROOT / "client")))
+    command = [str(PYTHON), "-m", "examples.learning.train", kind, str(seed), f"{page}/shop", str(out)]
+    command += ["--most", str(most), "--executable", find_chromium()]
+    environment = {**os.environ, "PYTHONPATH": paths, **told}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{kind}, seed {seed}, ended with {done.returncode}:\n{done.stderr[-3000:]}")
+    found: dict[str, Any] = json.loads(out.read_text())
+    print(f"{kind}, seed {seed}: {_reached(found)}, {found['seconds']:.0f} s", flush=True)
+    return found
+
+
+def _reached(run: dict[str, Any]) -> str:
+    return f"80 % after {run['reached']} steps" if run["reached"] else f"not within {run['steps']} steps"
+
+
+def compared(kinds: list[str], seeds: int, most: int, workers: int) -> list[dict[str, Any]]:
+    """Every run's outcome; the longest ones begin first."""
+    with tempfile.TemporaryDirectory() as name, Parts(Path(name) / "logs") as parts, served() as page:
+        folder = Path(name)
+        service = start_service(parts, folder / "service")
+        with RewardClient(service.url, service.token) as client:
+            for kind in kinds:
+                client.register_task(task(kind, page))
+        with ThreadPoolExecutor(workers) as pool:
+            asked = [(kind, seed) for kind in kinds for seed in range(seeds)]
+            return list(pool.map(lambda one: trained(service, page, *one, most, folder), asked))
+
+
+def main() -> None:
+    """Run as the words say."""
+    parser = argparse.ArgumentParser(prog="python -m examples.learning", description=__doc__)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--most", type=int, default=6000, help="environment steps of a run at most (default 6000)")
+    parser.add_argument("--workers", type=int, default=2, help="runs at a time (default 2)")
+    parser.add_argument("--out", type=Path, default=Path("runs/learning.json"), help="where the runs are written")
+    parser.add_argument("--plot", type=Path, help="draw the learning curves into this SVG")
+    parser.add_argument("--again", action="store_true", help="only the table and the plot, of the runs in --out")
+    given = parser.parse_args()
+    if not PYTHON.exists():
+        sys.exit(f"{PYTHON} is missing: tools/set-up-trainers .venv-learning learning makes it")
+    if not given.again:
+        runs = compared(given.kinds, given.seeds, given.most, given.workers)
+        given.out.parent.mkdir(parents=True, exist_ok=True)
+        given.out.write_text(json.dumps(runs))
+    print(table(json.loads(given.out.read_text())))
+    if given.plot is not None:
+        command = [str(PYTHON), "-m", "examples.learning.plot", str(given.out), str(given.plot)]
+        subprocess.run(command, cwd=ROOT, check=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""The same job as three tasks: paid for the goal alone, for milestones, and for the goal with a potential over them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+PLACES = ("shop", "lamps", "desk-lamp", "cart", "checkout", "paid")
+"""Where the page can be, the first one at the start and the last one at the goal."""
+GAMMA = 0.9
+"""The agent's discount, which a potential must share for the best policy to stay the best."""
+KINDS = ("sparse", "milestones", "potential")
+
+
+def task(kind: str, origin: str) -> dict[str, Any]:
+    """The task of one of `KINDS` on a page that is served at ``origin``."""
+    reached = [{"id": place, "component": "nav", "when": {"url_reached": {"url": f"/{place}"}}} for place in PLACES[1:]]
+    bought = {"id": "bought", "when": {"goal": {"requires": [PLACES[-1]]}}}
+    paid = {"id": "bought", "component": "goal", "when": {"url_reached": {"url": f"/{PLACES[-1]}"}}}
+    rules: dict[str, dict[str, Any]] = {
+        "sparse": {"weights": {"goal": 1.0}, "milestones": [paid]},
+        "milestones": {"weights": {"nav": 0.8, "goal": 0.2}, "milestones": [*reached, bought]},
+        "potential": {
+            "weights": {"nav": 1.0, "goal": 1.0},
+            "milestones": [*reached, bought],
+            "shaping": {"potential": ["nav"], "gamma": GAMMA},
+        },
+    }
+    return {
+        "id": f"learning/{kind}",
+        "version": "1",
+        "instruction": "Buy the desk lamp.",
+        "origin": origin,
+        "settings": {"quiet_ms": 0, "settle_ms": 500},
+        **rules[kind],
+    }

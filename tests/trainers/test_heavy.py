@@ -1,0 +1,80 @@
+"""Heavy trainers' own code (`make test-all`), each from its own environment, against a running service."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.api.processes import Process
+from tests.trainers.support import EFFECTS, episode_of, operator, run_harness
+from tests.trainers.test_light import RIGHT
+
+pytestmark = pytest.mark.slow
+
+
+async def test_trl_takes_real_steps(process: Process, lost: str) -> None:
+    """GRPOTrainer on the CPU: rewards from the function, None for what nobody knows, rewards of environments."""
+    found = await run_harness("trl_trainer", process, lost, venv="trl")
+    first, last = found["scored"]
+    assert 0 < first["reward"] < 1, "some said 42"
+    assert first["moved"]
+    assert (first["milestoned/unknown"], last["milestoned/unknown"]) == (0.0, 0.0)
+    for step in found["lost"]:
+        assert (step["reward"], step["milestoned/unknown"]) == (None, 1.0), "left out, and no silent 0"
+        assert not step["moved"]
+    for step in found["environment"]:
+        assert step["rewards/Clicking/mean"] == pytest.approx(0.5), "both milestones of the shop, in every rollout"
+        assert step["rewards/Clicking/std"] == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize("how", ["proxy", "direct"])
+async def test_nemo_gym_agents(process: Process, lost: str, how: str) -> None:
+    """Its agents as it launches them: through our small server, and against the service at the root of a port."""
+    told = json.loads((process.data / "service.json").read_bytes())
+    found = await run_harness(
+        "nemo_agents", process, how, lost, venv="nemo", more={"NEMO_PORT": str(told["nemo_port"])}
+    )
+    assert [one["reward"] for one in found["simple"]] == [1.0, 0.0]
+    assert [one["mask_sample"] for one in found["simple"]] == [False, False]
+    masked = found["masked"]
+    assert (masked["reward"], masked["mask_sample"]) == (0.0, True), (
+        "a trainer must read the mask: docs/trainers/nemo-gym.md"
+    )
+    assert (masked["failure_kind"], "browser gone" in masked["failure_reason"]) == ("milestoned:unobserved", True)
+    assert found["unknown_task"]["status"] == 500, "a mistake in the set-up is no masked sample"
+    assert "there is no task no/such" in found["unknown_task"]["text"]
+    assert [one["reward"] for one in found["gymnasium"]] == [1.0, 0.0]
+    assert found["shop"]["reward"] == pytest.approx(0.5), "its agent sums the steps"
+    assert (found["shop"]["terminated"], found["shop"]["info"]["success"], found["closed"]) == (True, True, "closed")
+    assert len({tuple(one["reward_components"]) for one in found["simple"]}) == 1
+
+
+async def test_verl_reward_loop(process: Process, lost: str) -> None:
+    """verl's worker under verl's own configuration: 512 in flight, keys that never change, groups that fail."""
+    async with operator(process) as service:
+        good = await episode_of(service, EFFECTS)
+    found = await run_harness("verl_loop", process, good, lost, venv="verl")
+    assert [one["reward_score"] for one in found["many"]] == RIGHT
+    told = [*found["many"], *found["paid"], *found["manager"]]
+    assert len({tuple(one["reward_extra_info"]) for one in told}) == 1
+    assert found["on"] == [1, 1], "the last token of the response"
+    assert "browser gone" in found["lost"], "an error, and no silent 0"
+    assert found["paid"][0]["reward_score"] == -0.25
+    assert found["paid"][0]["reward_extra_info"]["unknown"] == 1.0
+    trajectory, answer = found["manager"]
+    assert (trajectory["reward_score"], answer["reward_score"]) == (pytest.approx(0.5), 1.0)
+
+
+async def test_verifiers_tasks(process: Process, lost: str) -> None:
+    """Its NeMo Gym task against our service, and our function plugged into a task of its own."""
+    found = await run_harness("verifiers_task", process, lost, venv="verifiers")
+    assert [one["rewards"]["nemo_gym"] for one in found["nemo"]] == [1.0, 0.0]
+    assert found["strict"]["rewards"] == {"nemo_gym": None}, "an error on the trace, and no reward"
+    assert "503 Service Unavailable" in found["strict"]["error"]
+    assert process.admin not in found["strict"]["error"]
+    assert found["mask_ignored"]["rewards"] == {"nemo_gym": 0.0}, "why docs/trainers/verifiers.md says `/nemo/strict`"
+    assert [one["rewards"]["milestoned"] for one in found["plugged"]] == [1.0, 0.0]
+    assert [one["metrics"]["milestoned_success"] for one in found["plugged"]] == [1.0, 0.0]
+    assert found["episode"]["rewards"] == {"milestoned": None}
+    assert "UnknownRewardError" in found["episode"]["error"]
