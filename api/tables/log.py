@@ -61,7 +61,9 @@ episodes = Table(
     Column("tenant", String(64), nullable=False, server_default="-"),
     Column("opened_by", String(32)),
     Column("intent", String(64), unique=True),
-    Index(None, "tenant", "opened_at"),
+    Index(None, "tenant", "opened_at", "id"),
+    Index(None, "tenant", "total", "id"),
+    Index(None, "tenant", "task", "opened_at", "id"),
     Index(None, "closed_at"),
 )
 
