@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -54,6 +55,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(command: str, settings: Settings, *, verbose: bool) -> int:
+    # Journal, tokens and recordings hold what the agent typed and what is heard: no other user reads them, whatever
+    # the mode of the folder that they were given.
+    os.umask(0o077)
     from agentd.logs import set_up_logs
 
     set_up_logs(verbose=verbose)

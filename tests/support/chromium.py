@@ -17,6 +17,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import pytest
 
@@ -49,6 +50,7 @@ class Chromium:
         display: str | None = None,
         environ: Mapping[str, str] | None = None,
         url: str = "about:blank",
+        user: int | None = None,
     ) -> None:
         self._args = args
         self._headless = headless
@@ -57,6 +59,10 @@ class Chromium:
         self._url = url
         self._own_profile = profile is None
         self.profile = profile or Path(tempfile.mkdtemp(prefix="milestoned-chromium-"))
+        self._as: dict[str, Any] = {}
+        if user is not None:  # another user's browser, as root may start it
+            self._as = {"user": user, "group": user, "extra_groups": []}
+            os.chown(self.profile, user, user)
         self._process: subprocess.Popen[bytes] | None = None
         self.port = 0
 
@@ -84,6 +90,7 @@ class Chromium:
             self._process = subprocess.Popen(
                 [EXECUTABLE, *FLAGS, *mode, f"--user-data-dir={self.profile}", *self._args, self._url],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env, start_new_session=True,
+                **self._as,
             )  # fmt: skip
         self.port = self._await_port(port_file)
         return self
