@@ -38,6 +38,17 @@ def milestones(steps: int) -> list[dict[str, Any]]:
     return [*visits, clean]
 
 
+def start_again(session: Session) -> None:
+    """Start the browser; it may be killed while it starts."""
+    while True:
+        session.browser.kill()  # what is left of it
+        try:
+            session.start_browser()
+        except (Error, RuntimeError):
+            continue
+        return
+
+
 def shop(session: Session, steps: int, between: Any = nothing) -> list[Reward]:
     """One visit a step, with a browser started again wherever it is gone."""
     session.page.goto("about:blank")
@@ -49,13 +60,12 @@ def shop(session: Session, steps: int, between: Any = nothing) -> list[Reward]:
             try:
                 session.goto(f"products/lamp?n={step}")()
             except Error:
-                session.browser.kill()  # what is left of it
-                session.start_browser()
+                start_again(session)
 
         reward = session.act(visit)
         assert reward.settled
         if session.browser.gone():
-            session.start_browser()
+            start_again(session)
     closing = session.episode.close(wait_s=60)
     assert closing.status == "closed"
     return list(closing.rewards)
