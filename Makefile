@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 PAGE := agentd/sources/cdp/page
+# RL trainers that bring a gigabyte: an environment each, made by `make test-all` alone.
+HEAVY := trl verl nemo verifiers browsergym learning
 BUNDLE := $(PAGE)/observer.bundle.js
 # What the tests of a desktop drive, and are driven by.
 DESKTOP := xdotool xclip openbox x11-xserver-utils dbus at-spi2-core python3-pyatspi mousepad featherpad \
@@ -24,7 +26,7 @@ test: $(VENV)/ready $(BUNDLE) $(VENV)-pyppeteer/ready $(VENV)-trainers/ready ## 
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist worksteal --reruns 2 -raR $(ARGS)
 
-test-all: $(VENV)/ready $(BUNDLE) $(VENV)-pyppeteer/ready $(VENV)-trainers/ready ## the slow suites too
+test-all: $(VENV)/ready $(BUNDLE) $(VENV)-pyppeteer/ready $(VENV)-trainers/ready $(HEAVY:%=$(VENV)-%/ready) ## the slow suites too
 	@tools/system-packages $(DESKTOP) libreoffice-calc libreoffice-gtk3 chromium xvfb postgresql docker-compose debootstrap
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest $(ARGS)
@@ -54,6 +56,10 @@ pins: ## the hashed requirement files, from pyproject.toml and requirements/dev.
 	$(PIN) --extra pyppeteer pyproject.toml -o requirements/pyppeteer.txt
 	$(PIN) requirements/trainers.in -o requirements/trainers.txt
 	$(PIN) --no-deps requirements/trainers-alone.in -o requirements/trainers-alone.txt
+	for name in $(HEAVY); do $(PIN) --override requirements/no-torch.txt $$( [ $$name = learning ] && echo pyproject.toml ) \
+	  requirements/trainers-$$name.in -o requirements/trainers-$$name.txt || exit 1; done
+	$(PIN) --no-deps requirements/trainers-verl-alone.in -o requirements/trainers-verl-alone.txt
+	$(subst 3.11,3.14,$(PIN)) --no-deps requirements/trainers-nemo-alone.in -o requirements/trainers-nemo-alone.txt
 
 # The mark is written last: an interrupted set-up starts again.
 $(VENV)/ready: pyproject.toml requirements/dev.txt tools/build_page_script.py
@@ -67,9 +73,12 @@ $(VENV)-pyppeteer/ready: requirements/pyppeteer.txt | $(VENV)/ready
 $(VENV)-trainers/ready: requirements/trainers.txt requirements/trainers-alone.txt tools/set-up-trainers $(VENV)/ready
 	@PYTHON="$(PYTHON)" tools/set-up-trainers $(VENV)-trainers
 
+$(HEAVY:%=$(VENV)-%/ready): $(VENV)-%/ready: requirements/trainers-%.txt requirements/trainers-torch.in tools/set-up-trainers | $(VENV)/ready
+	@PYTHON="$(PYTHON)" tools/set-up-trainers $(VENV)-$* $*
+
 # The page script is bundled by the set-up; here again when one of its parts changed since.
 $(BUNDLE): $(filter-out $(BUNDLE),$(wildcard $(PAGE)/*.js)) | $(VENV)/ready
 	$(BIN)/python tools/build_page_script.py
 
 clean: ## take away what the verbs above made
-	rm -rf $(VENV) $(VENV)-pyppeteer $(VENV)-trainers .build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-pyppeteer $(VENV)-trainers $(HEAVY:%=$(VENV)-%) .build .mypy_cache .ruff_cache .pytest_cache .hypothesis
