@@ -18,7 +18,7 @@ from sqlalchemy.engine import URL
 from api.notify import Notifier, Topic
 
 CHANNEL = "milestoned"
-RECHECK_S = 5.0
+RECHECK_S = 15.0
 AGAIN_S = 1.0
 """How long to wait before a lost connection is opened again, in seconds."""
 TOGETHER = 50

@@ -31,6 +31,7 @@ class Debian:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        folder.chmod(0o755)  # it becomes the root of other users too
         subprocess.run(
             ["debootstrap", "--variant=minbase", "bookworm", folder], check=True, capture_output=True, timeout=1_200
         )

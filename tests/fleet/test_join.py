@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
+from milestoned_client import AsyncRewardClient
 
 from tests.api.processes import ROOT, Process, milestoned
 
@@ -185,9 +186,11 @@ async def test_how_a_daemon_ends(tmp_path: Path, token: str | None, code: int, s
             (tmp_path / "sandbox.token").write_text(token)
         daemon = await made.join("one", "--once")
         if token is None:
-            episode = await made.open()
-            await made.held(episode)
-            assert (await made.call("POST", f"/v1/episodes/{episode}:close"))["status"] == "closed"
+            async with AsyncRewardClient(made.service.url, made.service.admin) as client:
+                episode = await client.open(TASK["id"], sandbox="any")
+                lease = await episode.sandbox(wait_s=20.0)
+                assert (lease.state, (lease.sandbox or {})["name"]) == ("held", "one")
+                assert (await episode.close(wait_s=20.0)).status == "closed"
         said = await said_by(daemon)
         assert daemon.returncode == code, said
         assert says in said
