@@ -74,6 +74,9 @@ async def test_what_nobody_can_know_is_masked_or_for_the_strict_a_503(service: S
     assert (masked["reward"], masked["mask_sample"], masked["failure_kind"]) == (0.0, True, "milestoned:unobserved")
     assert "browser gone" in masked["failure_reason"]
     assert (await service.post("/nemo/strict/verify", body)).status_code == 503
+    for place in ("/nemo", "/nemo/strict"):
+        paid = (await service.post(f"{place}/verify?fallback=-0.25", body)).json()
+        assert (paid["reward"], paid["mask_sample"]) == (-0.25, True), "what is configured, and still said to be none"
     lost = {**body, "verifier_metadata": {"episode_id": "ep_nobody"}}
     assert (await service.post("/nemo/verify", lost)).json()["failure_kind"] == "session_lost"
     assert (await service.post("/nemo/strict/verify", lost)).status_code == 404

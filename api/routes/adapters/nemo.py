@@ -95,11 +95,11 @@ def _verdict(request: Request, found: Score | ProblemError, fallback: float | No
         if strict:
             raise found
         kind = SHARED_KINDS.get(found.status, "verifier_error")
-        return _masked(kind, found.detail, {})
+        return _masked(kind, found.detail, {}, fallback)
     if found.reward is None:
         if strict and fallback is None:
             raise UnavailableError(f"reward: not known ({found.failure_kind}): {found.failure_reason}")
-        return _masked(found.failure_kind or "verifier_error", found.failure_reason or "", found.components)
+        return _masked(found.failure_kind or "verifier_error", found.failure_reason or "", found.components, fallback)
     return {
         "reward": found.reward,
         "mask_sample": False,
@@ -110,11 +110,12 @@ def _verdict(request: Request, found: Score | ProblemError, fallback: float | No
     }
 
 
-def _masked(kind: str, reason: str, components: dict[str, float | None]) -> dict[str, Any]:
+def _masked(kind: str, reason: str, components: dict[str, float | None], fallback: float | None) -> dict[str, Any]:
     failure = {"failure_kind": kind, "failure_reason": reason}
     # Numbers under the same keys are what this dialect takes; the mask says that they are none.
     numbers = {name: part or 0.0 for name, part in components.items()}
-    return {"reward": 0.0, "mask_sample": True, **failure, "reward_components": numbers, "step_rewards": []}
+    reward = 0.0 if fallback is None else fallback
+    return {"reward": reward, "mask_sample": True, **failure, "reward_components": numbers, "step_rewards": []}
 
 
 @dialect.post("/reset", summary="NeMo Gym: begin a rollout of steps", **_POST)
