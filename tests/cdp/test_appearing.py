@@ -30,6 +30,19 @@ def elements(watch: Watch, kind: str) -> list[tuple[str, str]]:
     return [(element["role"], element["name"] or element.get("id", "")) for element in found]
 
 
+async def after(browser: Chromium, page: Page, site: Site, plan: dict[str, Any], script: str) -> Watch:
+    """What was said since ``script`` ran on the page."""
+    url = site.page("/", PAGE)
+    async with watching(browser, plan) as watch:
+        await page.goto(url)
+        await watch.one("page.loaded", url=url)
+        await watch.fence()
+        watch.seen.clear()
+        await page.evaluate(f"() => {{ {script} }}")
+        await watch.fence()
+    return watch
+
+
 @pytest.mark.parametrize(
     ("script", "came", "went"),
     [
@@ -61,16 +74,9 @@ def elements(watch: Watch, kind: str) -> list[tuple[str, str]]:
 async def test_texts_come_and_go(
     browser: Chromium, page: Page, site: Site, script: str, came: list[str], went: list[str]
 ) -> None:
-    url = site.page("/", PAGE)
-    async with watching(browser, TEXTS) as watch:
-        await page.goto(url)
-        await watch.one("page.loaded", url=url)
-        await watch.fence()
-        watch.seen.clear()
-        await page.evaluate(f"() => {{ {script} }}")
-        await watch.fence()
-        assert texts(watch, "text.appeared") == came
-        assert texts(watch, "text.disappeared") == went
+    watch = await after(browser, page, site, TEXTS, script)
+    assert texts(watch, "text.appeared") == came
+    assert texts(watch, "text.disappeared") == went
 
 
 async def test_a_text_that_comes_again_is_told_again(browser: Chromium, page: Page, site: Site) -> None:
@@ -126,16 +132,9 @@ async def test_elements_come_and_go(
     came: list[tuple[str, str]],
     went: list[tuple[str, str]],
 ) -> None:
-    url = site.page("/", PAGE)
-    async with watching(browser, ELEMENTS) as watch:
-        await page.goto(url)
-        await watch.one("page.loaded", url=url)
-        await watch.fence()
-        watch.seen.clear()
-        await page.evaluate(f"() => {{ {script} }}")
-        await watch.fence()
-        assert elements(watch, "element.appeared") == came
-        assert elements(watch, "element.disappeared") == went
+    watch = await after(browser, page, site, ELEMENTS, script)
+    assert elements(watch, "element.appeared") == came
+    assert elements(watch, "element.disappeared") == went
 
 
 async def test_what_stood_when_we_came_is_baseline(browser: Chromium, page: Page, site: Site) -> None:
