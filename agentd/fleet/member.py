@@ -13,7 +13,7 @@ import structlog
 from agentd.daemon import read_token, until_signal
 from agentd.daemon import run as run_episode
 from agentd.errors import AgentdError
-from agentd.fleet.membership import Lease, Membership, Told, instance_of
+from agentd.fleet.membership import Lease, Membership, instance_of
 from agentd.lock import StateLock
 from agentd.session import Session
 from agentd.settings import Settings
@@ -166,6 +166,3 @@ class Member:
         if state.is_dir():
             shutil.rmtree(kept, ignore_errors=True)
             state.rename(kept)
-
-
-__all__ = ["Member", "Told", "join"]
