@@ -11,6 +11,7 @@ import orjson
 
 from agentd.masking.cards import is_card, mask_cards
 from agentd.masking.names import is_telling, words
+from agentd.masking.programs import Command
 from agentd.masking.tokens import mask_tokens
 
 MASK = "***"
@@ -89,11 +90,13 @@ class Masker:
         return self._json(value, name, 0)
 
     def mask_arguments(self, arguments: Sequence[str]) -> list[str]:
-        """A command line: ``--password X``, ``--token=X``, ``KEY=X``, ``-u user:X``, headers, addresses, cards."""
+        """A command line: ``--password X``, ``--token=X``, ``KEY=X``, ``-u user:X``, headers, addresses, cards, and
+        the short options of agentd/masking/programs.py."""
         masked: list[str] = []
-        before = ""
+        before, command = "", Command(MASK)
         for argument in arguments:
-            masked.append(self._mask_argument(argument, before))
+            known = command.mask(argument)
+            masked.append(self._mask_argument(argument, before) if known is None else known)
             before = argument
         return masked
 
@@ -148,13 +151,17 @@ class Masker:
     def _mask_script(self, script: str) -> str:
         """A command line within an argument, as a shell's -c takes it: word by word."""
         masked: list[str] = []
-        before = quote_mark = ""
+        before, quote_mark, command = "", "", Command(MASK)
         for word in _SPACE.split(script):
             if not word or word.isspace():
                 masked.append(word)
             elif quote_mark:  # still in the value of a header that is a secret
                 masked.append(MASK)
                 quote_mark = "" if word.rstrip(";)").endswith(quote_mark) else quote_mark
+            elif (known := command.mask(word)) is not None:
+                masked.append(known)
+                quote_mark = _left_open(word)
+                before = word
             else:
                 masked.append(self._mask_argument(word, before))
                 if word[:1] in ("'", '"') and word.endswith(":") and self.is_secret_name(word):
@@ -174,6 +181,11 @@ class Masker:
         plain = unquote_plus(value)
         masked = self.mask_value(unquote_plus(name), plain)
         return pair if masked == plain else name + mark + quote_plus(masked, safe="*")
+
+
+def _left_open(word: str) -> str:
+    """The quotation mark that a word opens and does not close; "" where it closes what it opens."""
+    return next((mark for mark in "'\"" if word.count(mark) == 1), "")
 
 
 def _cookie(part: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentd.sources.cdp.masking import Secrets, hash53, mask_body
+from agentd.sources.cdp.masking import MOST, Secrets, hash53, mask_body
 
 MULTIPART = (
     '--B\r\nContent-Disposition: form-data; name="user"\r\n\r\nada\r\n'
@@ -58,3 +58,16 @@ def test_addresses(secrets: Secrets, url: str, masked: str) -> None:
 
 def test_without_secrets_nothing_is_hashed() -> None:
     assert mask_body("k=hunter2", FORM, Secrets("salt")) == "k=hunter2"
+
+
+def test_of_too_many_secrets_the_last_ones_are_kept() -> None:
+    """The password that is typed now is told last: it must not be the one that is refused."""
+    full = Secrets("salt")
+    for number in range(MOST + 1):
+        full.told({"field": f"field{number}", "hash": hash53(f"saltvalue{number}")})
+    assert full.is_secret(f"field{MOST}", "x")
+    assert full.is_secret("k", f"value{MOST}")
+    assert not full.is_secret("field0", "x")
+    full.told({"field": "field1"})
+    full.told({"field": "one more"})
+    assert full.is_secret("field1", "x"), "told again, it is the newest"

@@ -58,7 +58,8 @@ def unobserved(reward: Reward, events: Sequence[Event], source: str) -> None:
     assert (reward.reward, reward.status, reward.mask) == (None, "unobserved", True)
     assert set(reward.components.values()) <= {None}
     assert reward.reason is not None
-    gaps = [event for event in events if event.data.get("source") == source and event.kind.startswith("gap.")]
+    told = [event for event in events if event.kind.startswith("gap.") and "of" not in event.data]
+    gaps = [event for event in told if event.data["source"] == source]
     began = [one for one in gaps if one.kind == "gap.began" and f"event {one.seq}:" in reward.reason]
     assert len(began) == 1, reward.reason
     assert began[0].data["reason"] in reward.reason

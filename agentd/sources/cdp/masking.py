@@ -7,13 +7,14 @@ come the fields' names and a hash of each value, so that the value is known agai
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from agentd.masking import MASK, Masker
 from agentd.masking.bodies import mask_body
 
+T = TypeVar("T")
 MOST = 1000
-"""Names, and hashes, kept; a page that names more fields is not believed."""
+"""Names, and hashes, kept: of a page that tells of more, those that it told last."""
 
 
 class Secrets(Masker):
@@ -25,18 +26,16 @@ class Secrets(Masker):
     ) -> None:
         super().__init__(more)
         self.salt = salt
-        self.names = set(names)
-        self.hashes = set(hashes)
+        self.names = dict.fromkeys(names)
+        self.hashes = dict.fromkeys(hashes)
 
     def add_name(self, name: str) -> None:
         """Remember a secret field's HTML name or id."""
-        if len(self.names) < MOST:
-            self.names.add(name)
+        _keep(self.names, name)
 
     def add_hash(self, value: int) -> None:
         """Remember the salted hash of a secret field's value."""
-        if len(self.hashes) < MOST:
-            self.hashes.add(value)
+        _keep(self.hashes, value)
 
     def told(self, data: dict[str, Any]) -> None:
         """What the page script says of a secret field: {field?: its name, hash?: of its value}."""
@@ -50,6 +49,13 @@ class Secrets(Masker):
         if name in self.names or super().is_secret(name, value):
             return True
         return bool(self.hashes) and value != "" and hash53(self.salt + value) in self.hashes
+
+
+def _keep(told: dict[T, None], one: T) -> None:
+    told.pop(one, None)
+    told[one] = None
+    if len(told) > MOST:
+        del told[next(iter(told))]
 
 
 _NAMES = ("attr_name", "id")

@@ -1,0 +1,83 @@
+"""Programs that take a password in a short option, where no name tells of it: ``mysql -phunter2``.
+
+The table is the documentation, as the lists of names are: options of other programs are masked by their names alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Form(NamedTuple):
+    """``attached``: options whose value follows in the same word; ``separate``: in the next one. ``users``: options
+    with a user and a password, attached or separate, and the sign between the two."""
+
+    attached: tuple[str, ...] = ()
+    separate: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+    between: str = ":"
+
+
+_MYSQL = Form(attached=("-p",))
+_BOTH_P = Form(attached=("-p",), separate=("-p",))
+_LDAP = Form(attached=("-w",), separate=("-w",))
+_ZIP = Form(attached=("-P",), separate=("-P",))
+_SAMBA = Form(users=("-U",), between="%")
+
+PROGRAMS: Mapping[str, Form] = {
+    **dict.fromkeys(("mysql", "mysqldump", "mysqladmin", "mysqlimport", "mysqlcheck", "mysqlshow", "mysqlsh"), _MYSQL),
+    **dict.fromkeys(("mariadb", "mariadb-dump", "mariadb-admin", "mariadb-import", "mariadb-check"), _MYSQL),
+    **dict.fromkeys(("7z", "7za", "7zr", "rar", "unrar"), Form(attached=("-p",))),
+    **dict.fromkeys(("sshpass", "rdesktop", "mongo", "mongosh", "mongodump", "mongorestore"), _BOTH_P),
+    **dict.fromkeys(("ldapsearch", "ldapadd", "ldapmodify", "ldapdelete", "ldapwhoami"), _LDAP),
+    **dict.fromkeys(("zip", "unzip", "sqlcmd", "bcp"), _ZIP),
+    **dict.fromkeys(("smbclient", "rpcclient", "smbget"), _SAMBA),
+    "redis-cli": Form(separate=("-a",)),
+    "curl": Form(users=("-u", "-U")),
+    "lftp": Form(users=("-u",), between=","),
+    "openssl": Form(separate=("-pass", "-passin", "-passout")),
+    **dict.fromkeys(("xfreerdp", "xfreerdp3"), Form(attached=("/p:",))),
+}
+_ENDS = frozenset(("|", "||", "&", "&&", ";"))
+
+
+class Command:
+    """Follows one command line, word by word; ``sign`` stands for a password."""
+
+    def __init__(self, sign: str) -> None:
+        self._sign = sign
+        self._form = Form()
+        self._next = ""
+
+    def mask(self, word: str) -> str | None:
+        """The word masked, or None where its program's options say nothing about it."""
+        form, awaited, self._next = self._form, self._next, ""
+        if awaited == "password":
+            return self._sign
+        if awaited == "user":
+            return self._user(word)
+        if word in _ENDS:
+            self._form = Form()
+        elif (found := PROGRAMS.get(word.rpartition("/")[2].strip("'\""))) is not None:
+            self._form = found
+        elif word in form.separate:
+            self._next = "password"
+        elif word in form.users:
+            self._next = "user"
+        else:
+            return self._attached(word)
+        return None
+
+    def _attached(self, word: str) -> str | None:
+        for option in self._form.attached:
+            if word.startswith(option) and word != option:
+                return option + self._sign
+        for option in self._form.users:
+            if word.startswith(option) and (told := self._user(word[len(option) :])) is not None:
+                return option + told
+        return None
+
+    def _user(self, word: str) -> str | None:
+        user, mark, password = word.partition(self._form.between)
+        return f"{user}{mark}{self._sign}" if password else None
