@@ -50,6 +50,7 @@ class Normaliser:
     def _fenced(self) -> Iterator[Seen]:
         yield from self.network.overdue()
         for state in self.browser.sessions.values():
+            yield from page_events.lost(state)
             if state.via and state.enabled:
                 yield from late_workers.told(state)
             if state.arrival is not None:
@@ -69,6 +70,8 @@ class Normaliser:
             elif not waits:
                 yield from released(state)
                 yield seen
+            else:
+                state.lost += 1
 
     def _of_page(self, state: SessionState, domain: str, method: str, params: Params) -> Iterator[Seen]:
         if domain == "Network":
@@ -144,6 +147,7 @@ class Normaliser:
 
     def _detached(self, state: SessionState) -> Iterator[Seen]:
         yield from released(state)
+        yield from page_events.lost(state)
         if state.arrival is not None:
             for message in state.arrival.left(self.browser):
                 yield from self._exchange(state, *message)

@@ -31,6 +31,8 @@ def told(browser: Browser, session: SessionState, binding: str, method: str, par
             yield from _said(browser, session, frame, params["payload"])
         elif sum(map(len, session.held.values())) < MOST_HELD:
             session.held.setdefault(context, []).append(params["payload"])
+        else:
+            session.lost += 1
 
 
 def forget(browser: Browser, session: SessionState, method: str, params: Params) -> None:
@@ -90,6 +92,14 @@ def _dropped(data: Params) -> Iterator[Seen]:
         yield Seen(
             "journal.dropped", {"source": "cdp", "count": count, "reason": "the page said more than it could keep"}
         )
+
+
+def lost(session: SessionState) -> Iterator[Seen]:
+    """Say how much there was no room for, while it waited; of a page that nobody was shown that is no loss."""
+    if session.lost and not session.hidden:
+        count, session.lost = session.lost, 0
+        reason = "more happened in a page than may wait until its document or its history is known"
+        yield Seen("journal.dropped", {"source": "cdp", "count": count, "reason": reason})
 
 
 def _is_main(session: SessionState, frame: str) -> bool:

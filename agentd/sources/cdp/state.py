@@ -103,7 +103,7 @@ class SessionState:
     that several tabs share has neither tab nor frame. ``heard``: it was from its beginning, or that needs no telling;
     ``enabled``: it is listened to. ``hidden``: a page that is prerendered, not shown, under ``title``; ``crashed``: its
     renderer is gone; ``late``: what was seen of it, or in a page since it went through its history, until that can be
-    told. ``arrival``: what it may have done before it could be listened to.
+    told; ``lost``: how many there was no room for. ``arrival``: what it may have done before it could be listened to.
     """
 
     tab: str
@@ -120,6 +120,7 @@ class SessionState:
     hidden: bool = False
     title: str = ""
     late: list[Seen] = field(default_factory=list)
+    lost: int = 0
     history: History = field(default_factory=History)
     arrival: Arrival | None = None
 
