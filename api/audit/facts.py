@@ -85,7 +85,7 @@ class FactReader:
             if source == "steps":
                 self._harness(seq, kind, data)
             elif kind == "edge.computed":
-                self._edge[data.get("step", -1)] = data.get("reward")
+                self._hint(data.get("step"), data.get("reward"))
             else:
                 self._address(seq, kind, data)
 
@@ -108,6 +108,11 @@ class FactReader:
                 facts.syntax_errors += 1
             else:
                 facts.execution_errors += 1
+
+    def _hint(self, step: Any, reward: Any) -> None:
+        # Whoever has the episode's token may have written anything.
+        if type(step) is int:
+            self._edge[step] = reward if isinstance(reward, int | float) else None
 
     def _address(self, seq: int, kind: str, data: Mapping[str, Any]) -> None:
         url = str(data.get("url", ""))

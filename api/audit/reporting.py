@@ -11,11 +11,11 @@ from typing import Any
 
 import orjson
 
-from api.audit.health import Counts, alarms, count, in_order, repeatable
+from api.audit.declared import Declared, declared
+from api.audit.health import Counts, alarms, count, in_order
 from api.audit.selection import Selection, as_text
 from api.errors import InvalidError
 from api.store.audits import Audits
-from detectors.task_json import task_from_json
 
 SHOWN = 50
 """The most findings of one kind that a report lists; all are counted."""
@@ -29,11 +29,7 @@ UNNAMED = "-"
 class _Task:
     """One version of a task over its episodes."""
 
-    id: str
-    version: str
-    attainable: float
-    declared: tuple[str, ...]
-    repeatable: frozenset[str]
+    declared: Declared
     episodes: int = 0
     closed: int = 0
     totals: list[float] = field(default_factory=lambda: [0.0, 0.0])
@@ -57,11 +53,11 @@ class _Task:
             known[:] = [known[0] + 1, known[1] + value, known[2] + worth]
 
     def to_json(self) -> dict[str, Any]:
-        hits = {id: self.milestones.get(id, [0, 0.0, 0.0]) for id in self.declared}
+        hits = {id: self.milestones.get(id, [0, 0.0, 0.0]) for id in self.declared.milestones}
         return {
-            "task": self.id,
-            "version": self.version,
-            "attainable": self.attainable,
+            "task": self.declared.id,
+            "version": self.declared.version,
+            "attainable": self.declared.attainable,
             "episodes": self.episodes,
             "closed": self.closed,
             "mean_total": self.totals[0] / self.totals[1] if self.totals[1] else None,
@@ -102,7 +98,7 @@ class Reporter:
             "selection": self._selection.to_json(),
             "episodes": self._status,
             "totals": whole,
-            "tasks": [one.to_json() for one in sorted(self._tasks.values(), key=lambda t: (t.id, t.version))],
+            "tasks": [one.to_json() for one in sorted(self._tasks.values(), key=lambda t: t.declared[:2])],
             "masks": [
                 {"cause": cause, "steps": steps, "while_acting": acting, "episodes": episodes}
                 for cause, (steps, acting, episodes) in masks
@@ -132,7 +128,7 @@ class Reporter:
             return  # it runs still, or waits for its checkpoint
         facts = orjson.loads(row.facts)
         task.take(row, facts)
-        count(self._version(labels), row, facts, task.attainable, task.repeatable)
+        count(self._version(labels), row, facts, task.declared.attainable, task.declared.again)
         self._findings(row, facts)
 
     def _findings(self, row: Any, facts: Mapping[str, Any]) -> None:
@@ -162,11 +158,7 @@ class Reporter:
     async def _task(self, row: Any) -> _Task:
         found = self._tasks.get(row.task_number)
         if found is None:
-            task = await self._audits.task(row.task_number)
-            said = task_from_json(orjson.loads(task.body))
-            declared = tuple(one.id for one in said.milestones)
-            made = _Task(task.id, task.version, task.attainable, declared, repeatable(said))
-            found = self._tasks[row.task_number] = made
+            found = self._tasks[row.task_number] = _Task(await declared(self._audits, row.task_number))
         return found
 
     def _version(self, labels: Mapping[str, Any]) -> Counts:

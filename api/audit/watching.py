@@ -8,10 +8,10 @@ from collections.abc import Mapping
 import orjson
 from prometheus_client import CollectorRegistry, Gauge
 
-from api.audit.health import Counts, alarms, count, in_order, repeatable
+from api.audit.declared import Declared, declared
+from api.audit.health import Counts, alarms, count, in_order
 from api.audit.selection import as_text
 from api.store.audits import Audits
-from detectors.task_json import task_from_json
 
 WINDOW = 2_000
 """The newest closed episodes that are counted, over all tenants."""
@@ -68,16 +68,16 @@ class HealthGauges:
                 self._gauges[name].labels(tenant, one.version).set(value)
 
     async def _counted(self) -> Mapping[str, Mapping[str, Counts]]:
-        tasks: dict[int, tuple[float, frozenset[str]]] = {}
+        tasks: dict[int, Declared] = {}
         found: dict[str, dict[str, Counts]] = {}
         for row in await self._audits.newest(WINDOW):
             labels = orjson.loads(row.labels)
             if LABEL not in labels:
                 continue
             if row.task_number not in tasks:
-                task = await self._audits.task(row.task_number)
-                tasks[row.task_number] = task.attainable, repeatable(task_from_json(orjson.loads(task.body)))
+                tasks[row.task_number] = await declared(self._audits, row.task_number)
+            task = tasks[row.task_number]
             version = as_text(labels[LABEL])[:256]
             one = found.setdefault(row.tenant, {}).setdefault(version, Counts(version))
-            count(one, row, orjson.loads(row.facts), *tasks[row.task_number])
+            count(one, row, orjson.loads(row.facts), task.attainable, task.again)
         return found

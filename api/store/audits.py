@@ -50,7 +50,6 @@ _BEYOND = (
     .order_by(segments.c.first)
     .limit(bindparam("count"))
 )
-_DIGESTS = select(segments.c.digest).where(segments.c.episode == _episode).order_by(segments.c.first)
 _MILESTONES = (
     select(milestones)
     .where(milestones.c.episode == _episode, milestones.c.number > bindparam("after"))
@@ -82,12 +81,6 @@ _LEAF = select(leaves).where(leaves.c.episode == _episode)
 _QUEUED = select(closings.c.episode).where(closings.c.episode == _episode)
 _TREE = select(audit_trees).where(audit_trees.c.name == TREE)
 _NOTES = select(checkpoints).where(checkpoints.c.origin == bindparam("origin")).order_by(checkpoints.c.number)
-_NOTES_AFTER = (
-    select(checkpoints)
-    .where(checkpoints.c.number > bindparam("after"))
-    .order_by(checkpoints.c.number)
-    .limit(bindparam("count"))
-)
 _UNDELIVERED = (
     select(checkpoints)
     .where(checkpoints.c.delivered_at.is_(None))
@@ -159,10 +152,6 @@ class Audits:
         rows = await self._database.all(_BEYOND, {"episode": episode, "seq": seq, "count": count})
         return [bytes(row.frame) for row in rows]
 
-    async def digests(self, episode: str) -> list[str]:
-        """The digests of an episode's segments, in order."""
-        return [row.digest for row in await self._database.all(_DIGESTS, {"episode": episode})]
-
     async def milestones(self, episode: str, after: int, count: int) -> Sequence[Any]:
         """Stored milestones beyond number ``after``."""
         return await self._database.all(_MILESTONES, {"episode": episode, "after": after, "count": count})
@@ -208,10 +197,6 @@ class Audits:
     async def notes(self, origin: str) -> Sequence[Any]:
         """Checkpoints of one origin, the oldest first."""
         return await self._database.all(_NOTES, {"origin": origin})
-
-    async def notes_after(self, after: int, count: int) -> Sequence[Any]:
-        """Checkpoints beyond number ``after``."""
-        return await self._database.all(_NOTES_AFTER, {"after": after, "count": count})
 
     # -- signing
 

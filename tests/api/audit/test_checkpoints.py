@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import orjson
 import pytest
 
 from api.audit.checkpointer import Checkpointer
-from api.audit.delivery import DeliveryError, ToFile
+from api.audit.delivery import DeliveryError, ToFile, ToUrl, delivery_of
 from api.audit.note import PublicKey, opened, parse_checkpoint, split
 from api.audit.tree import root_of
-from tests.api.audit.audited import differences, sign, told
+from api.settings import Settings
+from api.signing import Signer
+from tests.api.audit.audited import differences, sign, tamper, told
 from tests.api.service import Service, Store, running
 
 
@@ -82,9 +87,6 @@ async def test_replicas_sign_each_episode_once(store: Store, tmp_path: Path) -> 
 
 
 def _key(store: Store) -> str:
-    from api.settings import Settings
-    from api.signing import Signer
-
     Signer.load(Settings(store.folder))
     return (store.folder / "signing.key").read_text()
 
@@ -117,6 +119,48 @@ async def test_what_could_not_be_delivered_is_delivered_later_once(service: Serv
     await checkpointer.turn()
     assert len(down.took) == 2
     assert await parts.audits.undelivered(9) == []
+
+
+class _Endpoint(BaseHTTPRequestHandler):
+    """Refuses the first note, takes the others."""
+
+    took: ClassVar[list[tuple[str, str]]] = []
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"])).decode()
+        self.took.append((self.headers["content-type"], body))
+        self.send_response(503 if len(self.took) == 1 else 204)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+async def test_an_endpoint_gets_each_note_until_it_acknowledges() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Endpoint) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,)).start()
+        there = delivery_of(f"http://127.0.0.1:{server.server_port}/notes")
+        assert isinstance(there, ToUrl)
+        with pytest.raises(DeliveryError, match="answered 503, wanted 2xx"):
+            await there.send("note\n")
+        await there.send("note\n")
+        server.shutdown()
+    with pytest.raises(DeliveryError, match="/notes: "):
+        await there.send("note\n")
+    await there.close()
+    assert _Endpoint.took == [("text/plain; charset=utf-8", "note\n")] * 2
+
+
+async def test_an_episode_that_was_broken_before_it_was_signed_holds_up_no_other(service: Service) -> None:
+    await service.app.state.parts.checkpointer.stop()
+    broken = await told(service)
+    await tamper(service, "UPDATE segments SET frame = :f WHERE episode = :id AND first = 4", f=b"broken", id=broken)
+    whole = await told(service)
+    await sign(service)
+    assert [leaf.episode async for leaf in service.app.state.parts.audits.leaves()] == [whole]
+    named = {(one.episode, one.what) for one in await differences(service)}
+    assert {(broken, "segment 4"), (broken, "checkpoint"), (broken, "statement")} <= named
+    assert {episode for episode, _ in named} == {broken}
 
 
 async def test_a_file_that_can_not_be_written_is_tried_again(tmp_path: Path) -> None:

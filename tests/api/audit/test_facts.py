@@ -102,5 +102,10 @@ def test_a_log_is_counted_however_it_was_cut(sizes: tuple[int, ...]) -> None:
     assert found.edge == [[0, 0.25, 0.1, False], [1, 0.0, None, False]]
 
 
+@pytest.mark.parametrize("data", [{}, {"step": []}, {"step": "0"}, {"step": {}, "reward": {}}])
+def test_a_hint_that_is_none_is_left_out(data: dict[str, Any]) -> None:
+    assert facts_of(*episode([("edge.computed", data)])).edge == []
+
+
 def test_text_of_the_agent_that_looks_like_an_event_is_none() -> None:
     assert facts_of(*episode([("agent.answered", {"text": '"agent.tool_called" "url":"file:'})])).calls == 0

@@ -243,6 +243,17 @@ async def test_an_open_episode_and_one_that_waits_to_be_signed_are_no_findings(s
     assert await differences(service) == []
 
 
+async def test_an_episode_that_was_deleted_by_the_rules_is_no_finding(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "notes"
+    async with running(store, checkpoints=str(file)) as service:
+        id, kept = await told(service), await told(service)
+        await sign(service)
+        gone = await service.call("DELETE", f"/v1/episodes/{id}", params={"reason": "asked"})
+        assert gone.status_code == 200, gone.text
+        assert await differences(service, file) == []
+        assert [row.id async for row in service.app.state.parts.audits.episode_rows()] == [kept]
+
+
 async def test_a_forged_note_outside_is_named(service: Service, tmp_path: Path) -> None:
     id = await told(service)
     await sign(service)
