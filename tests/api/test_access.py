@@ -42,6 +42,7 @@ ALLOWED: dict[tuple[str, str], dict[str, bool]] = {
     ("GET", "/v1/sandboxes"): OK,
     ("GET", "/v1/episodes/{episode}/sandbox"): OK,
     ("POST", "/v1/episodes"): TRAIN,
+    ("DELETE", "/v1/episodes/{episode}"): {**NONE, "admin": True},
     ("GET", "/v1/episodes/{episode}"): {**OK, "own": True},
     ("GET", "/v1/episodes/{episode}/plan"): {**OK, "own": True},
     ("POST", "/v1/episodes/{episode}/events"): DAEMON,
@@ -74,7 +75,7 @@ for place in ("/nemo", "/nemo/strict", "/nemo/ng-rollout/{rollout}"):
         ("POST", f"{place}/{name}"): OK for name in ("seed_session", "verify", "close_session", "aggregate_metrics")
     }
     ALLOWED["GET", f"{place}/reverify_mode"] = OK
-OPEN = {("GET", path) for path in ("/healthz", "/readyz")}
+OPEN = {("GET", path) for path in ("/healthz", "/readyz", "/v1/schemas/task")}
 OPEN |= {("GET", f"/openenv/{name}") for name in ("health", "metadata", "schema")}
 
 

@@ -7,7 +7,7 @@ Not called: `/stream` and the daemon's WebSocket, which do not end (tests/api/te
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from typing import Any
 
@@ -104,14 +104,14 @@ def _put(told: Any, known: dict[str, str]) -> None:
             _put(one, known)
 
 
-def tried(process: Process, examples: int) -> int:
-    """Call every operation with ``examples`` cases of each kind; how many calls that were."""
+def tried(process: Process, examples: int, modes: Sequence[GenerationMode]) -> int:
+    """Call every operation with ``examples`` cases of each of ``modes``; how many calls that were."""
     world = World(process)
     schema = schemathesis.openapi.from_url(f"{process.url}/openapi.json").exclude(path_regex=ENDLESS)
     count = 0
     for result in schema.get_all_operations():
         operation = result.ok()
-        for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
+        for mode in modes:
             if mode is GenerationMode.NEGATIVE and not _takes_anything(operation):
                 continue
 
@@ -142,9 +142,9 @@ def _takes_anything(operation: Any) -> bool:
 
 
 def test_no_5xx_and_no_answer_that_is_not_told_of(process: Process) -> None:
-    assert tried(process, 3) > 200
+    assert tried(process, 2, [GenerationMode.POSITIVE]) > 80
 
 
 @pytest.mark.slow
 def test_no_5xx_and_no_answer_that_is_not_told_of_at_length(process: Process) -> None:
-    assert tried(process, 60) > 4_000
+    assert tried(process, 30, [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]) > 2_000

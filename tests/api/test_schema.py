@@ -85,13 +85,6 @@ async def test_tokens_by_hand(tmp_path: Path) -> None:
     assert milestoned(tmp_path, "token", "revoke", id, "--data", ".").returncode == 1
 
 
-def test_it_serves_other_machines_only_behind_tls(tmp_path: Path) -> None:
-    refused = milestoned(tmp_path, "serve", "--host", "0.0.0.0", "--port", "0", "--data", "d")
-    assert refused.returncode == 2
-    assert "--i-have-tls-in-front" in refused.stderr
-    assert not (tmp_path / "d").exists()
-
-
 def test_a_mistyped_folder_is_refused_and_not_made(tmp_path: Path) -> None:
     for command in (["token", "list"], ["token", "revoke", "tok_1"]):
         refused = milestoned(tmp_path, *command, "--data", "typo")
