@@ -169,7 +169,7 @@ async def test_a_browsers_helpers_are_folded(shell: Shell, how: dict[str, Any]) 
     async with running(Watch(ProcessesSource(str(shell.pid), {}, **how))) as watch:
         shell.run(
             f"{EXECUTABLE} --no-sandbox --headless=new --user-data-dir=$PWD/profile --remote-debugging-port=0 "
-            "about:blank >/dev/null 2>&1 &"
+            "--disable-crashpad-for-testing about:blank >/dev/null 2>&1 &"
         )
         await asyncio.to_thread(shell.wait_for, "profile/DevToolsActivePort")
         main = await watch.one("process.started", name="chromium")
