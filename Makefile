@@ -22,12 +22,12 @@ demo: $(VENV)/ready $(BUNDLE) ## the main job on real Chromium: service, daemon,
 	$(BIN)/milestoned demo $(ARGS)
 
 test: $(VENV)/ready $(BUNDLE) $(VENV)-pyppeteer/ready $(VENV)-trainers/ready ## everything that must hold, but for the slow suites
-	@tools/system-packages $(DESKTOP) chromium xvfb postgresql docker-compose
+	@tools/system-packages $(DESKTOP) chromium xvfb postgresql faketime docker-compose
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist worksteal --reruns 2 -raR $(ARGS)
 
 test-all: $(VENV)/ready $(BUNDLE) $(VENV)-pyppeteer/ready $(VENV)-trainers/ready $(HEAVY:%=$(VENV)-%/ready) ## the slow suites too
-	@tools/system-packages $(DESKTOP) libreoffice-calc libreoffice-gtk3 chromium xvfb postgresql docker-compose debootstrap
+	@tools/system-packages $(DESKTOP) libreoffice-calc libreoffice-gtk3 chromium xvfb postgresql faketime docker-compose debootstrap
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest $(ARGS)
 
