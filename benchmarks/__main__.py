@@ -6,9 +6,9 @@ import argparse
 import os
 import platform
 
-from benchmarks import browser, engine, fleet, observer, service, soak
+from benchmarks import adapters, browser, engine, fleet, observer, service, soak
 
-PARTS = {"engine": engine.main, "service": service.main, "browser": browser.main}
+PARTS = {"engine": engine.main, "service": service.main, "adapters": adapters.main, "browser": browser.main}
 
 
 def main() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
 from tests.api.processes import Process
+from tests.support.chromium import EXECUTABLE, needs_chromium
 from tests.trainers.support import EFFECTS, episode_of, operator, run_harness
 from tests.trainers.test_light import RIGHT
 
@@ -78,3 +80,20 @@ async def test_verifiers_tasks(process: Process, lost: str) -> None:
     assert [one["metrics"]["milestoned_success"] for one in found["plugged"]] == [1.0, 0.0]
     assert found["episode"]["rewards"] == {"milestoned": None}
     assert "UnknownRewardError" in found["episode"]["error"]
+
+
+@pytest.mark.browser
+@needs_chromium
+async def test_browsergym_and_miniwob(process: Process) -> None:
+    """BrowserGym drives Chromium, the daemon watches, the wrapper pays what the service says."""
+    clicked = {"element_clicked": {"role": "button", "name": "Click Me!"}}
+    task = {"id": "miniwob/click-test", "version": "1", "instruction": "Click the button.", "weights": {"ui": 1.0}}
+    async with operator(process) as service:
+        answer = await service.http.post("/v1/tasks", json={**task, "milestones": [{"id": "click", "when": clicked}]})
+        answer.raise_for_status()
+    more = {"CHROMIUM": EXECUTABLE, "DAEMON_PYTHON": sys.executable}
+    right, wrong = await run_harness("browsergym_miniwob", process, venv="browsergym", more=more)
+    assert (right["reward"], right["milestones"], right["mask_sample"]) == (1.0, 1, False)
+    assert (right["env_reward"], right["over"]) == (1.0, True)
+    assert (wrong["reward"], wrong["milestones"], wrong["mask_sample"]) == (0.0, 0, False)
+    assert list(right["reward_components"]) == list(wrong["reward_components"])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -26,6 +25,7 @@ import httpx
 import yaml
 from milestoned_client import RewardClient
 
+from tests.trainers.harness.ports import free_port
 from tests.trainers.harness.say import TOKEN, URL, say, watched
 
 HOST = "127.0.0.1"
@@ -63,11 +63,6 @@ class Model(BaseHTTPRequestHandler):
 
     def log_message(self, *_about: Any) -> None:
         """Say nothing: what this process says is read."""
-
-
-def free_port() -> int:
-    with socket.create_server((HOST, 0)) as found:
-        return int(found.getsockname()[1])
 
 
 def configuration(how: str, model: int) -> dict[str, Any]:

@@ -1,0 +1,97 @@
+"""The dialects of trainers beside the core endpoint, and the Python client beside bare HTTP: what each adds."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+from milestoned_client import RewardClient, Sample
+from milestoned_client.adapters import scoring
+from milestoned_client.adapters.settings import Settings
+from websockets.sync.client import connect
+
+from api.demo.parts import Service, start_service
+from api.demo.processes import Parts
+from benchmarks.measure import line
+
+ROUNDS, WARM = 400, 40
+TASK: dict[str, Any] = {
+    "id": "bench/answer",
+    "version": "1",
+    "instruction": "What is six times seven?",
+    "weights": {"answer": 1.0},
+    "milestones": [{"id": "said", "when": {"answer_matches": {"text": {"number": 42}}}}],
+}
+LABEL = TASK["id"]
+SPOKEN = {"output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "42"}]}]}
+CORE, RESET, STEP = "/v1/score", "reset", "/openenv/ws, step"
+BODIES: dict[str, dict[str, Any]] = {
+    CORE: {"samples": [{"label": LABEL, "answer": "42"}]},
+    "/get_reward": {"query": ["42"], "prompts": [""], "labels": [LABEL]},
+    "/adapters/slime/score": {"prompt": "", "response": "42", "label": LABEL},
+    "/nemo/verify": {"responses_create_params": {"input": []}, "task_id": LABEL, "response": SPOKEN},
+}
+"""The same sample, as each asks for it."""
+
+
+def main() -> None:
+    """Print the figures: one sample a request, one connection, every round asks each once."""
+    with tempfile.TemporaryDirectory() as folder, Parts(Path(folder) / "logs") as parts:
+        service = start_service(parts, Path(folder) / "service")
+        with RewardClient(service.url, service.token) as client:
+            client.register_task(TASK)
+            taken = _interleaved(_runs(service, client))
+    core = taken.pop(CORE)
+    del taken[RESET]
+    print(f"adapters: one sample a request, one connection, {ROUNDS} rounds; reference: the core endpoint, {CORE}")
+    line(f"{CORE}, bare HTTP, ms", f"{core:.2f}")
+    for name, seconds in taken.items():
+        line(f"{name}, ms more", f"{seconds - core:+.2f}", "wanted <= 1")
+
+
+def _runs(service: Service, client: RewardClient) -> dict[str, Callable[[], Any]]:
+    """What is timed, by name; RESET is not: its answer ends the episode, so each step needs one before it."""
+    bare = httpx.Client(base_url=service.url, headers={"authorization": f"Bearer {service.token}"})
+    posts: dict[str, Callable[[], Any]] = {path: _post(bare, path, body) for path, body in BODIES.items()}
+    sample, settings = [Sample(label=LABEL, answer="42")], Settings(service.url, service.token)
+    address = service.url.replace("http", "ws", 1)
+    socket = connect(f"{address}/openenv/ws", additional_headers={"authorization": f"Bearer {service.token}"})
+    return {
+        **posts,
+        RESET: lambda: _told(socket, f'{{"type": "reset", "data": {{"task_id": "{LABEL}"}}}}'),
+        STEP: lambda: _told(socket, '{"type": "step", "data": {"action": {"answer": "42"}}}'),
+        "Python client, score": lambda: client.score(sample),
+        "Python adapters, score_now": lambda: scoring.score_now(sample, settings),
+    }
+
+
+def _post(bare: httpx.Client, path: str, body: dict[str, Any]) -> Callable[[], Any]:
+    return lambda: bare.post(path, json=body).raise_for_status()
+
+
+def _told(socket: Any, message: str) -> None:
+    socket.send(message)
+    answer = socket.recv()
+    if '"observation"' not in answer:
+        raise RuntimeError(f"{message} was answered {answer[:400]!r}")
+
+
+def _interleaved(runs: dict[str, Callable[[], Any]]) -> dict[str, float]:
+    """Median milliseconds of each; every round does each once, so that noise hits all alike."""
+    taken: dict[str, list[float]] = {name: [] for name in runs}
+    for number in range(WARM + ROUNDS):
+        for name, run in runs.items():
+            start = time.perf_counter()
+            run()
+            if number >= WARM:
+                taken[name].append((time.perf_counter() - start) * 1000)
+    return {name: statistics.median(times) for name, times in taken.items()}
+
+
+if __name__ == "__main__":
+    main()
