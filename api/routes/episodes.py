@@ -130,10 +130,10 @@ async def delete(request: Request) -> Response:
     """
     episode = request.path_params["episode"]
     reason = request.query_params.get("reason", "")
-    if not 0 < len(reason) <= _LONGEST_REASON:
-        raise InvalidError(f"reason: {len(reason)} characters, wanted 1 to {_LONGEST_REASON}")
     try:
         who = await caller(request, ADMIN)
+        if not 0 < len(reason) <= _LONGEST_REASON:
+            raise InvalidError(f"reason: {len(reason)} characters, wanted 1 to {_LONGEST_REASON}")
         return answer(await parts_of(request).removal.delete(episode, reason, who.id))
     except GoneError as gone:
         return answer(gone.more)
