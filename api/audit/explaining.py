@@ -83,8 +83,9 @@ class Explainer:
         for frame in await self._audits.frames_beyond(episode, reward["through"], _SEGMENTS_AFTER):
             for event in decoded(frame):
                 if event.kind == EDGE and event.data.get("step") == reward["step"]:
-                    said = event.data.get("reward")
-                    return {"seq": event.seq, **event.data, "differs": said != reward["reward"]}
+                    said, digest = event.data.get("reward"), event.data.get("digest")
+                    differs = said != reward["reward"]
+                    return {"seq": event.seq, "reward": said, "digest": digest, "differs": differs}
         return None
 
     async def _signed(self, episode: str) -> dict[str, Any] | None:
