@@ -6,9 +6,15 @@ import argparse
 import os
 import platform
 
-from benchmarks import adapters, browser, engine, fleet, observer, service, soak
+from benchmarks import adapters, browser, engine, fleet, observer, rescore, service, soak
 
-PARTS = {"engine": engine.main, "service": service.main, "adapters": adapters.main, "browser": browser.main}
+PARTS = {
+    "engine": engine.main,
+    "service": service.main,
+    "adapters": adapters.main,
+    "rescore": rescore.main,
+    "browser": browser.main,
+}
 
 
 def main() -> None:

@@ -197,7 +197,8 @@ class Engine:
         self.credit.levels(event)
         self.credit.shape(event, after_last=after_last)
         milestones = tuple(state.pending)
-        value: float | None = total(m.worth for m in milestones)
+        # Most steps earn nothing: they are not to pay for sums over nothing.
+        value: float | None = total(m.worth for m in milestones) if milestones else 0.0
         verdict = Verdict("rule", value, 1.0, _count(milestones), rules.digest)
         reason = None
         if state.blind:
@@ -212,7 +213,7 @@ class Engine:
         value = blend((verdict,), rules.task.blend)
         self._out.rewards.append(self._reward(seq, value, reason, milestones, verdict))
         self.credit.deliver(milestones, known=value is not None)
-        state.total = total((state.total, value or 0.0))
+        state.total = total((state.total, value)) if value else state.total
         state.masked += value is None
         state.sealed, state.sealed_at, state.pending, state.blind = True, seq, [], {}
 
@@ -227,7 +228,7 @@ class Engine:
             reward=value,
             mask=value is None,
             reason=reason,
-            components={name: None if value is None else _part(milestones, name) for name in self.ruleset.components},
+            components=self._components(value, milestones),
             milestones=milestones,
             verdicts=(verdict,),
             decided_by="rule" if value is not None else None,
@@ -236,6 +237,12 @@ class Engine:
             through=seq,
             digest=self.ruleset.digest,
         )
+
+    def _components(self, value: float | None, milestones: tuple[Milestone, ...]) -> dict[str, float | None]:
+        names = self.ruleset.components
+        if value is None or not milestones:
+            return dict.fromkeys(names, None if value is None else 0.0)
+        return {name: _part(milestones, name) for name in names}
 
 
 def _part(milestones: tuple[Milestone, ...], component: str) -> float:

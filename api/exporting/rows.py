@@ -48,7 +48,8 @@ def tables(episodes: Sequence[Exported], gammas: Sequence[float]) -> Rows:
 
 def _scored(one: Exported, segments: Sequence[Segment]) -> Result:
     assert one.task is not None
-    return score(segments, ruleset_of(one.task))
+    (result,) = score(segments, ruleset_of(one.task))
+    return result
 
 
 def _episode(one: Exported, result: Result) -> dict[str, Any]:

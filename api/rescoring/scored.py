@@ -7,7 +7,7 @@ gives the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -34,28 +34,50 @@ def ruleset_of(task: bytes) -> Ruleset:
     return compile_task(task_from_json(orjson.loads(task)))
 
 
-def score(segments: Sequence[Segment], rules: Ruleset) -> Result:
-    """Score an episode's whole log (at least one segment) from nothing."""
-    engine = Engine(rules, segments[0].episode)
-    rewards: list[Reward] = []
-    baseline: list[Milestone] = []
+def score(segments: Iterable[Segment], *rulesets: Ruleset) -> list[Result]:
+    """Score an episode's whole log (at least one segment) from nothing under each of ``rulesets``.
+
+    Segments are taken as they come and not kept: events that are fed while they are in the cache cost less.
+    """
+    scorings: list[_Scoring] = []
     for segment in segments:
-        outcome = engine.feed(segment.events)
-        rewards.extend(outcome.rewards)
-        baseline.extend(m for m in outcome.milestones if m.baseline)
-    return {
-        "episode": segments[0].episode,
-        "ruleset": rules.digest,
-        "task": rules.task.id,
-        "version": rules.task.version,
-        "head": segments[-1].digest,
-        "through": engine.through,
-        "closed": engine.closed,
-        "success": engine.success,
-        "total": engine.total,
-        "rewards": [reward_to_json(reward) for reward in rewards],
-        "baseline": [milestone_to_json(m) for m in baseline],
-    }
+        scorings = scorings or [_Scoring(Engine(rules, segment.episode)) for rules in rulesets]
+        for scoring in scorings:
+            scoring.take(segment)
+    return [scoring.result() for scoring in scorings]
+
+
+class _Scoring:
+    """One engine over one log."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._head = ""
+        self._rewards: list[Reward] = []
+        self._baseline: list[Milestone] = []
+
+    def take(self, segment: Segment) -> None:
+        outcome = self._engine.feed(segment.events)
+        self._rewards.extend(outcome.rewards)
+        self._baseline.extend(m for m in outcome.milestones if m.baseline)
+        self._head = segment.digest
+
+    def result(self) -> Result:
+        engine = self._engine
+        rules = engine.ruleset
+        return {
+            "episode": engine.state.episode,
+            "ruleset": rules.digest,
+            "task": rules.task.id,
+            "version": rules.task.version,
+            "head": self._head,
+            "through": engine.through,
+            "closed": engine.closed,
+            "success": engine.success,
+            "total": engine.total,
+            "rewards": [reward_to_json(reward) for reward in self._rewards],
+            "baseline": [milestone_to_json(m) for m in self._baseline],
+        }
 
 
 def stored_result(row: Any, rewards: Iterable[bytes], milestones: Iterable[bytes]) -> Result:

@@ -16,7 +16,6 @@ from api.rescoring.differences import compare, evidence_of, is_same
 from api.rescoring.scored import Result, ruleset_of, score
 from detectors.codec import canonical, sha256
 from detectors.task_json import TaskError
-from detectors.types import Segment
 
 Status = Literal["same", "changed", "scored", "failed"]
 """``scored``: there was nothing to compare with."""
@@ -64,21 +63,23 @@ def outcome(material: Material) -> dict[str, Any]:
     if material.wrong is not None:
         return told
     try:
-        segments = list(read_frames(material.content, material.name))
-        result = score(segments, ruleset_of(material.task))
-        old = _old(material, segments)
+        rulesets = [ruleset_of(task) for task in (material.task, material.old_task) if task is not None]
+        result, *before = score(read_frames(material.content, material.name), *rulesets)
     except RecordingError as error:
         return {**told, "error": str(error)}
     except TaskError as error:
         return {**told, "error": f"{material.name}: this build can't score by its task: {error}"}
     told |= {"episode": result["episode"], "new": _head(result), "result": result if material.keep else None}
+    old: Result | None = before[0] if before else None
+    if material.old_result is not None:
+        old = orjson.loads(material.old_result)
     if old is None:
         return {**told, "status": "scored"}
     told["old"] = _head(old)
     differences = compare(old, result)
     if is_same(differences):
         return {**told, "status": "same"}
-    return {**told, "status": "changed", "differences": differences, "evidence": _shown(differences, segments)}
+    return {**told, "status": "changed", "differences": differences, "evidence": _shown(differences, material)}
 
 
 def broken(material: Material, why: str) -> Answer:
@@ -95,13 +96,7 @@ def _head(result: Result) -> dict[str, Any]:
     return {name: result[name] for name in HEAD}
 
 
-def _old(material: Material, segments: Sequence[Segment]) -> Result | None:
-    if material.old_result is not None:
-        stored: Result = orjson.loads(material.old_result)
-        return stored
-    return None if material.old_task is None else score(segments, ruleset_of(material.old_task))
-
-
-def _shown(differences: Mapping[str, Any], segments: Sequence[Segment]) -> dict[str, str]:
+def _shown(differences: Mapping[str, Any], material: Material) -> dict[str, str]:
     wanted = set(evidence_of(differences))
+    segments = read_frames(material.content, material.name)
     return {str(e.seq): line(e) for segment in segments for e in segment.events if e.seq in wanted}

@@ -20,8 +20,9 @@ NAME = {"field_filled": {"field": "Name", "value": "Ann"}}
 
 
 def scored(task: dict[str, Any], *said: Said) -> Result:
-    segments = list(read_frames(b"".join(frames(events("ep_1", *said))), "it"))
-    return score(segments, compile_task(task_from_json(task)))
+    segments = read_frames(b"".join(frames(events("ep_1", *said))), "it")
+    (result,) = score(segments, compile_task(task_from_json(task)))
+    return result
 
 
 def differences(task: dict[str, Any], *said: Said) -> dict[str, Any]:
