@@ -53,11 +53,11 @@ def check_references(milestones: Iterable[MilestoneSpec], probes: Iterable[Probe
     """Every rule about a probe must be about one that the task declares."""
     ids = [probe.id for probe in probes]
     for n, milestone in enumerate(milestones):
-        for part in (milestone.when, milestone.revoke_on):
-            for name in _named(part):
+        for key in ("when", "revoke_on", "only_if"):
+            for rule, name in _named(getattr(milestone, key)):
                 if name not in ids:
                     wanted = f"a probe of the task; there are {', '.join(ids) or 'none'}"
-                    note(("milestones", n, "when", "probe_answers", "probe"), name, wanted)
+                    note(("milestones", n, key, rule, "probe"), name, wanted)
 
 
 def probe_to_json(probe: ProbeSpec) -> dict[str, Any]:
@@ -72,11 +72,11 @@ def probe_plan(probe: ProbeSpec) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _named(condition: Condition | None) -> Iterable[str]:
+def _named(condition: Condition | None) -> Iterable[tuple[str, str]]:
     if condition is None:
         return
-    if condition.rule == "probe_answers":
-        yield str(condition.args.get("probe"))
+    if condition.rule in ("probe_answers", "probe_kept"):
+        yield condition.rule, str(condition.args.get("probe"))
     for part in condition.of:
         yield from _named(part)
 

@@ -243,6 +243,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "efficiency": ({"efficiency": {"weight": 1, "best": 3, "worst": 3}}, "a whole number above best"),
     "no such component": ({"shaping": {"potential": ["file"]}}, "a list of components with milestones"),
     "shaped and levelled": ({"shaping": {"potential": ["ui"]}, "credit": "level"}, "credited by progress"),
+    "a gate without its probe": ({"milestones": [{**GO, "only_if": {"probe_kept": {"probe": "x"}}}]}, "a probe of the task"),
     "odd limits": ({"limits": {"minutes": 3}}, "{steps: a whole number}"),
     "since nobody": ({"milestones": [{**GO, "within": {"steps": 1}, "since": "x"}]}, "another milestone's id"),
     "since alone": ({"milestones": [A, {**GO, "since": "a"}]}, "within:"),
