@@ -21,7 +21,20 @@ from api.pages import episode as episode_page
 from api.pages import listing, viewer
 from api.pages.problems import told_as_page
 from api.parts import Parts
-from api.routes import audit, episodes, operations, reading, rescores, rewards, sandboxes, score, segments, steps, tasks
+from api.routes import (
+    audit,
+    episodes,
+    operations,
+    reading,
+    rescores,
+    rewards,
+    sandboxes,
+    score,
+    segments,
+    steps,
+    streams,
+    tasks,
+)
 from api.routes.adapters import nemo, openenv, openrlhf, slime
 from api.routes.document import Documented
 from api.routes.support import PROBLEM, invalid
@@ -70,6 +83,7 @@ def create_app(settings: Settings) -> FastAPI:
         openenv,
         episodes,
         reading,
+        streams,
         audit,
         rescores,
         sandboxes,

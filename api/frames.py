@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import zstandard
 
 from api.errors import MalformedSegmentError, TooLargeError
@@ -16,6 +18,8 @@ MOST = 2**31 - 1
 NUMBERED = frozenset(name for name, kind in KINDS.items() if kind.source in ("steps", "journal"))
 """The kinds that tell of steps, commands and the episode's end."""
 
+_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"|[][{}]')
+"""A bracket, or a text with all the brackets in it."""
 _SMALL = 1024 * 1024
 _WINDOW_LOG_MAX = 27
 
@@ -39,12 +43,31 @@ def open_frame(frame: bytes, limits: Limits) -> bytes:
         raise MalformedSegmentError(f"body: {error}; wanted exactly one zstd frame") from None
 
 
+def nested_beyond(text: bytes, most: int) -> bool:
+    """Whether the JSON in ``text`` is nested deeper than ``most``: what is can be read, and not written again."""
+    # Nearly every text opens fewer brackets than that, and is done with here.
+    if text.count(b"{") + text.count(b"[") <= most:
+        return False
+    depth = 0
+    for token in _BRACKETS.finditer(text):
+        if token[0] in b"[{":
+            depth += 1
+            if depth > most:
+                return True
+        elif token[0] in b"]}":
+            depth -= 1
+    return False
+
+
 def read_segment(frame: bytes, episode: str, limits: Limits) -> Segment:
     """The segment in ``frame``, which must be ``episode``'s. Raises the errors of `open_frame` and the codec's."""
     text = open_frame(frame, limits)
     count = text.count(b"\n") - 1
     if count > limits.events:
         raise TooLargeError(f"body: {count} events, wanted at most {limits.events} in a segment")
+    for number, line in enumerate(text.split(b"\n")):
+        if nested_beyond(line, limits.depth):
+            raise MalformedSegmentError(f"line {number}: nested deeper than {limits.depth}")
     try:
         segment = decode_segment(text)
     except CodecError as error:

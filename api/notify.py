@@ -23,6 +23,9 @@ def commands_of(episode: str) -> Topic:
     return ("commands", episode)
 
 
+ANY_LOG: Topic = ("log", "")
+"""Something was appended to some episode's log."""
+
 GONE: Topic = ("gone", "")
 """Episodes were deleted: nothing that is remembered of an episode may be believed."""
 
@@ -77,6 +80,11 @@ class Notifier:
         if topic == GONE:
             for forget in self._gone:
                 forget()
+        self._set(topic)
+        if topic[0] == ANY_LOG[0]:
+            self._set(ANY_LOG)
+
+    def _set(self, topic: Topic) -> None:
         event = self._events.pop(topic, None)
         if event is not None:
             event.set()

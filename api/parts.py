@@ -44,6 +44,7 @@ from api.store.sandboxes import Sandboxes
 from api.store.search import Search
 from api.store.tasks import Tasks
 from api.store.tokens import FIRST, Tokens
+from api.streaming import Streams
 from api.upkeep import Upkeep
 
 
@@ -72,6 +73,7 @@ class Parts:
     checkpointer: Checkpointer
     health: HealthGauges
     follower: Follower
+    streams: Streams
     search: Search
     scorer: Scorer
     turns: Turns
@@ -99,7 +101,8 @@ class Parts:
         log = Log(database, engines, episodes, ledger, notifier, metrics, limits)
         signer, audits = Signer.load(settings), Audits(database)
         removal, answers, arrivals = Removal(database, signer, notifier), Answers(database), Arrivals(database)
-        for remembering in (engines, episodes, ledger):
+        streams = Streams(log, ledger, episodes, arrivals, notifier, limits.heartbeat_s)
+        for remembering in (engines, episodes, ledger, streams):
             notifier.on_gone(remembering.forget)
         sandboxes, leases = Sandboxes(database), Leases(database, notifier)
         rescores = Rescores(database)
@@ -124,7 +127,8 @@ class Parts:
             audits=audits,
             checkpointer=Checkpointer(audits, ledger, signer, delivery_of(settings.checkpoints), metrics),
             health=HealthGauges(audits, metrics.registry),
-            follower=Follower(log, ledger, episodes, notifier),
+            follower=Follower(log),
+            streams=streams,
             search=Search(database),
             scorer=scorer,
             sandboxes=sandboxes,

@@ -24,6 +24,7 @@ class Limits:
     text_bytes: int = 32 * 1024 * 1024
     ratio: int = 1_000
     events: int = 20_000
+    depth: int = 200
     body_bytes: int = 1024 * 1024
     wait_ms: int = 50_000
     query_items: int = 1_000
@@ -31,7 +32,7 @@ class Limits:
     heartbeat_s: float = 15.0
     token_cache_s: float = 2.0
     rewards_cached: int = 50_000
-    engines_cached: int = 256
+    engines_cached: int = 2_048
     keys_kept_days: int = 7
     sandbox_lost_s: float = 60.0
     requests_per_s: float = 5_000.0

@@ -16,7 +16,7 @@ from fastapi import Request, Response
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from api.errors import ForbiddenError, InvalidError, NotFoundError, TooLargeError, UnauthorizedError
-from api.frames import MOST
+from api.frames import MOST, nested_beyond
 from api.notify import Deadline
 from api.parts import Parts
 from api.store.tokens import Principal
@@ -31,6 +31,8 @@ READ = frozenset(("admin", "trainer", "read"))
 METRICS = frozenset(("admin", "metrics"))
 SANDBOX = frozenset(("admin", "sandbox"))
 SEQ_MOST = 2**63 - 1
+DEPTH = 100
+"""How deep a body may be nested: what becomes an event fits into a segment."""
 NOBODY: frozenset[str] = frozenset()
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -112,6 +114,8 @@ async def read_body(request: Request, limit: int) -> bytes:
 
 def parsed(model: type[Model], body: bytes) -> Model:
     """The body as ``model``; an empty one is an empty object. Raises `InvalidError` naming every problem."""
+    if nested_beyond(body, DEPTH):
+        raise InvalidError(f"body: nested deeper than {DEPTH}")
     try:
         return model.model_validate_json(body or b"{}")
     except ValidationError as error:

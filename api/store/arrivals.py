@@ -65,6 +65,7 @@ class Arrivals:
         place = tuple_(arrivals.c.xact, arrivals.c.position)
         beyond = place > tuple_(bindparam("xact", type_=BigInteger), bindparam("position", type_=BigInteger))
         self._after = _OF_EPISODES.where(beyond, *settled).limit(PAGE)
+        self._beyond = select(arrivals.c.position).where(beyond).limit(1)
         self._last = (
             select(arrivals.c.xact, arrivals.c.position)
             .where(*settled)
@@ -75,6 +76,10 @@ class Arrivals:
     async def after(self, place: Place) -> Sequence[Any]:
         """The next arrivals beyond ``place``, with their episodes' labels, task and tenant; at most `PAGE`."""
         return await self._database.all(self._after, place._asdict())
+
+    async def unsettled(self, place: Place) -> bool:
+        """Whether there are arrivals beyond ``place`` that an older transaction still holds back."""
+        return await self._database.first(self._beyond, place._asdict()) is not None
 
     async def last(self) -> Place:
         """Where a watcher begins who wants only what is to come."""

@@ -84,3 +84,40 @@ async def test_postgres_killed_in_mid_episode_costs_a_503_and_nothing_else(tmp_p
             await _goes_on(service, id, token, made[1])
             assert (await service.reward(id, 1)).json()["done"] is True
             assert (await service.get(f"/v1/episodes/{id}")).json()["through"] == len(SAID)
+
+
+@SHARED
+async def test_two_replicas_that_get_the_same_at_once_give_one_result(store: Store) -> None:
+    """The same segment, the same step and the same close, to both at once, again and again."""
+    async with running(store) as one, running(store) as other:
+        both = (one, other) * 2
+        for _ in range(10):
+            id, token = await one.open()
+            for n in (0, 1):
+                key = {"idempotency-key": f"{id} {n}"}
+                begun = await asyncio.gather(
+                    *(s.post(f"/v1/episodes/{id}/steps", {"step": n, "wait_ms": 0}, headers=key) for s in both)
+                )
+                assert {answer.json()["command"] for answer in begun} == {n + 1}, [answer.text for answer in begun]
+            closing = await asyncio.gather(*(s.post(f"/v1/episodes/{id}:close", {"wait_ms": 0}) for s in both))
+            assert {answer.status_code for answer in closing} == {202}
+            for frame in frames(events(id, *SAID), [2, 1]):
+                answers = await asyncio.gather(*(s.append(id, frame, token) for s in both))
+                assert len({(answer.status_code, answer.content) for answer in answers}) == 1, answers[0].text
+            closed = await asyncio.gather(*(s.post(f"/v1/episodes/{id}:close") for s in both))
+            assert len({answer.content for answer in closed}) == 1
+        assert await one.rows("segments") == await one.rows("arrivals") == 30
+        assert await one.rows("rewards") == 20
+        assert await one.rows("commands") == 30
+
+
+@SHARED
+async def test_replicas_that_are_told_different_things_at_once_keep_one_of_them(store: Store) -> None:
+    """Both get an own continuation of the same log, at once: one is taken, the other is a fork, at every event."""
+    async with running(store) as one, running(store) as other:
+        for _ in range(10):
+            id, token = await one.open()
+            ways = [frames(events(id, *SAID), sizes)[0] for sizes in ([2], [3])]
+            answers = await asyncio.gather(one.append(id, ways[0], token), other.append(id, ways[1], token))
+            assert sorted(answer.status_code for answer in answers) == [200, 409], [one.text for one in answers]
+        assert await one.rows("segments") == 10

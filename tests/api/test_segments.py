@@ -112,6 +112,16 @@ REFUSED: dict[str, tuple[int, str, Callable[[str], bytes]]] = {
     "a jump inside": (422, "malformed-segment", lambda id: _press(_line(_text(id), 2, b'[9,1,"cdp","x",{}]'))),
     "not an event": (422, "malformed-segment", lambda id: _press(_line(_text(id), 2, b"{}"))),
     "not JSON": (422, "malformed-segment", lambda id: _press(_line(_text(id), 2, b"nonsense"))),
+    "nested too deep": (
+        422,
+        "malformed-segment",
+        lambda id: _press(_line(_text(id), 2, b'[4,1,"cdp","x",{"n":' + b"[" * 199 + b"]" * 199 + b"}]")),
+    ),
+    "nested beyond all parsers": (
+        422,
+        "malformed-segment",
+        lambda id: _press(_line(_text(id), 2, b"[" * 100_000 + b"]" * 100_000)),
+    ),
     "not zstd": (422, "malformed-segment", lambda id: _text(id)),
     "an empty body": (422, "malformed-segment", lambda id: b""),
     "a frame cut short": (422, "malformed-segment", lambda id: _press(_text(id))[:-5]),
@@ -170,6 +180,30 @@ async def test_a_segment_for_an_empty_log_begins_at_one(service: Service) -> Non
     answer = await service.append(id, _press(_text(id)), token)
     assert answer.status_code == 409
     assert (answer.json()["wanted"], answer.json()["head"]) == (1, GENESIS)
+
+
+async def test_brackets_in_texts_nest_nothing(service: Service) -> None:
+    id, token = await service.open()
+    await service.tell(id, token, *episode([went("/" + '[{\\"' * 300)]))
+    assert (await service.get(f"/v1/episodes/{id}")).json()["status"] == "closed"
+
+
+async def test_the_deepest_that_is_taken_is_shown(service: Service) -> None:
+    id, token = await service.open()
+    line = b'[4,1,"cdp","x",{"n":' + b"[" * 198 + b"]" * 198 + b"}]"
+    assert (await service.append(id, _press(_first(id)), token)).status_code == 200
+    assert (await service.append(id, _press(_line(_text(id), 2, line)), token)).status_code == 200
+    assert len((await service.get(f"/v1/episodes/{id}/events")).json()["events"]) == 4
+
+
+@pytest.mark.parametrize(("depth", "status"), [(97, 202), (98, 422)])
+async def test_an_action_is_nested_no_deeper_than_its_event_may_be(service: Service, depth: int, status: int) -> None:
+    id, _ = await service.open()
+    action: Any = 1
+    for _ in range(depth + 1):
+        action = [action]
+    answer = await service.post(f"/v1/episodes/{id}/steps", {"action": action, "wait_ms": 0})
+    assert answer.status_code == status, answer.text
 
 
 async def test_a_large_segment_is_scored_like_a_small_one(service: Service) -> None:
