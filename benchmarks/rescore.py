@@ -77,9 +77,8 @@ def _scored(paths: Sequence[Path], task: Task, old: dict[str, bytes], workers: i
 
 
 def _size(lines: Sequence[bytes]) -> None:
-    print(
-        f"log size: {len(lines)} events of the golden scenes, {sum(map(len, lines)) / len(lines):.0f} bytes each as JSON"
-    )
+    mean = sum(map(len, lines)) / len(lines)
+    print(f"log size: {len(lines)} events of the golden scenes, {mean:.0f} bytes each as JSON")
     for size, what in ((500, "500 events a segment"), (STEP, f"{STEP} events a segment, as a live step ships them")):
         packed = sum(len(zstandard.compress(text, 3)) for text in _texts("ep_bench", lines, size))
         line(f"bytes an event, {what}", f"{packed / len(lines):.1f}", "wanted <= 25" if size == 500 else "")
