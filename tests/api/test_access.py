@@ -61,6 +61,7 @@ ALLOWED: dict[tuple[str, str], dict[str, bool]] = {
     ("POST", "/adapters/slime/score"): OK,
     ("GET", "/v1/episodes/{episode}/events"): OK,
     ("GET", "/v1/episodes/{episode}/stream"): OK,
+    ("GET", "/v1/stream"): OK,
     ("GET", "/v1/episodes/{episode}/trajectory"): OK,
     ("GET", "/v1/episodes/{episode}/recording"): OK,
     ("GET", "/v1/episodes/{episode}/steps/{step:int}/explanation"): OK,
