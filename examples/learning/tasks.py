@@ -15,9 +15,9 @@ def task(kind: str, origin: str) -> dict[str, Any]:
     """The task of one of `KINDS` on a page that is served at ``origin``."""
     reached = [{"id": place, "component": "nav", "when": {"url_reached": {"url": f"/{place}"}}} for place in PLACES[1:]]
     bought = {"id": "bought", "when": {"goal": {"requires": [PLACES[-1]]}}}
-    paid = {"id": "bought", "component": "goal", "when": {"url_reached": {"url": f"/{PLACES[-1]}"}}}
+    alone = {"id": "bought", "when": {"goal": {"when": {"url_reached": {"url": f"/{PLACES[-1]}"}}}}}
     rules: dict[str, dict[str, Any]] = {
-        "sparse": {"weights": {"goal": 1.0}, "milestones": [paid]},
+        "sparse": {"weights": {"goal": 1.0}, "milestones": [alone]},
         "milestones": {"weights": {"nav": 0.8, "goal": 0.2}, "milestones": [*reached, bought]},
         "potential": {
             "weights": {"nav": 1.0, "goal": 1.0},

@@ -64,7 +64,11 @@ class Noting(BaseCallback):
     def _on_step(self) -> bool:
         run = self._run
         if self.locals["dones"][0]:
-            run.episodes.append((self.num_timesteps, bool(self.locals["infos"][0]["success"])))
+            info = self.locals["infos"][0]
+            won = not info["TimeLimit.truncated"]
+            if info["success"] is not won:
+                raise RuntimeError(f"the page says {won}, the service success={info['success']}: {info}")
+            run.episodes.append((self.num_timesteps, won))
         last = [success for _, success in run.episodes[-WINDOW:]]
         if len(last) < WINDOW:
             return True
