@@ -72,6 +72,7 @@ def unobserved(reward: Reward, events: Sequence[Event], source: str) -> None:
 def test_chrome(stack: Stack, playwright: Playwright, tmp_path: Path) -> None:
     session = Session(stack, playwright, tmp_path)
     try:
+        session.page.goto("about:blank")  # its first document is there: nothing else is on its way
         session.open(*browsing.milestones(STEPS))
         assert session.act(session.goto("products/lamp?n=0")).reward
 
