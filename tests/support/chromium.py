@@ -30,7 +30,6 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
     "--disable-quic",
-    "--disable-crashpad-for-testing",
     "--password-store=basic",
     "--remote-debugging-port=0",
 )
