@@ -196,7 +196,7 @@ async def test_the_deepest_that_is_taken_is_shown(service: Service) -> None:
     assert len((await service.get(f"/v1/episodes/{id}/events")).json()["events"]) == 4
 
 
-@pytest.mark.parametrize(("depth", "status"), [(97, 202), (98, 422)])
+@pytest.mark.parametrize(("depth", "status"), [(98, 202), (99, 422)])
 async def test_an_action_is_nested_no_deeper_than_its_event_may_be(service: Service, depth: int, status: int) -> None:
     id, _ = await service.open()
     action: Any = 1
