@@ -79,6 +79,7 @@ def test_chromium_killed(stack: Stack, playwright: Playwright, tmp_path: Path, m
     steps = moments + 2
     try:
         calm = shop(session, steps)
+        assert all(reward.reward for reward in calm[:steps]), "without a kill every visit is paid"
         with Moments(9, lambda: session.browser.kill(), moments) as faults:
             shaken = shop(session, steps, faults.step)
         assert faults.done == moments
