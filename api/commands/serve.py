@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         settings,
         keep_days=args.keep,
         tasks_need_tests=args.tasks_need_tests,
-        limits=replace(settings.limits, sandbox_lost_s=args.sandbox_lost_s)
+        limits=replace(settings.limits, sandbox_lost_s=args.sandbox_lost_s),
     )
     settings = replace(settings, checkpoints=args.checkpoints or settings.checkpoints)
     refusal = refusal_of(args, settings)

@@ -76,7 +76,11 @@ async def test_the_same_walk_finds_everything_for_its_owner(service: Service) ->
     theirs = await worked(service)
     blind = set()
     for real, fake, id in await pairs(service, theirs):
-        if real.names(id) and f"{{{real_name(theirs, id)}}}" in real.path and ALLOWED.get((real.method, real.path)) == OK:
+        if (
+            real.names(id)
+            and f"{{{real_name(theirs, id)}}}" in real.path
+            and ALLOWED.get((real.method, real.path)) == OK
+        ):
             found, wanted = await real.by(service, ADMIN), await fake.by(service, ADMIN)
             if found[2].replace(id, "ID") == wanted[2].replace(nobodys(id), "ID"):
                 blind.add(real.path)

@@ -14,7 +14,7 @@ from detectors.engine import Engine
 from detectors.ruleset import compile_task
 from detectors.types import Reward
 from tests.convert.making import converted, of
-from tests.e2e.conftest import Session, playwright, shopping, stack  # noqa: F401
+from tests.support.shopping import Session, playwright, shopping, stack  # noqa: F401
 
 pytestmark = pytest.mark.browser
 

@@ -84,19 +84,25 @@ export function openText({ say, secrets, wants }) {
     baseline = false;
   }
 
-  // The chunks in which a new line stands; all of an element's where the page shows its letters otherwise.
+  // The chunks in which a new line stands, and a line that stands in none: it came, or was shown, since they were read.
+  // All of an element's where the page shows its letters otherwise.
   function* appeared(left) {
     const told = new Set();
     for (const { chunks: all, lines: came } of read) {
       const news = came.map(folded).filter((line) => left.has(line));
       if (!news.length) continue;
-      const some = all.filter((chunk) => news.some((line) => folded(chunk).includes(line)));
-      for (const chunk of some.length ? some : all) {
+      const some = all.filter((chunk) => news.some((line) => stands(line, [chunk])));
+      const late = some.length ? came.filter((line) => left.has(folded(line)) && !stands(line, some)) : [];
+      for (const chunk of some.length ? [...some, ...late] : all) {
         if (told.has(chunk)) continue;
         told.add(chunk);
         yield hidden(chunk);
       }
     }
+  }
+
+  function stands(line, some) {
+    return some.some((chunk) => folded(chunk).includes(folded(line)));
   }
 
   function hidden(text) {
@@ -126,7 +132,8 @@ function* pieces(root) {
     for (const child of root.children) if (isShown(child)) yield* pieces(child);
     yield* ownPiece(root);
   } else {
-    yield [root.innerText ?? root.textContent ?? "", textsBelow(root)];
+    // Both at once: what comes while the work rests is looked at in its own turn.
+    yield [root.innerText ?? root.textContent ?? "", Array.from(textsBelow(root))];
     for (const element of root.getElementsByTagName("*")) yield* shadowPieces(element);
   }
   yield* shadowPieces(root);
