@@ -125,18 +125,43 @@ function isShown(element) {
   return element.checkVisibility({ visibilityProperty: true });
 }
 
-// [text, text nodes]: a long text is read part by part, so that none takes long. An open shadow root is a part of its
-// own.
+// [text, text nodes]: a long text is read part by part, so that none takes long; small neighbours are one part. An open
+// shadow root is a part of its own.
 function* pieces(root) {
   if ((root.textContent ?? "").length > LONG && root.childElementCount) {
-    for (const child of root.children) if (isShown(child)) yield* pieces(child);
+    let few = [];
+    let length = 0;
+    for (const child of Array.from(root.children)) {
+      if (!isShown(child)) continue;
+      const own = (child.textContent ?? "").length;
+      if (few.length && length + own > LONGEST_CHUNK) {
+        yield* together(few);
+        few = [];
+        length = 0;
+      }
+      if (own > LONGEST_CHUNK) {
+        yield* pieces(child);
+      } else {
+        few.push(child);
+        length += own;
+      }
+    }
+    yield* together(few);
     yield* ownPiece(root);
+    yield* shadowPieces(root);
   } else {
-    // Both at once: what comes while the work rests is looked at in its own turn.
-    yield [root.innerText ?? root.textContent ?? "", Array.from(textsBelow(root))];
-    for (const element of root.getElementsByTagName("*")) yield* shadowPieces(element);
+    yield* together([root]);
   }
-  yield* shadowPieces(root);
+}
+
+function* together(elements) {
+  // Both at once: what comes while the work rests is looked at in its own turn.
+  const texts = elements.map((element) => element.innerText ?? element.textContent ?? "");
+  if (elements.length) yield [texts.join("\n"), elements.flatMap((element) => Array.from(textsBelow(element)))];
+  for (const element of elements) {
+    yield* shadowPieces(element);
+    for (const below of element.getElementsByTagName("*")) yield* shadowPieces(below);
+  }
 }
 
 function* shadowPieces(host) {
