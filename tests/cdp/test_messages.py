@@ -109,6 +109,7 @@ async def test_a_handshake_that_fails_is_a_failed_request(browser: Chromium, pag
 def fold() -> Normaliser:
     normaliser = Normaliser("", "", Asks(kinds=frozenset(("message.sent", "message.received"))))
     told(normaliser, "Network.webSocketCreated", requestId="1", url="wss://a.example/")
+    told(normaliser, "Network.webSocketHandshakeResponseReceived", requestId="1", response={"status": 101})
     return normaliser
 
 
@@ -141,10 +142,33 @@ def test_a_flood_that_just_stops_ends_at_the_fence() -> None:
     assert [kind for kind, _ in again] == ["gap.began"], "the same second has no more room"
 
 
-def test_a_socket_that_was_open_before_is_told_without_its_address() -> None:
+def test_a_socket_that_was_open_before_is_told_without_its_address_and_is_a_gap_until_it_closes() -> None:
     normaliser = fold()
-    [(kind, data)] = told(normaliser, "Network.webSocketFrameSent", **frame(1) | {"requestId": "0"})
+    (began, gap), (kind, data) = told(normaliser, "Network.webSocketFrameSent", **frame(1) | {"requestId": "0"})
+    assert (began, gap["of"], "address is not known" in gap["reason"]) == ("gap.began", "message", True)
     assert (kind, data["url"], data["text"]) == ("message.sent", "", "x")
+    again = told(normaliser, "Network.webSocketFrameSent", **frame(1) | {"requestId": "0"})
+    assert [kind for kind, _ in again] == ["message.sent"]
+    ended = ("gap.ended", {"source": "cdp", "of": "message"})
+    assert told(normaliser, "Network.webSocketClosed", requestId="0", timestamp=2) == [ended]
+
+
+@pytest.mark.browser
+@needs_chromium
+@pytest.mark.parametrize("ends", ["line.close()", "location.href = '/next'"])
+async def test_a_socket_that_stands_open_when_the_daemon_comes(
+    browser: Chromium, page: Page, site: Site, socket: str, ends: str
+) -> None:
+    site.page("/next", "<title>next</title>")
+    await page.goto(site.url)
+    await page.evaluate("(to) => new Promise((done) => { line = new WebSocket(to); line.onopen = done })", socket)
+    async with watching(browser, ALSO) as watch:
+        await page.evaluate("line.send('late')")
+        sent = await watch.one("message.sent")
+        await page.evaluate(ends)
+        await watch.one("gap.ended", of="message")
+    assert (sent["text"], sent["url"]) == ("late", "")
+    assert len(watch.all("gap.began", of="message")) == 1
 
 
 @pytest.mark.parametrize("opcode", [0, 8, 9, 10])

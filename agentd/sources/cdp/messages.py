@@ -1,6 +1,7 @@
 """Messages over WebSockets and event streams, where they are wanted: masked, cut, and bounded in their number.
 
-A flood is a gap of this part: what leans on messages is then not known, and nothing else is touched.
+A flood is a gap of this part, and so is a connection that was open before anybody listened, whose address nobody
+knows: what leans on messages is then not known, and nothing else is touched.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ class Messages:
     def __init__(self, kinds: frozenset[str]) -> None:
         self._kinds = {kind for kind in kinds if kind.startswith("message.")}
         self._connections: dict[str, _Connection] = {}
+        self._nameless: dict[str, SessionState] = {}
         self._flood = False
 
     def opened(self, number: str, base: dict[str, Any]) -> None:
@@ -48,9 +50,16 @@ class Messages:
             if len(self._connections) > MOST_SOCKETS:
                 del self._connections[next(iter(self._connections))]
 
-    def closed(self, number: str) -> None:
+    def closed(self, number: str) -> Iterator[Seen]:
         """The connection is gone."""
         self._connections.pop(number, None)
+        if self._nameless.pop(number, None) is not None:
+            yield Seen("gap.ended", {"source": "cdp", "of": "message"})
+
+    def left(self, root: str) -> Iterator[Seen]:
+        """The document of the frame ``root`` is gone, and the connections of its session with it."""
+        for number in [number for number, session in self._nameless.items() if session.root == root]:
+            yield from self.closed(number)
 
     def told(self, session: SessionState, method: str, params: Params, secrets: Secrets) -> Iterator[Seen]:
         """Fold one message."""
@@ -58,9 +67,8 @@ class Messages:
         if kind not in self._kinds:
             return
         connection = self._connections.get(params["requestId"])
-        if connection is None:  # it was open before the daemon came, and its address with it
-            base = {"tab": session.tab, "frame": session.root, "request": params["requestId"], "url": ""}
-            self.opened(params["requestId"], base)
+        if connection is None:
+            yield from self._met(session, params["requestId"])
             connection = self._connections[params["requestId"]]
         if not self._has_room(connection, int(params.get("timestamp", 0))):
             if not self._flood:
@@ -73,6 +81,14 @@ class Messages:
         data = _event(params, secrets) if "data" in params else _frame(params["response"], secrets)
         if data is not None:
             yield Seen(kind, connection.base | data)
+
+    def _met(self, session: SessionState, number: str) -> Iterator[Seen]:
+        """A connection that was open before the daemon came, and its address told before that."""
+        self.opened(number, {"tab": session.tab, "frame": session.root, "request": number, "url": ""})
+        if number not in self._nameless and len(self._nameless) < MOST_SOCKETS:
+            self._nameless[number] = session
+            reason = "a connection was open before it could be listened to: its address is not known"
+            yield Seen("gap.began", {"source": "cdp", "of": "message", "reason": reason})
 
     def calm(self, connection: _Connection | None = None) -> Iterator[Seen]:
         """End the gap of a flood: nothing was left out of late. Without ``connection``: say what stands at a fence."""

@@ -229,7 +229,7 @@ class Network:
 
     def _end(self, number: str, request: Request, seen: Seen) -> Iterator[Seen]:
         request.ended = True
-        self.messages.closed(number)
+        yield from self.messages.closed(number)
         holders = [seen.data] if seen.kind == "request.finished" else []
         yield from request.tell(Held(seen, request.hop, holders, request.carries))
         if not request.waits:
@@ -276,6 +276,7 @@ class Network:
 
     def left(self, frame: str, loader: str) -> Iterator[Seen]:
         """The frame has another document now: of what the one before asked only the network's own word may come."""
+        yield from self.messages.left(frame)
         for number, request in list(self._requests.items()):
             asked = request.loader and request.loader != loader and number != request.loader
             if asked and request.base.get("frame") == frame and not request.left and not request.ended:
@@ -285,6 +286,7 @@ class Network:
 
     def gone(self, session: SessionState) -> Iterator[Seen]:
         """The session is gone: nothing more is heard of its requests."""
+        yield from self.messages.left(session.root)
         for number, request in list(self._requests.items()):
             if request.session is not session:
                 continue
@@ -326,7 +328,7 @@ class Network:
                 yield from self._failed({"requestId": number, "errorText": params.get("errorMessage", "")})
             case "Network.webSocketClosed":
                 yield from self._failed({"requestId": number, "errorText": "closed", "canceled": True})
-                self.messages.closed(number)
+                yield from self.messages.closed(number)
             case "Network.webSocketFrameSent" | "Network.webSocketFrameReceived" | "Network.eventSourceMessageReceived":
                 yield from self.messages.told(session, method, params, browser.secrets)
 
