@@ -15,6 +15,7 @@ from api.routes.shapes import Wait
 from api.routes.support import READ, Body, answer, caller, parsed, parts_of, read_body
 from api.scoring.fold import Fold
 from api.scoring.reference import Reference, reference_of
+from api.scoring.score import Score
 from api.scoring.scorer import Folding, Sample
 
 router = APIRouter(tags=["rewards"])
@@ -42,28 +43,10 @@ class ScoreBody(Body):
     wait_ms: Wait = 0
 
 
-class ScoreShape(BaseModel):
-    """One sample's score; `reward` is null where it is not known, and the failure says why."""
-
-    reward: float | None
-    mask_sample: bool
-    reward_components: dict[str, float | None]
-    step_rewards: list[float | None]
-    milestones: int
-    success: bool | None
-    done: bool
-    episode: str | None
-    step: int | None
-    task: str | None
-    digest: str | None
-    failure_kind: str | None
-    failure_reason: str | None
-
-
 class ScoresShape(BaseModel):
     """Scores in the order of the samples; a sample that can't be looked up has a problem document in `error`."""
 
-    results: list[ScoreShape | dict[str, Any]]
+    results: list[Score | dict[str, Any]]
 
 
 @router.post(

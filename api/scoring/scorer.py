@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -15,6 +15,7 @@ from api.notify import Deadline, Notifier, log_of
 from api.rewards import RewardReader
 from api.scoring.fold import Fold, fold
 from api.scoring.reference import Reference
+from api.scoring.score import Score
 from api.scoring.stateless import score_answer
 from api.store.episodes import Episodes
 from api.store.tasks import Tasks
@@ -38,43 +39,6 @@ class Folding:
 
     how: Fold = "sum"
     gamma: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """``reward`` None: not known, and ``failure_kind`` and ``failure_reason`` say why (NeMo Gym's words)."""
-
-    reward: float | None
-    components: dict[str, float | None]
-    step_rewards: list[float | None]
-    milestones: int
-    success: bool | None
-    done: bool
-    episode: str | None
-    step: int | None
-    task: str | None
-    digest: str | None
-    failure_kind: str | None = None
-    failure_reason: str | None = None
-    more: dict[str, Any] = field(default_factory=dict)
-
-    def document(self) -> dict[str, Any]:
-        """The same keys for every sample, scored or not."""
-        return {
-            "reward": self.reward,
-            "mask_sample": self.reward is None,
-            "reward_components": self.components,
-            "step_rewards": self.step_rewards,
-            "milestones": self.milestones,
-            "success": self.success,
-            "done": self.done,
-            "episode": self.episode,
-            "step": self.step,
-            "task": self.task,
-            "digest": self.digest,
-            "failure_kind": self.failure_kind,
-            "failure_reason": self.failure_reason,
-        }
 
 
 class Scorer:
@@ -164,7 +128,7 @@ def _of(
     settling = last["status"] == "settling"
     return Score(
         reward=value,
-        components=components,
+        reward_components=components,
         step_rewards=[document["reward"] for document in steps],
         milestones=sum(len(document["milestones"]) for document in steps),
         success=last["success"],

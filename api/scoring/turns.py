@@ -13,7 +13,8 @@ from api.channel import Channel
 from api.errors import InvalidError, UnavailableError
 from api.notify import Deadline
 from api.scoring.reference import Reference
-from api.scoring.scorer import Folding, Sample, Score, Scorer
+from api.scoring.score import Score
+from api.scoring.scorer import Folding, Sample, Scorer
 from api.store.commands import Commands
 from api.store.episodes import Episodes
 from api.store.tasks import Tasks

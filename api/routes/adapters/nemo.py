@@ -19,7 +19,8 @@ from api.routes.describe import problems
 from api.routes.support import READ, TRAINER, answer, caller, parsed, parts_of, read_body
 from api.scoring.reference import Reference, reference_of
 from api.scoring.responses import calls_tools, said
-from api.scoring.scorer import Sample, Score
+from api.scoring.score import Score
+from api.scoring.scorer import Sample
 
 SHARED_KINDS = {404: "session_lost", 422: "verifier_error", 503: "transport_unreachable"}
 
@@ -99,13 +100,15 @@ def _verdict(request: Request, found: Score | ProblemError, fallback: float | No
     if found.reward is None:
         if strict and fallback is None:
             raise UnavailableError(f"reward: not known ({found.failure_kind}): {found.failure_reason}")
-        return _masked(found.failure_kind or "verifier_error", found.failure_reason or "", found.components, fallback)
+        return _masked(
+            found.failure_kind or "verifier_error", found.failure_reason or "", found.reward_components, fallback
+        )
     return {
         "reward": found.reward,
         "mask_sample": False,
         "failure_kind": None,
         "failure_reason": None,
-        "reward_components": found.components,
+        "reward_components": found.reward_components,
         "step_rewards": found.step_rewards,
     }
 

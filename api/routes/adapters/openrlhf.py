@@ -14,7 +14,7 @@ from api.errors import InvalidError
 from api.routes.adapters.shared import asked_of, clean, described, sample_of, value_of
 from api.routes.describe import problems
 from api.routes.support import READ, answer, caller, parsed, parts_of, read_body
-from api.scoring.scorer import Score
+from api.scoring.score import Score
 
 router = APIRouter(tags=["adapters"])
 

@@ -15,7 +15,8 @@ from api.routes.describe import takes
 from api.routes.support import parts_of, whole_query
 from api.scoring.fold import FOLDS
 from api.scoring.reference import reference_of
-from api.scoring.scorer import Folding, Sample, Score
+from api.scoring.score import Score
+from api.scoring.scorer import Folding, Sample
 
 WAIT_MS = 10_000
 """How long a sample may settle by default: well below every trainer's own limit (slime's share is 15 s)."""

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict
 
 from api.routes.adapters.shared import asked_of, described, sample_of, value_of
 from api.routes.describe import problems
-from api.routes.score import ScoreShape
 from api.routes.support import READ, answer, caller, parsed, parts_of, read_body
+from api.scoring.score import Score
 
 router = APIRouter(tags=["adapters"])
 
@@ -37,7 +37,7 @@ class RmQuery(BaseModel):
 @router.post(
     "/adapters/slime/score",
     summary="slime: reward",
-    responses={200: {"model": float | ScoreShape}, **problems(401, 403, 404, 413, 422)},
+    responses={200: {"model": float | Score}, **problems(401, 403, 404, 413, 422)},
     openapi_extra=described(RmQuery, DETAIL),
 )
 async def score(request: Request) -> Response:
