@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
-from sqlalchemy import JSON, and_, cast, false, or_, select, true, type_coerce
+from sqlalchemy import and_, false, or_, select, true
 
 from api.store.database import Database
+from api.store.episodes import has_label
 from api.tables import episodes
 
 Sort = Literal["newest", "oldest", "best", "worst"]
@@ -73,10 +74,7 @@ class Search:
             asked.append({"success": of.success.is_(true()), "failure": of.success.is_(false())}.get(
                 wanted.outcome, of.success.is_(None)))  # fmt: skip
         if wanted.label is not None:
-            key, value = wanted.label
-            # SQLite reads JSON out of a text; Postgres wants it to be told so.
-            labels = type_coerce(of.labels, JSON) if self._database.embedded else cast(of.labels, JSON)
-            asked.append(labels[key].as_string() == value)
+            asked.append(has_label(self._database, *wanted.label))
         if wanted.least is not None:
             asked.append(of.total >= wanted.least)
         if wanted.most is not None:
