@@ -35,7 +35,7 @@ class Owed:
             told.pop()
             if not told:
                 del self._owed[key]
-        else:
+        elif not told or (told[-1][0] in OPENS) != (kind in OPENS):
             told.append((kind, data))
         return True
 

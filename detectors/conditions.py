@@ -185,7 +185,8 @@ class Conditions:
             return standing.now
         parts = [self.level(self._nodes[child]) for child in node.children]
         parts.extend(required.now for required in self.required(node))
-        return node.rule.present(parts)
+        here = node.rule.present(parts)
+        return here if getattr(node.args, "within", None) is None else min(here, standing.now)
 
     def forget(self, node: Node) -> None:
         """Forget a condition and its parts: what was revoked must be done again, not merely remembered."""

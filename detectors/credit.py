@@ -67,6 +67,8 @@ class Credit:
         if spec.must_hold_at_end or spec.repeat > 1 or spec.penalty is not None or not self._in_order(spec, event):
             return  # paid at the end, or for each event by itself: then the gate must be open at that moment
         own = self.conditions.standing(top)
+        if any(self._award(self._rules.index[name]).met >= max(own.at, default=0) for name in spec.after):
+            return  # it came too early
         proof = tuple(sorted({*own.at, *standing.at}))
         self._progress(top, spec, self._award(node.owner), replace(own, at=proof), event)
 
@@ -172,7 +174,8 @@ class Credit:
         if spec.repeat > 1:
             award.keys = [*award.keys, *(key for key in standing.keys or () if key not in award.keys)][: spec.repeat]
             level = len(award.keys) / spec.repeat
-        award.base = award.best = level
+        # What was credited before stays credited: only what came true unseen is nobody's.
+        award.base, award.best = (award.base + level - award.best if began else level), level
         met = award.met
         if level >= 1.0:
             self._meet(award, event)
@@ -246,7 +249,7 @@ class Credit:
         self._earn(node, spec, award, 1 / spec.repeat, standing, event)
 
     def _penalise(self, node: Node, spec: MilestoneSpec, award: Award, standing: Standing, event: Event) -> None:
-        if standing.now < 1.0 or len(award.keys) >= spec.repeat:
+        if standing.now < 1.0 or len(award.keys) >= spec.repeat or self._unknowable(node.owner, event.seq):
             return
         award.keys.append(str(event.seq))
         self._meet(award, event)

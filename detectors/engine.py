@@ -116,6 +116,17 @@ class Engine:
         if event.kind in FOLDED:
             fold(self.state.world, event, self.state.step)
         self.conditions.read(event, stale)
+        if event.kind == "probe.answered":
+            self._incomparable(event)
+
+    def _incomparable(self, event: Event) -> None:
+        """What `probe_kept` has no start to compare with is not known: a gap that does not end."""
+        name = str(event.data.get("probe"))
+        if self.state.world.probes.get(name) == [] and name in self.ruleset.kept_probes:
+            why = f"what probe {name} answered at the start is not there to compare with"
+            gap = self.state.gaps.setdefault(f"probe:{name}", [event.seq, why, 1])
+            if not self.state.sealed:
+                self.state.blind[f"probe:{name}"] = gap[:2]
 
     def _opened(self, event: Event) -> None:
         self.recorded_under = str(event.data.get("digest") or "") or None
@@ -194,7 +205,8 @@ class Engine:
 
     def _seal(self, event: Event, *, after_last: bool = False) -> None:
         state, rules, seq = self.state, self.ruleset, event.seq
-        self.credit.levels(event)
+        if not after_last:  # what stood at the last step's end was paid there
+            self.credit.levels(event)
         self.credit.shape(event, after_last=after_last)
         milestones = tuple(state.pending)
         # Most steps earn nothing: they are not to pay for sums over nothing.

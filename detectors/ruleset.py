@@ -20,7 +20,7 @@ from detectors.registry import Composite, Keys, Rule, rules
 from detectors.task_json import task_to_json
 from detectors.types import Condition, Event, MilestoneSpec, Task
 
-ENGINE_VERSION = 3
+ENGINE_VERSION = 4
 """Raised whenever the same log and task would give another reward than before."""
 
 
@@ -89,6 +89,11 @@ class Ruleset:
     def hears(self) -> frozenset[str]:
         """The kinds that some rule of the task hears."""
         return frozenset(self.slots)
+
+    @property
+    def kept_probes(self) -> frozenset[str]:
+        """The probes whose answer at the start is compared with later ones."""
+        return frozenset(node.args.probe for node in self.nodes if node.rule.name == "probe_kept")
 
     @property
     def sources(self) -> frozenset[str]:

@@ -331,6 +331,9 @@ def _checked(
         return None
     if any(part is None for part in parts):
         return None
+    single = name == "same" or (name == "count" and args.get("distinct", True))
+    if single and any(part is not None and not isinstance(rules()[part.rule], Rule) for part in parts):
+        read.note((*path, "of"), name, "single rules: of a condition made of conditions nobody knows what it is about")
     return Condition(name, dict(args), tuple(part for part in parts if part is not None))
 
 

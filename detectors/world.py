@@ -79,7 +79,7 @@ def fold(world: World, event: Event, step: int) -> None:
             world.calls[call] = [str(event.data.get("tool"))[:MAX_NAME], event.seq, step]
             _cap(world.calls, MAX_CALLS)
         case "probe.answered":
-            _answer(world, event)
+            _answer(world, event, step)
 
 
 FOLDED = frozenset(
@@ -208,12 +208,12 @@ def _fill(world: World, event: Event) -> None:
     _keep_frame(world, frame, known)
 
 
-def _answer(world: World, event: Event) -> None:
-    """Keep what a probe answered first, at the start."""
+def _answer(world: World, event: Event, step: int) -> None:
+    """Keep what a probe answered first, at the start; an answer that came later is nothing to compare with."""
     probe, data = str(event.data.get("probe")), event.data
     if data.get("when") != "start" or probe in world.probes or len(world.probes) >= MAX_PROBES:
         return
-    kept = data.get("cut") is not True and len(canonical(data.get("value"))) <= MAX_ANSWER
+    kept = step < 0 and data.get("cut") is not True and len(canonical(data.get("value"))) <= MAX_ANSWER
     world.probes[probe[:MAX_NAME]] = [data.get("value")] if kept else []
 
 

@@ -84,6 +84,7 @@ class Member:
                 done = failed = None
             if told.lease is not None:
                 done, failed = await self._episode(told.lease, told.beat_s, stop)
+                told = told._replace(lease=None)  # the service says what comes next, after a give-up too
                 if self._settings.once and not stop.is_set():
                     await self._membership.beat(done=done, failed=failed)
                     return
@@ -157,6 +158,8 @@ class Member:
         """Keep the journal of an episode that goes on without this sandbox, and say so."""
         state = self._folder / episode
         kept = state.with_name(episode + GIVEN_UP)
+        while kept.exists():  # of an earlier life
+            kept = kept.with_name(kept.name + GIVEN_UP)
         log.error(
             "The service ended the episode without this sandbox; its journal is kept.",
             episode=episode,
@@ -164,5 +167,4 @@ class Member:
             journal=str(kept),
         )
         if state.is_dir():
-            shutil.rmtree(kept, ignore_errors=True)
             state.rename(kept)

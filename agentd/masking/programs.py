@@ -5,6 +5,7 @@ The table is the documentation, as the lists of names are: options of other prog
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -39,7 +40,14 @@ PROGRAMS: Mapping[str, Form] = {
     "openssl": Form(separate=("-pass", "-passin", "-passout")),
     **dict.fromkeys(("xfreerdp", "xfreerdp3"), Form(attached=("/p:",))),
 }
+_SHELL = re.compile(r"[;|&()`/\\=$]")
+_BUNDLED = re.compile(r"-[A-Za-z]{1,8}[uU]")
 _ENDS = frozenset(("|", "||", "&", "&&", ";"))
+
+
+def _program(word: str) -> str:
+    """The program that a word of a shell's line names: `x=$(mysql`, `true;mysql.exe`."""
+    return _SHELL.split(word.strip("'\""))[-1].removesuffix(".exe")
 
 
 class Command:
@@ -59,11 +67,11 @@ class Command:
             return self._user(word)
         if word in _ENDS:
             self._form = Form()
-        elif (found := PROGRAMS.get(word.rpartition("/")[2].strip("'\""))) is not None:
+        elif (found := PROGRAMS.get(_program(word))) is not None:
             self._form = found
         elif word in form.separate:
             self._next = "password"
-        elif word in form.users:
+        elif word in form.users or (form.users and _BUNDLED.fullmatch(word)):
             self._next = "user"
         else:
             return self._attached(word)

@@ -34,9 +34,22 @@ def boolean(value: Any, options: Mapping[str, Any], path: Path) -> Boolean:
     return Boolean(value)
 
 
-def url(value: Any, options: Mapping[str, Any], path: Path) -> UrlMatch:
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An address in a text. Browsers read one with a backslash, blanks or a user's name otherwise than it looks."""
+
+    wanted: UrlMatch
+
+    def matches(self, text: str) -> bool:
+        """Whether the text is that address, and nothing that only looks so."""
+        if "\\" in text or "@" in text.partition("?")[0] or any(c <= " " for c in text):
+            return False
+        return self.wanted.matches(text)
+
+
+def url(value: Any, options: Mapping[str, Any], path: Path) -> Address:
     """``{url: {path, origin, …}}``: an address, as rules about pages match it; whole, since a text has no origin."""
-    return UrlMatch.parse(value, path)
+    return Address(UrlMatch.parse(value, path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +60,7 @@ class PathGlob:
 
     def matches(self, text: str) -> bool:
         """Whether the text is such a path; white space and case count in file names."""
-        return _parts_match(self.parts, tuple(text.split("/")))
+        return bool(text) and _parts_match(self.parts, tuple(text.split("/")))
 
 
 def _parts_match(wanted: tuple[str, ...], found: tuple[str, ...]) -> bool:

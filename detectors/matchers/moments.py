@@ -17,6 +17,10 @@ _DAY = 86_400
 # A time is a grammar of one line; libraries of dates read a bare "12" or "5 May" as one, too.
 _TIME = re.compile(r"(\d{1,2})(?::([0-5]\d))?(?::([0-5]\d))?(?: ?([AaPp])\.?[Mm]\.?)?")
 _YEAR = re.compile(r"(?<![+\d])\d{4}(?!\d)")
+_WORD = re.compile(r"[^\W\d_]+")
+_MONTHS = "january february march april may june july august september october november december".split()
+_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_BESIDE = frozenset((*_MONTHS, *(name[:3] for name in _MONTHS), "sept", *"st nd rd th of t z am pm utc gmt".split()))
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -36,8 +40,22 @@ class Date:
 def _day(text: str, day_first: bool) -> tuple[int, int, int] | None:
     if not any(c.isdecimal() for c in text) or len(_YEAR.findall(text)) > 1:
         return None  # the library takes the last of two dates
+    if text[0] in "-+" or text[-1] in "-+,":
+        return None
     # ISO 8601 is year, month, day, whatever the order of other writings.
-    return outside.day(text, day_first and not _ISO.match(text))
+    found = outside.day(text, day_first and not _ISO.match(text))
+    words = set(_WORD.findall(text.casefold())) - _BESIDE
+    return found if found is not None and words <= _names_of(found) else None
+
+
+def _names_of(day: tuple[int, int, int]) -> set[str]:
+    """The names of that day in a week, by Zeller's congruence."""
+    year, month, date = day
+    if month < 3:
+        year, month = year - 1, month + 12
+    saturday_first = (date + 13 * (month + 1) // 5 + year + year // 4 - year // 100 + year // 400) % 7
+    name = _WEEKDAYS[(saturday_first + 5) % 7]
+    return {name, name[:3], {"tue": "tues", "wed": "weds", "thu": "thurs"}.get(name[:3], name)}
 
 
 def date(value: Any, options: Mapping[str, Any], path: Path) -> Date:

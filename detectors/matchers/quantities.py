@@ -33,6 +33,7 @@ METRES = {
 }
 # By hand: seven units are a table, and what a library of units adds (prefixes, algebra, files of definitions) is not
 # wanted in a text that an agent wrote.
+MAX_WHOLE = 40
 _PART = re.compile(r"([+-]?[\d.,]+) ?([A-Za-z]+)[, ]*")
 _CLOCK = re.compile(r"(\d{1,4}):([0-5]\d)(?::([0-5]\d))?")
 _ISO = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")
@@ -57,11 +58,25 @@ class Quantity:
         return self.wanted.matches(self.read(normal(text)))
 
 
-def integer(value: Any, options: Mapping[str, Any], path: Path) -> Quantity:
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A whole number, to its last digit."""
+
+    wanted: int
+
+    def matches(self, text: str) -> bool:
+        """Whether the text says the number."""
+        folded = normal(text)
+        if "." in folded or len(folded) > MAX_WHOLE or number(folded) is None:
+            return False
+        return int(folded.replace(",", "")) == self.wanted
+
+
+def integer(value: Any, options: Mapping[str, Any], path: Path) -> Whole:
     """A whole number: "42", "1,234"; not "42.0", not "42 lamps"."""
-    if type(value) is not int:
-        raise SpecError(path, value, "a whole number")
-    return Quantity(About(value, 0.0), lambda text: number(text) if "." not in text else None)
+    if type(value) is not int or not abs(value) < 2**63:
+        raise SpecError(path, value, "a whole number of at most 63 bits")
+    return Whole(value)
 
 
 def percentage(value: Any, options: Mapping[str, Any], path: Path) -> Quantity:
@@ -70,9 +85,8 @@ def percentage(value: Any, options: Mapping[str, Any], path: Path) -> Quantity:
 
 
 def _percent(text: str) -> float | None:
-    for sign in ("%", "percent", "per cent"):
-        text = text.removesuffix(sign).rstrip() if text.endswith(sign) else text
-    return number(text)
+    sign = next((sign for sign in ("%", "percent", "per cent") if text.endswith(sign)), "")
+    return number(text.removesuffix(sign).rstrip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +103,7 @@ class Money:
         bare = (folded[1:] if folded[:1] in ("+", "-") else folded).lstrip()
         minus = "-" if folded.startswith("-") else ""
         digits = [at for at, c in enumerate(bare) if c.isdecimal()]
-        if not digits:
+        if not digits or any(c.isalpha() or c == "_" for c in bare[digits[0] : digits[-1] + 1]):
             return False
         before, amount, after = bare[: digits[0]], bare[digits[0] : digits[-1] + 1], bare[digits[-1] + 1 :]
         said = [part.strip().casefold() for part in (before, after) if part.strip()]

@@ -21,11 +21,12 @@ def assigned(wanted: Sequence[Any], found: Sequence[Any], matches: Any) -> bool:
     """Whether each of ``wanted`` can have one of ``found`` of its own, none left over (bipartite matching)."""
     if len(wanted) != len(found):
         return False
+    fits = [[f for f, item in enumerate(found) if matches(w, item)] for w in wanted]
     taken: dict[int, int] = {}
 
     def place(w: int, tried: set[int]) -> bool:
-        for f, item in enumerate(found):
-            if f not in tried and matches(wanted[w], item):
+        for f in fits[w]:
+            if f not in tried:
                 tried.add(f)
                 if f not in taken or place(taken[f], tried):
                     taken[f] = w

@@ -39,7 +39,7 @@ def other_request_made(event: Event, world: World, args: Args) -> Iterator[Readi
 def _counts(hop: Mapping[str, Any], args: Args) -> bool:
     url, status = str(hop.get("url")), hop.get("status")
     return (
-        args.method.matches(str(hop.get("method")))
+        args.method.matches(str(hop.get("method")).upper())
         and type(status) is int
         and status < 400
         and args.url.matches(url)

@@ -46,6 +46,56 @@ def test_a_gate_for_a_repeated_milestone_must_be_open_at_each_event() -> None:
     assert worth(run(ruleset(each), *episode([clicked("x")], [went("/a")], [clicked("y")]))) == [0.0, 0.0, 0.1]
 
 
+def test_an_open_gate_does_not_undo_the_order() -> None:
+    """A click that came before what it must come after is not remembered, gate or not."""
+    late = ruleset(A, {**GO, "after": ["a"], "only_if": {"field_filled": {"field": "N", "value": "1"}}})
+    assert worth(run(late, *episode([clicked("Go")], [went("/a")], [filled("N", "1")]))) == [0.0, 0.1, 0.0]
+    assert worth(run(late, *episode([went("/a")], [clicked("Go")], [filled("N", "1")]))) == [0.1, 0.0, 0.2]
+
+
+@pytest.mark.parametrize("key", ["must_hold_at_end", "goal", "gate"])
+def test_a_window_holds_for_what_is_asked_at_the_end_too(key: str) -> None:
+    both = {"all_of": {"within": {"steps": 0}, "of": [GO["when"], A["when"]]}}
+    made = {
+        "must_hold_at_end": {"id": "x", "when": both, "must_hold_at_end": True},
+        "goal": {"id": "x", "when": {"goal": {"when": both}}},
+        "gate": {**GO, "id": "x", "must_hold_at_end": True, "only_if": both},
+    }[key]
+    apart, together = [[clicked("Go")], [IDLE], [went("/a")]], [[clicked("Go"), went("/a")], [IDLE]]
+    assert sum(one or 0.0 for one in worth(run(ruleset(made), *episode(*apart)))) == 0.0
+    assert sum(one or 0.0 for one in worth(run(ruleset(made), *episode(*together)))) > 0.0
+
+
+def test_a_penalty_for_what_may_have_been_done_in_a_gap_is_not_known() -> None:
+    """Law 5: a fault never lowers the reward."""
+    left_out = {"all_of": {"holding": True, "of": [{"none_of": [GO["when"]]}, A["when"]]}}
+    rules = ruleset({"id": "forgot", "when": left_out, "penalty": 0.2})
+    assert worth(run(rules, *episode([IDLE], [went("/a")])))[:2] == [0.0, -0.2]
+    assert worth(run(rules, *episode([DEAD, ALIVE], [went("/a")])))[:2] == [None, None]
+
+
+def test_what_stood_at_the_last_steps_end_is_not_paid_again_at_the_close() -> None:
+    level = ruleset(A, credit="level")
+    assert worth(run(level, *episode([went("/a")]))) == [0.1]
+    assert sum(one or 0.0 for one in worth(run(level, *episode([went("/a"), sealed(0)])))) == 0.1
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        pytest.param({"value": "x" * 9000}, id="too long"),
+        pytest.param({"value": "x", "cut": True}, id="cut"),
+    ],
+)
+def test_what_has_no_start_to_compare_with_is_not_known(start: dict[str, Any]) -> None:
+    gated = ruleset({**GO, "only_if": {"probe_kept": {"probe": "rows"}}}, probes=PROBES)
+    answered = ("probe.answered", {"probe": "rows", "when": "start", "ms": 1, "baseline": True, **start})
+    assert worth(run(gated, *episode([clicked("Go")], before=[answered]))) == [None]
+    good = ("probe.answered", {"probe": "rows", "when": "start", "ms": 1, "baseline": True, "value": "x"})
+    assert worth(run(gated, *episode([clicked("Go")], before=[good]))) == [0.2]
+    assert worth(run(gated, *episode([clicked("Go"), good]))) == [None], "an answer after the start is no start"
+
+
 GUARDED = {
     "id": "done",
     "when": {"goal": {"requires": ["go"]}},
@@ -250,6 +300,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "a circle": ({"milestones": [{**A, "within": {"steps": 1}, "since": "go"}, {**GO, "after": ["a"]}]}, "circle"),
     "a window of nothing": ({"milestones": [{**GO, "within": {}}]}, "{steps: a whole number}"),
     "hold of nothing": ({"milestones": [{"id": "x", "when": {"hold": {"window": {"steps": 1}, "of": [{"none_of": [GO["when"]]}]}}}]}, "something that happens"),
+    "count of conditions": ({"milestones": [{"id": "x", "when": {"count": {"at_least": 1, "of": [{"all_of": [GO["when"]]}]}}}]}, "single rules"),
+    "same of conditions": ({"milestones": [{"id": "x", "when": {"same": {"by": "tab", "of": [{"any_of": [GO["when"]]}, A["when"]]}}}]}, "single rules"),
     "count": ({"milestones": [{"id": "x", "when": {"count": {"at_least": 65, "of": [GO["when"]]}}}]}, "below 64"),
     "cel name": ({"milestones": [{"id": "x", "when": {"cel": {"kind": "page.loaded", "expression": "event.url == ''"}}}]}, "event: no such name"),
     "cel syntax": ({"milestones": [{"id": "x", "when": {"cel": {"kind": "page.loaded", "expression": "data.url =="}}}]}, "Failed to parse"),

@@ -344,7 +344,10 @@ def paid(name: str, args: Any, said: list[Said]) -> float | None:
     if name in ("none_of", "probe_kept"):  # alone they would pay for nothing
         condition = {"all_of": {"holding": True, "of": [condition, {"element_clicked": {"name": "Go"}}]}}
     milestone = {"id": "m", "when": condition, "component": "nav"}
-    (reward,) = run(ruleset(milestone, weights={"nav": 1}, probes=tables_probes.PROBES), *episode(said))
+    before = [one for one in said if one[1].get("when") == "start"]  # asked before the first step
+    since = [one for one in said if one not in before]
+    log = episode(since, before=before)
+    (reward,) = run(ruleset(milestone, weights={"nav": 1}, probes=tables_probes.PROBES), *log)
     return reward.reward
 
 

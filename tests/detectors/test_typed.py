@@ -22,15 +22,19 @@ HOMOGLYPHS = str.maketrans(
 TABLE: dict[str, list[tuple[dict[str, Any], list[str], list[str]]]] = {
     "integer": [
         ({"integer": 1234}, ["1234", "1,234", " 1234 ", "+1234", "１２３４"], ["1234.0", "12,34", "1234 lamps", "0x4d2", "1235", "-1234"]),
+        ({"integer": 10_000_000_000_000}, ["10000000000000"], ["10000000000005", "1e13"]),
+        ({"integer": 9_007_199_254_740_993}, ["9,007,199,254,740,993"], ["9007199254740992"]),
     ],
     "percentage": [
         ({"percentage": 12.5}, ["12.5%", "12.5 %", "12.5 percent", "12.5"], ["0.125", "12.5 %%", "%12.5", "12.6%", "12.5% off"]),
+        ({"percentage": 7}, ["7 per cent"], ["7 percent %"]),
         ({"percentage": 12, "tolerance": 0.5}, ["12.4%", "11.5"], ["12.6%"]),
     ],
     "money": [
         ({"money": 1234.5, "currency": "USD"}, ["$1,234.50", "1,234.50 USD", "US dollars 1234.5", "1234.5 US dollars"],
          ["€1,234.50", "1,234.50", "$1.234,50", "$1,234.50 or so", "$12,34.50", "$$1,234.50", "$1,234.50 $", "-$1,234.50", "CA$1,234.50"]),
         ({"money": 1234.5, "currency": "EUR", "locale": "de"}, ["1.234,50 €", "1234,5 EUR", "€ 1234,5"], ["1,234.50 €", "1.234,50 $", "1.234,50"]),
+        ({"money": 1000, "currency": "USD"}, ["$1000", "$1,000"], ["$1e3", "$1E3", "$1_000", "1e3 $"]),
         ({"money": -3}, ["-3", "-3.00"], ["3", "$3", "--3", "-3 USD"]),
         ({"money": 10, "tolerance": 0.5}, ["10.49"], ["10.51"]),
     ],
@@ -46,6 +50,8 @@ TABLE: dict[str, list[tuple[dict[str, Any], list[str], list[str]]]] = {
     "date": [
         ({"date": "2024-05-06"}, ["May 6, 2024", "6 May 2024", "05/06/2024", "2024/05/06", "Monday, May 6, 2024", "5/6/24", "2024-05-06T10:00:00"],
          ["May 2024", "May 6", "6", "2024", "06/05/2024", "May 6, 2025", "Tuesday or so, May 6, 2024", "today", "2024-05-06 2024-05-07", "2024-13-06"]),
+        ({"date": "2024-05-06"}, ["Mon, May 6, 2024", "May 6th, 2024"],
+         ["Tuesday May 6, 2024", "Fri Sat 2024-05-06", "May 6, 2024 10:00 WRONG", "2024-05-06 at on", "-2024-05-06", "2024-05-06 -"]),
         ({"date": "2024-05-06", "day_first": True}, ["06/05/2024", "2024-05-06", "6.5.2024"], ["05/06/2024", "13/13/2024"]),
     ],
     "time": [
@@ -65,6 +71,8 @@ TABLE: dict[str, list[tuple[dict[str, Any], list[str], list[str]]]] = {
     "url": [
         ({"url": "https://shop.test/items?a=1&b=2"}, ["https://shop.test/items?b=2&a=1", "https://SHOP.test:443/items/?a=1&b=2"],
          ["http://shop.test/items?a=1&b=2", "https://shop.test/items?a=1", "https://shop.test/items?a=1&b=2&b=2", "https://shop.test.evil/items?a=1&b=2", "https://shop.co/items?a=1&b=2"]),
+        ({"url": "https://shop.test/cart"}, ["https://shop.test/cart"],
+         ["https://evil.test\\\\@shop.test/cart", "https://user@shop.test/cart", "https://shop.te\nst/cart"]),
         ({"url": {"path": "/items?a=1", "origin": "https://shop.test", "hosts": ["http://localhost:8000"], "ignore": ["utm_*"]}},
          ["http://localhost:8000/items?a=1&utm_source=x", "https://shop.test/items?utm_a=1&a=1"], ["http://localhost:8001/items?a=1", "https://shop.test/items?a=1&utn=1"]),
     ],
