@@ -88,7 +88,7 @@ class Gate:
             if mine.done() and not mine.cancelled():  # it was handed a turn in the moment that it gave up
                 self._taken[backlog] -= 1
                 self._hand_on()
-            else:
+            elif mine in self._waiting[backlog]:
                 self._waiting[backlog].remove(mine)
             raise
 
@@ -98,5 +98,7 @@ class Gate:
     def _hand_on(self) -> None:
         for backlog in (False, True):
             while self._waiting[backlog] and self._free(backlog):
-                self._taken[backlog] += 1
-                self._waiting[backlog].popleft().set_result(None)
+                waiter = self._waiting[backlog].popleft()
+                if not waiter.done():  # else it gave up in this moment
+                    self._taken[backlog] += 1
+                    waiter.set_result(None)

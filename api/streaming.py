@@ -7,6 +7,7 @@ is its number; of all episodes it is the place of its segment among all that arr
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -143,16 +144,21 @@ class Streams:
         elif place != START:
             async for sent in self._resumed(wanted, place, after):
                 yield sent
+        told = time.monotonic()
         while True:
             changed = self._notifier.watch(ANY_LOG)
             rows = await self._page(place, changed)
             for row in rows or ():
                 place = Place(row.xact, row.position)
                 async for sent in self._told(wanted, row, 0):
+                    told = time.monotonic()
                     yield sent
-            if rows is None and not await self._notifier.wait(changed, self._heartbeat_s):
-                if self._notifier.stopped:
-                    return
+            if rows is None:
+                await self._notifier.wait(changed, self._heartbeat_s)
+            if self._notifier.stopped:
+                return
+            if time.monotonic() - told >= self._heartbeat_s:
+                told = time.monotonic()
                 # Its id lets a watcher who is told little go on from here and not from what it was told last.
                 yield _sent("place", _id(place, MOST_SEQ), b"{}")
 

@@ -53,8 +53,8 @@ class Upkeep:
             log.info("A day's partitions were dropped: none of its episodes is left.", day=day.isoformat())
 
     async def start(self) -> None:
-        """Do it once, then every hour until `stop`."""
-        await self.once()
+        """See to today's and tomorrow's partitions, then to all of it, now and every hour until `stop`."""
+        await self._partitions.ahead()
         self._task = asyncio.create_task(self._run(), name="upkeep")
 
     async def stop(self) -> None:
@@ -65,12 +65,11 @@ class Upkeep:
                 await self._task
 
     async def _run(self) -> None:
-        pause = EVERY_S
         while True:
-            await asyncio.sleep(pause)
             try:
                 await self.once()
                 pause = EVERY_S
             except UnavailableError as error:
                 log.warning("Upkeep has to wait.", why=error.detail)
                 pause = AGAIN_S
+            await asyncio.sleep(pause)

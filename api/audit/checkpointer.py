@@ -90,10 +90,11 @@ class Checkpointer:
                 return False
             pending = await self._audits.pending(TOGETHER)
             await self._sign([await self._read(episode) for episode in pending])
-            if len(pending) < TOGETHER:
-                await self._sign_head(head)
+            if len(pending) == TOGETHER:
+                return True  # all are signed first, whatever becomes of deliveries
+            await self._sign_head(head)
             await self._deliver()
-            return len(pending) == TOGETHER
+            return False
 
     async def _read(self, episode: str) -> _Closed:
         row = await self._audits.episode(episode)

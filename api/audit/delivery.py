@@ -9,6 +9,7 @@ import asyncio
 import os
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -69,6 +70,8 @@ class ToUrl:
 
     def __init__(self, url: str) -> None:
         self._url = url
+        at = urlsplit(url)  # what is said of it bears no password
+        self._said = f"{at.scheme}://{at.hostname}{at.path}"
         self._client = httpx.AsyncClient(timeout=TIMEOUT_S, trust_env=False)
 
     async def send(self, note: str) -> None:
@@ -77,9 +80,9 @@ class ToUrl:
         try:
             answer = await self._client.post(self._url, content=note.encode(), headers=headers)
         except httpx.HTTPError as error:
-            raise DeliveryError(f"{self._url}: {str(error) or type(error).__name__}") from error
+            raise DeliveryError(f"{self._said}: {str(error) or type(error).__name__}") from error
         if not answer.is_success:
-            raise DeliveryError(f"{self._url}: answered {answer.status_code}, wanted 2xx")
+            raise DeliveryError(f"{self._said}: answered {answer.status_code}, wanted 2xx")
 
     async def close(self) -> None:
         """Close the connections."""

@@ -124,13 +124,13 @@ class FactReader:
         facts = self.facts
         for reward in rewards:
             facts.masked += reward["mask"]
-            for cause, seq in causes(reward["reason"]) if reward["mask"] else ():
+            for cause, seq in dict(causes(reward["reason"])).items() if reward["mask"] else ():
                 of = facts.masks.setdefault(cause, [0, 0])
                 of[0] += 1
                 of[1] += seq > self._first_step > 0
             for one in reward["milestones"]:
                 known = facts.milestones.setdefault(one["id"], [0, 0.0, 0.0])
-                known[:] = [known[0] + 1, known[1] + one["value"], known[2] + one["worth"]]
+                known[:] = [known[0] + 1, known[1] + one["value"], known[2] + (0.0 if reward["mask"] else one["worth"])]
             self._verdicts(reward["verdicts"])
             if reward["step"] in self._edge:
                 said = self._edge[reward["step"]]

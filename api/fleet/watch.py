@@ -11,12 +11,15 @@ import time
 from collections.abc import Awaitable, Callable
 
 import structlog
+from zstandard import ZstdError
 
 from api.errors import ProblemError, UnavailableError
 from api.fleet.pulse import Pulse
 from api.notify import Notifier
 from api.store.leases import Leases, settled
 from api.store.sandboxes import Sandboxes
+from detectors.codec import CodecError
+from detectors.errors import DetectorError
 
 LOOKS = 6
 """Looks, and beats, within the time after which a silent sandbox is lost."""
@@ -80,7 +83,7 @@ class Watch:
             await self._end(episode, why)
         except UnavailableError:
             raise
-        except ProblemError as error:
+        except (ProblemError, DetectorError, CodecError, ZstdError) as error:
             log.error(
                 "An episode without its sandbox can't be ended; it is tried again.", episode=episode, why=str(error)
             )

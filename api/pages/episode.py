@@ -15,9 +15,9 @@ from api.notify import log_of
 from api.pages.curve import HEIGHT, WIDTH, curve
 from api.pages.lanes import Span, folded, spans
 from api.pages.render import HEADERS, page
-from api.pages.viewer import viewer
+from api.pages.viewer import COOKIE, viewer
 from api.parts import Parts
-from api.routes.support import parts_of
+from api.routes.support import parts_of, while_known
 from api.store.episodes import describe
 
 MOST_LINES = 400
@@ -34,9 +34,10 @@ async def episode(request: Request) -> Response:
     row = await parts.episodes.get(request.path_params["episode"])
     events = [event async for event in parts.follower.events(row.id)]
     rewards = [orjson.loads(body) for body in await parts.ledger.all(row.id)]
+    reached = [orjson.loads(body) for _, body in await parts.ledger.milestones_between(row.id, 0, row.through)]
     task = (await parts.tasks.ruleset(row.task_number)).task
     data = await asyncio.to_thread(_view, request.query_params, spans(events), rewards)
-    return page("episode.html", episode=describe(row), task=task, milestones=_milestones(task, rewards), **data)
+    return page("episode.html", episode=describe(row), task=task, milestones=_milestones(task, reached), **data)
 
 
 def _view(query: Mapping[str, str], found: Sequence[Span], rewards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -73,14 +74,13 @@ def _chosen(asked: str | None, found: Sequence[Span], paid: Mapping[int | None, 
     return (earned or list(found))[-1]
 
 
-def _milestones(task: Any, rewards: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Every milestone of the task, with the times that it was reached."""
-    reached: dict[str, list[Mapping[str, Any]]] = {}
-    for one in rewards:
-        for earned in one["milestones"]:
-            reached.setdefault(earned["id"], []).append(earned)
+def _milestones(task: Any, reached: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Every milestone of the task, with the times that it was reached; what was true at the start is among them."""
+    times: dict[str, list[Mapping[str, Any]]] = {}
+    for one in reached:
+        times.setdefault(one["id"], []).append(one)
     return [
-        {"id": spec.id, "component": spec.component, "penalty": spec.penalty, "times": reached.get(spec.id, [])}
+        {"id": spec.id, "component": spec.component, "penalty": spec.penalty, "times": times.get(spec.id, [])}
         for spec in task.milestones
     ]
 
@@ -93,7 +93,11 @@ async def live(request: Request) -> Response:
     row = await parts.episodes.get(request.path_params["episode"])
     if row.status == "closed":
         return Response(status_code=204)
-    return StreamingResponse(_moves(parts, row.id, row.through), media_type="text/event-stream", headers=HEADERS)
+    return StreamingResponse(
+        while_known(parts, request.cookies[COOKIE], _moves(parts, row.id, row.through)),
+        media_type="text/event-stream",
+        headers=HEADERS,
+    )
 
 
 async def _moves(parts: Parts, episode: str, through: int) -> AsyncIterator[bytes]:

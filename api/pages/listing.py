@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import date, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -86,8 +87,14 @@ def _number(name: str, said: str | None) -> float | None:
 
 
 def _day(name: str, said: str | None) -> str | None:
-    if said is not None and not _DAY.fullmatch(said):
-        raise InvalidError(f"{name}: got {said[:40]!r}, wanted a day such as 2026-01-31")
+    if said is None:
+        return None
+    try:
+        if not _DAY.fullmatch(said):
+            raise ValueError(said)
+        date.fromisoformat(said) + timedelta(days=1)  # the last day of all has none after it
+    except (ValueError, OverflowError):
+        raise InvalidError(f"{name}: got {said[:40]!r}, wanted a day such as 2026-01-31") from None
     return said
 
 

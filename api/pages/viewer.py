@@ -76,7 +76,7 @@ def _inner(path: str) -> str:
     """``path`` if it is one of this site's, else the first page: a link to log in leads nowhere else."""
     parts = urlsplit(path)
     good = path.startswith("/") and not path.startswith(("//", "/\\")) and not parts.scheme and not parts.netloc
-    return path if good and path.isprintable() else "/episodes"
+    return path if good and path.isascii() and path.isprintable() else "/episodes"
 
 
 def _same_site(request: Request) -> None:

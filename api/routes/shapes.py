@@ -13,8 +13,10 @@ from api.frames import MOST
 from api.routes.sandbox_shapes import LeaseShape
 from api.routes.support import Body
 
-LabelName = Annotated[str, Field(min_length=1, max_length=128)]
-Label = Annotated[str, Field(max_length=1_024)] | int | float | bool | None
+NO_NUL = r"^[^\x00]*$"
+"""Postgres has no character of that number in a text."""
+LabelName = Annotated[str, Field(min_length=1, max_length=128, pattern=NO_NUL)]
+Label = Annotated[str, Field(max_length=1_024, pattern=NO_NUL)] | int | float | bool | None
 Wait = Annotated[int, Field(ge=0, le=50_000, description="Milliseconds to wait at most.")]
 Text = Annotated[str, Field(max_length=65_536)]
 Name = Annotated[str, Field(min_length=1, max_length=256)]

@@ -11,7 +11,7 @@ from fastapi.responses import StreamingResponse
 
 from api.errors import InvalidError
 from api.routes.describe import problems
-from api.routes.support import READ, caller, parts_of
+from api.routes.support import READ, caller, parts_of, token_of, while_known
 from api.store.arrivals import START, Place
 from api.streaming import KINDS, Wanted, place_of
 
@@ -78,7 +78,7 @@ async def stream(request: Request) -> Response:
     after = int(said)
     if row.status == "closed" and after >= row.through:
         return Response(status_code=204)
-    return _streamed(parts.streams.of_one(row.id, after, kinds))
+    return _streamed(request, parts.streams.of_one(row.id, after, kinds))
 
 
 @router.get(
@@ -106,11 +106,13 @@ async def stream_all(request: Request) -> Response:
     who = await caller(request, READ)
     place, after = _place(request.headers.get("last-event-id"))
     wanted = Wanted(who.tenant, _kinds(request), dict(map(_label, request.query_params.getlist("label"))))
-    return _streamed(parts_of(request).streams.of_all(wanted, place, after))
+    return _streamed(request, parts_of(request).streams.of_all(wanted, place, after))
 
 
-def _streamed(body: AsyncIterator[bytes]) -> Response:
-    return StreamingResponse(body, media_type="text/event-stream", headers={"cache-control": "no-cache"})
+def _streamed(request: Request, body: AsyncIterator[bytes]) -> Response:
+    token = token_of(request.headers.get("authorization", ""))
+    told = while_known(parts_of(request), token, body)
+    return StreamingResponse(told, media_type="text/event-stream", headers={"cache-control": "no-cache"})
 
 
 def _kinds(request: Request) -> frozenset[str]:

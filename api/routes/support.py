@@ -8,14 +8,21 @@ them for OpenAPI.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, TypeVar
 
 import orjson
 from fastapi import Request, Response
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from api.errors import ForbiddenError, InvalidError, NotFoundError, TooLargeError, UnauthorizedError
+from api.errors import (
+    ForbiddenError,
+    InvalidError,
+    NotFoundError,
+    TooLargeError,
+    UnauthorizedError,
+    UnavailableError,
+)
 from api.frames import MOST, nested_beyond
 from api.notify import Deadline
 from api.parts import Parts
@@ -95,6 +102,18 @@ def token_of(authorization: str) -> str:
         if token:
             return token
     raise UnauthorizedError("authorization: wanted `Bearer` and a token, or `Basic` with it as the password")
+
+
+async def while_known(parts: Parts, token: str, body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """A stream for as long as its token is in force: one that is revoked or expires ends it at the next word."""
+    async for sent in body:
+        try:
+            await parts.tokens.principal(token)
+        except UnauthorizedError:
+            return
+        except UnavailableError:  # nobody can tell now
+            pass
+        yield sent
 
 
 async def read_body(request: Request, limit: int) -> bytes:

@@ -22,6 +22,7 @@ from api.store.tasks import Tasks
 from api.tables import engine_states, segments
 from detectors.codec import decode_segment
 from detectors.engine import Engine
+from detectors.errors import StateError
 
 STATE_EVERY = 2_000
 _LOOKS = 5
@@ -107,7 +108,10 @@ class Engines:
         stored = 0 if state is None else state.through
         if stored > row.through:
             return None
-        engine = Engine(rules, row.id) if state is None else Engine.load(rules, bytes(state.body))
+        try:
+            engine = Engine(rules, row.id) if state is None else Engine.load(rules, bytes(state.body))
+        except StateError:  # another build's: all is fed again
+            engine, stored = Engine(rules, row.id), 0
         values = {"episode": row.id, "after": stored, "through": row.through}
         for segment in await self._database.all(_AFTER, values):
             text = zstandard.decompress(bytes(segment.frame))

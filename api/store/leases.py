@@ -7,10 +7,12 @@ two can miss each other by a hair; then the daemon's next look, seconds later, f
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Literal
 
 import orjson
 from sqlalchemy import bindparam, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
 from api.notify import Notifier, Topic
 from api.store.database import Database, now
@@ -72,8 +74,10 @@ class Leases:
         """Queue the episode for a sandbox and give it one that is idle; asked again it changes nothing."""
         if await self.of(episode) is None:
             row = {"episode": episode, "tenant": tenant, "state": "queued", "asked_at": now()}
-            async with self._database.write() as conn:
-                await conn.execute(insert(leases), {**row, "selector": canonical(dict(selector)).decode()})
+            asked = {**row, "selector": canonical(dict(selector)).decode()}
+            with suppress(IntegrityError):  # another replica was asked in this moment
+                async with self._database.write() as conn:
+                    await conn.execute(insert(leases), asked)
         after = ""
         while idle := await self._database.all(_IDLE, {"tenant": tenant, "after": after}):
             for sandbox in idle:

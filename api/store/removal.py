@@ -11,7 +11,7 @@ from datetime import date
 from typing import Any
 
 import orjson
-from sqlalchemy import and_, bindparam, delete, func, insert, or_, select
+from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.notify import GONE, Notifier
@@ -30,6 +30,7 @@ from api.tables import (
     idempotency,
     milestones,
     rewards,
+    sandboxes,
     segments,
     steps,
     tombstones,
@@ -97,6 +98,8 @@ class Removal:
         await conn.execute(insert(tombstones), values)
         for table in _ROWS:
             await conn.execute(delete(table).where(table.c.episode == row.id))
+        held = (sandboxes.c.episode == row.id, sandboxes.c.state == "busy")
+        await conn.execute(update(sandboxes).where(*held).values(state="idle", episode=None))
         # The answer that opened it would else be given again.
         await conn.execute(delete(idempotency).where(idempotency.c.intent == row.intent))
         await conn.execute(delete(episodes).where(episodes.c.id == row.id))

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import orjson
 from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.errors import ForbiddenError, NotFoundError, SandboxTakenError
@@ -79,6 +80,12 @@ class Sandboxes:
             "wire": new.wire,
             "heard_at": now(),
         }
+        try:
+            return await self._register(tenant, new, facts)
+        except IntegrityError:  # another replica registered it in this moment
+            return await self._register(tenant, new, facts)
+
+    async def _register(self, tenant: str, new: Newcomer, facts: dict[str, Any]) -> Any:
         async with self._database.write() as conn:
             found = (await conn.execute(_NAMED.with_for_update(), {"tenant": tenant, "name": new.name})).first()
             if found is None:

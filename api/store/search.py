@@ -7,6 +7,7 @@ the first does.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date, timedelta
 from typing import Any, Literal, NamedTuple, get_args
 
 from sqlalchemy import and_, false, or_, select, true
@@ -82,7 +83,7 @@ class Search:
         if wanted.since is not None:
             asked.append(of.opened_at >= wanted.since)
         if wanted.until is not None:
-            asked.append(of.opened_at < wanted.until + "~")  # after every time of that day
+            asked.append(of.opened_at < (date.fromisoformat(wanted.until) + timedelta(days=1)).isoformat())
         if column is of.total:
             asked.append(of.total.is_not(None))
         if wanted.after is not None:

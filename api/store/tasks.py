@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 from sqlalchemy import bindparam, insert, select
+from sqlalchemy.exc import IntegrityError
 
 from api.errors import NotFoundError, TaskExistsError
 from api.store.database import Database
@@ -43,6 +44,12 @@ class Tasks:
         body = canonical(task_to_json(task))
         rules = compile_task(task)
         row = {"id": task.id, "version": task.version, "digest": rules.digest, "attainable": rules.attainable}
+        try:
+            return await self._register(tenant, task, row, body)
+        except IntegrityError:  # another replica registered it in this moment
+            return await self._register(tenant, task, row, body)
+
+    async def _register(self, tenant: str, task: Task, row: dict[str, Any], body: bytes) -> tuple[bool, dict[str, Any]]:
         async with self._database.write() as conn:
             found = (await conn.execute(_ONE, {"tenant": tenant, "id": task.id, "version": task.version})).first()
             if found is None:

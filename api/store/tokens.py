@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 from sqlalchemy import bindparam, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from api.errors import UnauthorizedError
+from api.errors import UnauthorizedError, UnavailableError
 from api.keys import new_token, token_hash
 from api.store.database import Database, now
 from api.tables import tokens
@@ -50,7 +50,6 @@ class Principal(NamedTuple):
     tenant: str
     episode: str | None = None
     requests_per_s: float | None = None
-    bytes_per_s: float | None = None
 
 
 class Terms(NamedTuple):
@@ -59,7 +58,6 @@ class Terms(NamedTuple):
     tenant: str = OPERATOR
     days: float | None = None
     requests_per_s: float | None = None
-    bytes_per_s: float | None = None
 
 
 class Tokens:
@@ -91,7 +89,8 @@ class Tokens:
         if row.scope != "append":
             self._used[row.id] = at
             if time.monotonic() - self._noted >= USED_S:
-                await self.note_uses()
+                with suppress(UnavailableError):  # no more is lost than when a token was used last
+                    await self.note_uses()
         return principal
 
     async def note_uses(self) -> None:

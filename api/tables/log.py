@@ -176,5 +176,5 @@ arrivals = Table(
 )
 """The newest segments of all episodes in the order of their commits, for whoever follows them all.
 
-``xact`` is the transaction that wrote the row on Postgres and 0 on SQLite, which has one writer: see api/arrivals.py.
-``earned`` counts the segment's milestones and rewards."""
+``xact`` is the transaction that wrote the row on Postgres and 0 on SQLite, which has one writer: see
+api/store/arrivals.py. ``earned`` counts the segment's milestones and rewards."""

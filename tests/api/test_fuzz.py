@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import zstandard
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from detectors.codec import GENESIS, sha256
@@ -95,6 +95,7 @@ def test_what_is_accepted_is_exactly_the_next_of_the_chain(store: Store, example
         accepted: list[bytes] = []
 
         @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+        @example(which=STORED, header={}, lines="as they are", edits=[], frame="one", late=[])
         @given(which=st.integers(0, 2), header=HEADERS, lines=LINES, edits=EDITS, frame=FRAMES, late=EDITS)
         def sent(which: int, header: dict[str, Any], lines: str, edits: Any, frame: str, late: Any) -> None:
             def make(told: list[bytes]) -> bytes:
