@@ -137,3 +137,20 @@ async def test_episodes_that_come_back_with_an_hours_journal_do_not_starve_a_liv
         assert last < 6 * taken, f"the live episode's {taken} segments were done after {last} of all {len(order)}"
         for id, _ in behind:
             assert (await service.get(f"/v1/episodes/{id}")).json()["status"] == "closed"
+
+
+async def test_a_turn_that_falls_to_somebody_who_gives_up_in_that_moment_is_not_lost() -> None:
+    gate = Gate(Limits(appends_at_once=1))
+
+    async def take() -> None:
+        async with gate.turn(False):
+            pass
+
+    async with gate.turn(False):
+        gives_up = asyncio.create_task(take())
+        await asyncio.sleep(0)
+        assert gate._waiting[False]
+        gives_up.cancel()
+    await asyncio.gather(gives_up, return_exceptions=True)
+    async with asyncio.timeout(10):
+        await take()

@@ -12,6 +12,7 @@ import orjson
 import pytest
 from sqlalchemy import text
 
+from api.routes.support import while_known
 from api.store.arrivals import START, Place
 from api.streaming import KINDS, LAGGING_AFTER, Wanted
 from tests.api.service import TASK, Service, Store, running, until
@@ -246,3 +247,31 @@ async def test_a_stream_of_all_over_the_wire(store: Store) -> None:
         answer: httpx.Response = await service.get("/v1/stream", headers={"last-event-id": "0"})
         assert answer.headers["content-type"].startswith("text/event-stream")
         assert len([one for one in answer.text.split("\n\n") if one]) == 11
+
+
+async def test_who_is_told_nothing_hears_that_the_stream_goes_on(service: Service) -> None:
+    """However much others are told meanwhile: his place moves, and no proxy thinks that the line is dead."""
+    streams = service.app.state.parts.streams
+    service.app.state.parts.streams._heartbeat_s = 0.0
+    others = streams.of_all(_wanted(policy="nobody's"), None, 0)
+    waiting = asyncio.create_task(anext(others))
+    id, token = await opened(service)
+    await service.tell(id, token, *SAID)
+    async with asyncio.timeout(PATIENCE_S):
+        told = read(await waiting)
+    assert told is not None
+    assert told.name == "place"
+
+
+async def test_a_stream_ends_with_its_token(service: Service) -> None:
+    """At its next word."""
+    tokens = service.app.state.parts.tokens
+    of, token = await tokens.create("read", "")
+
+    async def words() -> AsyncIterator[bytes]:
+        for word in (b"one", b"two", b"three"):
+            yield word
+            if word == b"two":
+                await tokens.revoke(of)
+
+    assert [word async for word in while_known(service.app.state.parts, token, words())] == [b"one", b"two"]

@@ -22,7 +22,12 @@ ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 SCRIPTS = [DEPLOY / "service" / "install", *(DEPLOY / "sandbox" / name for name in ("install", "start", "reset"))]
 DOCKERFILES = [DEPLOY / "Dockerfile.service", DEPLOY / "Dockerfile.sandbox"]
-SECRETS = {"POSTGRES_PASSWORD": "p", "MILESTONED_SECRET": "s", "MILESTONED_ADMIN_TOKEN": "t" * 32}
+SECRETS = {
+    "POSTGRES_PASSWORD": "p",
+    "MILESTONED_SECRET": "s",
+    "MILESTONED_SIGNING_KEY": "k",
+    "MILESTONED_ADMIN_TOKEN": "t" * 32,
+}
 MANIFESTS = [
     (path.name, document)
     for path in sorted((DEPLOY / "kubernetes").glob("*.yaml"))

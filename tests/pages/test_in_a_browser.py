@@ -132,6 +132,16 @@ async def test_what_is_not_known_is_shown_as_such(site: Site, page: Page) -> Non
     await is_accessible(page)
 
 
+async def test_what_was_true_at_the_start_is_shown_as_that(site: Site, page: Page) -> None:
+    episode, token = site.open()
+    standing = ("page.navigated", {**went("/cart")[1], "baseline": True})
+    site.tell(episode, token, OPENED, standing, began(0), sealed(0), CLOSED)
+    await page.goto(f"/episodes/{episode}")
+    await expect(page.locator(".milestones .reached")).to_contain_text("cart")
+    await page.get_by_role("link", name="true at the start").click()
+    await expect(page.get_by_role("heading", name="Before the first step")).to_be_visible()
+
+
 async def test_an_attackers_words_are_only_words(site: Site, page: Page) -> None:
     episode, token = site.open(**{ATTACK[:40]: ATTACK})
     address = f"javascript:{ATTACK}"
