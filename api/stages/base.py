@@ -22,8 +22,8 @@ class Criterion:
 class Question:
     """One step of one episode, or (``about`` "goal") all of it.
 
-    ``task`` is the task's document; ``events`` is the episode's log from its start through this step's seal, masked as
-    it is stored; ``rewards`` are the sealed rewards of the rules, one a step, this step's last. A stage must use nothing
+    ``task`` is the task's document; ``events`` is the episode's log from its start through this step's seal, masked
+    as it is stored; ``rewards`` are the sealed rewards of the rules, one a step, this step's last. A stage uses nothing
     else: the same question has the same digest, and is paid for once.
     """
 
