@@ -13,6 +13,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("api.commands.demo", "watch a scripted agent earn its rewards, on a shop of ours"),
     "watch": ("api.commands.watch", "watch your own browser and see its events as milestones"),
     "task": ("api.commands.task", "check task files before anything runs"),
+    "coverage": ("api.commands.coverage", "how much of others' benchmarks our tasks say, as tables"),
     "replay": ("api.commands.replay", "score a recording, with no browser and no service"),
     "rescore": ("api.commands.rescore", "score stored episodes or recordings by changed rules, and show what differs"),
     "export": ("api.commands.export", "episodes, rewards and returns-to-go as Parquet files"),

@@ -1,4 +1,4 @@
-"""`milestoned task new|check|explain|test|schema`: task files, before anything runs."""
+"""`milestoned task new|check|explain|test|import|schema`: task files, before anything runs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import orjson
 
+from api.commands import task_import
 from api.explaining import Explained, in_general, of_events
 from api.recordings import RecordingError
 from api.schema import task_schema
@@ -41,6 +42,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     test.set_defaults(run=_test)
     for command in (check, explain, test):
         command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="replace a top-level key")
+    task_import.add(commands.add_parser("import", help="make task files of another benchmark's tasks"))
     schema = commands.add_parser("schema", help="print the JSON Schema of task files")
     schema.set_defaults(run=_schema)
 

@@ -1,0 +1,12 @@
+"""Other people's benchmarks as tasks of ours: one table of importers, each imported only when it is asked for.
+
+A module of the table has ``tasks(source, sites)`` and ``coverage(source)``, as `api.importing.base` says. To add one:
+one file, one line here, one section of docs/coverage.md.
+"""
+
+from __future__ import annotations
+
+IMPORTERS: dict[str, tuple[str, str]] = {
+    "webarena-infinity": ("api.importing.infinity", "a folder of WebArena-Infinity's applications as JSON"),
+}
+"""kind → (module, what its SOURCE is)."""

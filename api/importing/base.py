@@ -1,0 +1,59 @@
+"""What an importer gives: tasks of ours as JSON values, and the table that says how much it could say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+
+class BadSourceError(ValueError):
+    """The source is not what this importer reads; the message names the place, the value and what was wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """One task of others: ``spec`` is what a task file of ours says, None where nothing here can judge it.
+
+    ``name`` is the task's id among its peers and, with ``.json``, its file. ``kind`` is the word under which the
+    coverage counts it. ``remarks`` are sentences about what was left out, changed, or can't be judged.
+    """
+
+    name: str
+    spec: Mapping[str, Any] | None
+    kind: str
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table of docs/coverage.md: Markdown cells, and sentences below it."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    notes: Sequence[str] = ()
+
+    def markdown(self) -> str:
+        """The table as Markdown, without its title."""
+        lines = [self.columns, ["---"] * len(self.columns), *self.rows]
+        text = "\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines)
+        return "\n\n".join([text, *self.notes]) + "\n"
+
+
+class Importer(Protocol):
+    """What a module of the table is."""
+
+    def tasks(self, source: Path, sites: Mapping[str, str]) -> Iterator[Imported]:
+        """Every task in ``source``, in its order; ``sites`` says where the benchmark's sites are (name → origin).
+
+        Raises `BadSourceError`, or `OSError` for what can't be read.
+        """
+
+    def coverage(self, source: Path) -> Table:
+        """How much of ``source`` is covered. Raises as ``tasks``."""
+
+
+def _cell(value: object) -> str:
+    return str(value).replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,1 @@
+"""WebArena-Infinity's tasks, as data."""
