@@ -1,4 +1,4 @@
-"""`milestoned coverage [NAME SOURCE]`: how much of others' benchmarks our tasks say, as the tables of docs/coverage.md."""
+"""`milestoned coverage [NAME SOURCE]`: how much of others' benchmarks our tasks say, as docs/coverage.md's tables."""
 
 from __future__ import annotations
 
