@@ -34,7 +34,7 @@ METRES = {
 # By hand: seven units are a table, and what a library of units adds (prefixes, algebra, files of definitions) is not
 # wanted in a text that an agent wrote.
 MAX_WHOLE = 40
-_PART = re.compile(r"([+-]?[\d.,]+) ?([A-Za-z]+)[, ]*")
+_PART = re.compile(r"([\d.,]+) ?([A-Za-z]+)[, ]*")
 _CLOCK = re.compile(r"(\d{1,4}):([0-5]\d)(?::([0-5]\d))?")
 _ISO = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")
 
@@ -126,9 +126,11 @@ def money(value: Any, options: Mapping[str, Any], path: Path) -> Money:
 
 
 def _summed(units: Mapping[str, float]) -> Callable[[str], float | None]:
-    """A reader of "1 h 30 min": numbers with units, one after the other, and nothing else; each unit once."""
+    """A reader of "1 h 30 min": numbers with units, one after the other, and nothing else; each unit once. A sign
+    stands before the whole alone: "1 h -30 min" is nothing that anybody writes."""
 
-    def read(text: str) -> float | None:
+    def read(signed: str) -> float | None:
+        text = signed[1:] if signed[:1] in ("+", "-") else signed
         at, found, seen = 0, 0.0, set[float]()
         while at < len(text) and (part := _PART.match(text, at)):
             value = number(part[1])
@@ -137,7 +139,9 @@ def _summed(units: Mapping[str, float]) -> Callable[[str], float | None]:
                 return None
             seen.add(factor)
             at, found = part.end(), found + value * factor
-        return found if seen and at == len(text) else None
+        if not seen or at != len(text):
+            return None
+        return -found if signed.startswith("-") else found
 
     return read
 

@@ -32,6 +32,7 @@ class Args:
 
 @rule(
     component="goal",
+    version=2,
     hears=("probe.answered",),
     args=Args,
     index_args=lambda args: (args.probe,),
@@ -56,7 +57,7 @@ def _kept(value: Any, args: Args) -> Any:
     if not isinstance(value, list):
         return _row(value, args)
     if args.by is None:
-        return [_row(row, args) for row in value]
+        return sorted(canonical(_row(row, args)) for row in value)
     named = [(str(row.get(args.by)) if isinstance(row, dict) else str(row), _row(row, args)) for row in value]
     return sorted((name, canonical(row)) for name, row in named if name not in args.rows)
 

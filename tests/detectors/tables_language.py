@@ -71,6 +71,7 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
     ],
     "probe_kept": [
         ({"probe": "cart"}, [read(ROWS, "start"), read(ROWS), clicked("Go")], 1),
+        ({"probe": "cart"}, [read(ROWS, "start"), read(ROWS[::-1]), clicked("Go")], 1),
         ({"probe": "cart", "by": "id"}, [read(ROWS, "start"), read(ROWS[::-1]), clicked("Go")], 1),
         ({"probe": "cart", "by": "id", "rows": ["1"]}, [read(ROWS, "start"), read(ROWS[1:]), clicked("Go")], 1),
         ({"probe": "cart", "by": "id", "rows": ["3"]}, [read(ROWS, "start"), read([*ROWS, {"id": 3}]), clicked("Go")], 1),
@@ -130,7 +131,8 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
         (SITE, [("request.failed", {"tab": "T", "request": "r", "method": "POST", "url": f"{ORIGIN}/delete", "error": "x"})]),
     ],
     "probe_kept": [
-        ({"probe": "cart"}, [read(ROWS, "start"), read(ROWS[::-1]), clicked("Go")]),
+        ({"probe": "cart"}, [read(ROWS, "start"), read([ROWS[1], *ROWS]), clicked("Go")]),
+        ({"probe": "cart"}, [read(ROWS, "start"), read([*ROWS[:1], {"id": 2, "n": 7}]), clicked("Go")]),
         ({"probe": "cart", "by": "id", "rows": ["1"]}, [read(ROWS, "start"), read(ROWS[:1]), clicked("Go")]),
         ({"probe": "cart", "by": "id", "rows": ["3"]}, [read(ROWS, "start"), read([*ROWS, {"id": 4}]), clicked("Go")]),
         ({"probe": "cart", "keys": ["n"]}, [read(ROWS, "start"), read([{"id": 7, "n": 1}, ROWS[1]]), clicked("Go")]),

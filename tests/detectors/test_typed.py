@@ -40,7 +40,8 @@ TABLE: dict[str, list[tuple[dict[str, Any], list[str], list[str]]]] = {
     ],
     "duration": [
         ({"duration": "1 h 30 min"}, ["90 minutes", "1.5 hours", "1:30:00", "PT1H30M", "1h30m", "1 hour, 30 minutes", "5400 s"],
-         ["1:30", "90", "1 h 30", "1 h 1 h 30 min", "1 h 30 min late", "30 min 1 day", "-90 minutes", "P", "PT"][1:]),
+         ["1:30", "90", "1 h 30", "1 h 1 h 30 min", "1 h 30 min late", "30 min 1 day", "-90 minutes", "2 h -30 min", "1 h +30 min", "P", "PT"][1:]),
+        ({"duration": "-90 min"}, ["-1 h 30 min", "-90 minutes"], ["- -90 min", "1 h 30 min", "-1 h -30 min", "--90 min"]),
         ({"duration": 60, "tolerance": 5}, ["1:01", "64 sec"][1:], ["66 s", "60"]),
     ],
     "distance": [
