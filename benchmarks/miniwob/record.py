@@ -1,0 +1,154 @@
+"""`python -m benchmarks.miniwob.record OUT`: record the noisy policy on MiniWoB++ pages under our daemon.
+
+One recording an episode, and a line of ``OUT/episodes.jsonl`` with what the page paid and the task whose rules score
+it. Goes on where it was stopped. The page's display of its own rewards is hidden before the daemon looks: it would
+tell the answer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import random
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playwright
+
+from agentd import attach
+from agentd.errors import AgentdError
+from benchmarks.miniwob.policy import plan
+from tests.miniwob.script import Act, Script, query
+from tests.miniwob.site import begin, reward, serve
+from tests.miniwob.table import ENTRIES
+from tests.support.chromium import EXECUTABLE, FLAGS
+
+SEEDS, RUNS = 5, 4
+ACT_MS = 1_500
+READ_MS = 5_000
+KINDS = "text.appeared,text.disappeared,element.appeared,element.disappeared,element.focused,attribute.changed"
+"""What is asked for beside the kinds that are always told."""
+HIDDEN = "#reward-display, #click-canvas { display: none !important }"
+DONE = "() => WOB_DONE_GLOBAL === true"
+
+
+def main(argv: list[str]) -> int:
+    """Record what is missing in OUT; prints a line a page."""
+    parser = argparse.ArgumentParser("benchmarks.miniwob.record", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("out", type=Path)
+    parser.add_argument("pages", nargs="*", help="only these pages")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help=f"instances of a page ({SEEDS})")
+    parser.add_argument("--runs", type=int, default=RUNS, help=f"episodes of an instance ({RUNS})")
+    given = parser.parse_args(argv)
+    given.out.mkdir(parents=True, exist_ok=True)
+    flags = [flag for flag in FLAGS if not flag.startswith("--remote-debugging")]
+    with serve() as origin, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=EXECUTABLE, args=flags)
+        # Seed by seed, so that a run that is stopped has some of every page.
+        for number in range(1, given.seeds + 1):
+            for name in given.pages or sorted(ENTRIES):
+                Recorder(browser, origin, given.out, name, str(100 + number)).record(given.runs)
+        browser.close()
+    return 0
+
+
+class Recorder:
+    """One instance of a page, recorded several times."""
+
+    def __init__(self, browser: Browser, origin: str, out: Path, name: str, seed: str) -> None:
+        self._browser, self._origin, self._out = browser, origin, out
+        self._name, self._seed = name, seed
+        self._index = out / "episodes.jsonl"
+
+    def record(self, runs: int) -> None:
+        """Record the runs that the index lacks."""
+        known = {line["id"] for line in lines(self._index)}
+        wanted = [run for run in range(runs) if self._id(run) not in known]
+        if not wanted:
+            return
+        began = time.monotonic()
+        try:
+            with self._browser.new_context() as context:
+                context.set_default_timeout(READ_MS)
+                script, instruction = self._read(context)
+                paid = [self._episode(context, script, instruction, run) for run in wanted]
+        except (Error, IndexError, KeyError, StopIteration, ValueError, AssertionError, AgentdError) as error:
+            print(f"{self._name} {self._seed}: {type(error).__name__}: {str(error)[:160]!r}", flush=True)
+            return
+        took = (time.monotonic() - began) / len(wanted)
+        print(f"{self._name} {self._seed}: paid {paid}, {took:.1f} s an episode", flush=True)
+
+    def _id(self, run: int) -> str:
+        return f"{self._name}-{self._seed}-{run}"
+
+    def _read(self, context: BrowserContext) -> tuple[Script, str]:
+        page = context.new_page()
+        begin(page, self._origin, self._name, self._seed)
+        instruction = query(page)
+        script = ENTRIES[self._name].read(page)
+        page.close()
+        return script, instruction
+
+    def _episode(self, context: BrowserContext, script: Script, instruction: str, run: int) -> float:
+        draw = random.Random(hashlib.sha256(self._id(run).encode()).digest())
+        way, noise, acts = plan(script, draw)
+        page = context.new_page()
+        begin(page, self._origin, self._name, self._seed)
+        page.add_style_tag(content=HIDDEN)
+        file = self._out / f"{self._id(run)}.mrec"
+        page.set_default_timeout(ACT_MS)
+        with attach(context, out=file, force="yes", also=KINDS, steps="port") as watch:
+            for act in acts:
+                watch.begin_step(_told(act))
+                _perform(page, act)
+                watch.end_step()
+                if page.evaluate(DONE):
+                    break
+            paid = reward(page) if page.evaluate(DONE) else 0.0
+        page.close()
+        task = {
+            "id": f"miniwob/{self._name}",
+            "version": self._seed,
+            "instruction": instruction,
+            "origin": self._origin,
+            "milestones": [{"id": "done", "when": {"goal": {"when": script.goal}}}],
+        }
+        line = {"id": self._id(run), "file": file.name, "page": self._name, "seed": self._seed, "way": way}
+        line |= {"noise": noise, "paid": paid, "task": task}
+        with self._index.open("a") as index:
+            index.write(json.dumps(line, ensure_ascii=False) + "\n")
+        return paid
+
+
+def lines(index: Path) -> Iterator[dict[str, Any]]:
+    """The lines of an index, none where there is none."""
+    if index.exists():
+        yield from map(json.loads, index.read_text().splitlines())
+
+
+def _told(act: Act) -> dict[str, str]:
+    """The act as a harness tells it: what is done with which text; not the selector, which knows the answer."""
+    if act.verb == "stray":
+        return {"verb": "click"}
+    return {"verb": act.verb, "text": act.text} if act.text else {"verb": act.verb}
+
+
+def _perform(page: Page, act: Act) -> None:
+    """Do the act; one whose element is not there fails, as an agent's would."""
+    try:
+        if act.verb != "stray":
+            act.perform(page)
+            return
+        found = page.locator(act.target)
+        if count := found.count():
+            found.nth(int(act.text) % count).click(timeout=ACT_MS, force=True)
+    except Error:
+        return
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
