@@ -8,15 +8,17 @@ from api.schema_values import (
     Schema,
     facts_schema,
     object_,
+    rubric_schema,
     text_schema,
     type_schema,
     url_schema,
     window_schema,
 )
 from detectors.arguments import declared
+from detectors.escalation import DECISIVE, REASONS, SCOPES, TIERS
 from detectors.probes import LONGEST, MOST, MOST_MS, WHEN
 from detectors.registry import Composite, Rule, rules
-from detectors.task_json import COMPONENTS, DEFAULT_WEIGHTS
+from detectors.task_json import COMPONENTS, DEFAULT_WEIGHTS, TOP
 from detectors.tools_preset import DEFAULT, RANGES
 
 
@@ -63,6 +65,7 @@ def _task_properties() -> Schema:
             "description": "Facts that no event shows, read by the daemon. See docs/probes.md.",
         },
         **_ending_properties(),
+        "escalation": _escalation_schema(),
         "tools": _tools_schema(),
         "tests": _tests_schema(),
     }
@@ -90,6 +93,37 @@ def _ending_properties() -> Schema:
             **object_({"potential": components, "gamma": {**part, "default": 1.0}}),
             "description": "Components that pay gamma * Phi(s') - Phi(s), which leaves the optimal policy as it is.",
         },
+    }
+
+
+def _escalation_schema() -> Schema:
+    """What is said of the tiers beyond the rules (detectors/escalation.py)."""
+    part: Schema = {"type": "number", "minimum": 0, "maximum": 1}
+    above: Schema = {"type": "number", "exclusiveMinimum": 0}
+    reasons: Schema = {"type": "array", "items": {"enum": list(REASONS)}}
+    limits = {
+        **object_({"calls": {"type": "integer", "minimum": 0}, "cost": {"type": "number", "minimum": 0}}),
+        "minProperties": 1,
+    }
+    properties: Schema = {
+        "route": {"enum": ["cascade", "blend"], "default": "cascade"},
+        "escalate": {"anyOf": [{"enum": [*REASONS, "never"]}, reasons], "default": ["unscored"]},
+        "audit": {**part, "default": 0.01, "description": "The share of other steps that are judged without effect."},
+        "confident": {**part, "default": 0.8, "description": "From which confidence on a word decides."},
+        "tiers": {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"enum": list(TIERS)}},
+        "weights": {
+            **object_(dict.fromkeys(("rule", *TIERS), part)),
+            "description": "Of a blend; they sum to 1 and are renormalised over the tiers that answered.",
+        },
+        "decisive": {"enum": list(DECISIVE), "default": "positive"},
+        "worth": {**above, "default": 1.0, "description": "What a score of 1 is where the rules are silent."},
+        "patience_s": {**above, "default": 900, "description": "How long a stage may be out of reach."},
+        "rubric": object_({"goal": rubric_schema(), "step": rubric_schema()}),
+        "budget": object_(dict.fromkeys(SCOPES, limits)),
+    }
+    return {
+        **object_(properties),
+        "description": "Which steps go on to a model or a judge. See docs/cascade.md.",
     }
 
 
@@ -147,11 +181,12 @@ def _milestone_properties() -> Schema:
         "within": {**window_schema(), "description": "From the first step on, or from `since` on."},
         "since": {"$ref": "#/$defs/id"},
         "credit_to": {"enum": ["occurrence", "cause"], "default": "occurrence"},
+        "decisive": {"enum": list(DECISIVE), "description": "In which direction its rule's word is proof."},
     }
 
 
 def _condition_schema(nested: bool) -> Schema:
-    names = [name for name in rules() if not (nested and name == "goal")]
+    names = [name for name in rules() if not (nested and name in TOP)]
     body = {name: _rule_schema(rules()[name]) for name in names}
     return {**object_(body), "minProperties": 1, "maxProperties": 1}
 

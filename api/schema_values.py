@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from detectors.arguments import FieldsMatch, SchemaMatch
-from detectors.matchers import BodyMatch, FactsMatch, IntRange, StatusMatch, TextMatch, UrlMatch, ValueMatch
+from detectors.matchers import BodyMatch, FactsMatch, IntRange, StateMatch, StatusMatch, TextMatch, UrlMatch, ValueMatch
+from detectors.matchers import state
 from detectors.matchers.text import MODES
 from detectors.matchers.typed import TYPES
+from detectors.rubric import LONGEST, MOST, Rubric
 from detectors.types import Window
 
 Schema = dict[str, Any]
@@ -21,6 +23,13 @@ def object_(properties: Schema, required: tuple[str, ...] = ()) -> Schema:
     """An object of these properties and no others."""
     out: Schema = {"type": "object", "additionalProperties": False, "properties": properties}
     return {**out, "required": list(required)} if required else out
+
+
+def rubric_schema() -> Schema:
+    """Criteria: texts, or {id, text, required}."""
+    text: Schema = {**TEXT, "minLength": 1, "maxLength": LONGEST}
+    line = object_({"id": {"$ref": "#/$defs/id"}, "text": text, "required": {"type": "boolean"}}, ("text",))
+    return {"type": "array", "minItems": 1, "maxItems": MOST, "items": {"anyOf": [text, line]}}
 
 
 def window_schema() -> Schema:
@@ -87,6 +96,12 @@ def _value_schema() -> Schema:
     return {"anyOf": [{"type": ["boolean", "null"]}, limits, {"$ref": "#/$defs/text"}]}
 
 
+def _state_schema() -> Schema:
+    values: Schema = {"type": "array", "items": {}}
+    fact = object_({"path": TEXT, "value": {}, "all": values, "none": values}, ("path",))
+    return {"type": "array", "minItems": 1, "maxItems": state.MOST, "items": fact}
+
+
 def facts_schema() -> Schema:
     """Dotted paths and what must stand there."""
     return _fields(_value_schema())
@@ -125,12 +140,14 @@ _TYPES: dict[Any, Callable[[], Schema]] = {
     TextMatch: lambda: {"$ref": "#/$defs/text"},
     UrlMatch: lambda: {"$ref": "#/$defs/url"},
     IntRange: _range_schema,
+    StateMatch: _state_schema,
     StatusMatch: _status_schema,
     BodyMatch: lambda: _fields({"$ref": "#/$defs/text"}),
     FieldsMatch: lambda: _fields({"anyOf": [{"type": "boolean"}, {"$ref": "#/$defs/text"}]}),
     FactsMatch: facts_schema,
     ValueMatch: _value_schema,
     SchemaMatch: lambda: {"type": ["object", "boolean"]},
+    Rubric: rubric_schema,
     Window: window_schema,
     tuple[UrlMatch, ...]: lambda: {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/url"}},
     int: lambda: {"type": "integer"},

@@ -16,11 +16,12 @@ from typing import Any
 from detectors import outside
 from detectors.codec import canonical
 from detectors.errors import SpecError
-from detectors.matchers import BodyMatch, FactsMatch, IntRange, StatusMatch, TextMatch, UrlMatch, ValueMatch
+from detectors.matchers import BodyMatch, FactsMatch, IntRange, StateMatch, StatusMatch, TextMatch, UrlMatch, ValueMatch
+from detectors.rubric import Rubric
 from detectors.types import Window
 from detectors.window import window_from_json
 
-MATCHERS: tuple[Any, ...] = (TextMatch, UrlMatch, IntRange, StatusMatch, BodyMatch, FactsMatch, ValueMatch)
+MATCHERS: tuple[Any, ...] = (TextMatch, UrlMatch, IntRange, StateMatch, StatusMatch, BodyMatch, FactsMatch, ValueMatch)
 Path = tuple[str | int, ...]
 MAX_SCHEMA = 16_384
 
@@ -117,7 +118,7 @@ def _inner(hint: Any) -> Any:
 
 
 def _value(hint: Any, value: Any, path: Path, origin: str | None) -> Any:
-    if hint in MATCHERS or hint in (FieldsMatch, SchemaMatch):
+    if hint in MATCHERS or hint in (FieldsMatch, SchemaMatch, Rubric):
         return hint.parse(value, path, origin)
     if hint is Window:
         return window_from_json(value, path)

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 
 from detectors.conditions import Conditions
 from detectors.credit import Credit
+from detectors.deciding import asks
 from detectors.errors import GapError
-from detectors.rewards import blend, total
+from detectors.rewards import total
 from detectors.ruleset import Ruleset
 from detectors.state import State
-from detectors.types import Event, Milestone, Reward, Verdict
+from detectors.types import Ask, Event, Milestone, Reward, Verdict
 from detectors.world import FOLDED, STATEFUL, fold
 
 MAX_STEP = 2**31
@@ -28,10 +29,11 @@ REST = "…"
 
 @dataclass(slots=True)
 class Outcome:
-    """What a batch brought: milestones as they were reached, rewards as steps were sealed."""
+    """What a batch brought: milestones as they were reached, rewards as steps were sealed, what to ask about them."""
 
     milestones: list[Milestone] = field(default_factory=list)
     rewards: list[Reward] = field(default_factory=list)
+    asks: list[Ask] = field(default_factory=list)
 
 
 class Engine:
@@ -210,8 +212,8 @@ class Engine:
         self.credit.shape(event, after_last=after_last)
         milestones = tuple(state.pending)
         # Most steps earn nothing: they are not to pay for sums over nothing.
-        value: float | None = total(m.worth for m in milestones) if milestones else 0.0
-        verdict = Verdict("rule", value, 1.0, _count(milestones), rules.digest)
+        earned = total(m.worth for m in milestones) if milestones else 0.0
+        verdict = Verdict("rule", earned, 1.0, _count(milestones), rules.digest)
         reason = None
         if state.blind:
             state.doubt = True
@@ -222,8 +224,11 @@ class Engine:
         elif state.closed and state.success is None and state.doubt and rules.has_goal:
             reason = "the goal may have been reached while a source saw nothing; see the episode's gaps"
             verdict = Verdict("rule", None, 0.0, reason, rules.digest)
-        value = blend((verdict,), rules.task.blend)
-        self._out.rewards.append(self._reward(seq, value, reason, milestones, verdict))
+        value = verdict.score
+        reward = self._reward(seq, value, reason, milestones, verdict)
+        self._out.rewards.append(reward)
+        if rules.task.escalation is not None:
+            self._out.asks += asks(rules, state, reward, acted=not after_last)
         self.credit.deliver(milestones, known=value is not None)
         state.total = total((state.total, value)) if value else state.total
         state.masked += value is None

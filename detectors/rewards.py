@@ -48,6 +48,19 @@ def milestone_from_json(spec: Mapping[str, Any]) -> Milestone:
     return Milestone(**{**spec, "evidence": tuple(spec["evidence"])})
 
 
+def reward_from_json(spec: Mapping[str, Any]) -> Reward:
+    """The reward again."""
+    milestones = tuple(milestone_from_json(m) for m in spec["milestones"])
+    return Reward(**{**spec, "milestones": milestones, "verdicts": tuple(Verdict(**v) for v in spec["verdicts"])})
+
+
+def episode_total(values: Iterable[float | None]) -> float | None:
+    """Σ of an episode's rewards; None without any, and where one of them is not known."""
+    listed = list(values)
+    known = [value for value in listed if value is not None]
+    return total(known) if listed and len(known) == len(listed) else None
+
+
 def reward_to_json(r: Reward) -> dict[str, Any]:
     """A reward as the wire has it."""
     return {

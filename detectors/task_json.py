@@ -14,6 +14,8 @@ from detectors.arguments import Path, parse_args
 from detectors.endings import KEYS as ENDINGS
 from detectors.endings import endings_from_json, endings_to_json
 from detectors.errors import DetectorError, SpecError
+from detectors.escalation import DECISIVE, check_judged, escalation_from_json, escalation_to_json, is_decisive
+from detectors.judged import NAMES as JUDGED
 from detectors.probes import check_references, probe_to_json, probes_from_json
 from detectors.reader import Reader, is_mapping, is_number, is_text
 from detectors.registry import Composite, Rule, rules
@@ -22,6 +24,8 @@ from detectors.types import Condition, MilestoneSpec, Task
 from detectors.window import window_from_json, window_to_json
 
 DEFAULT_WEIGHTS: Mapping[str, float] = {"nav": 0.1, "ui": 0.2, "form": 0.2, "file": 0.3, "goal": 0.2}
+TOP = ("goal", *JUDGED)
+"""Rules that are the whole of a milestone's `when`, or nothing."""
 COMPONENTS = ("nav", "ui", "form", "file", "goal", "tool", "ax", "answer")
 MAX_CHAIN = 64
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}(?:/[A-Za-z0-9_.\-]{1,64})*")
@@ -38,12 +42,13 @@ _TASK_KEYS = frozenset(
         "settings",
         "milestones",
         "probes",
+        "escalation",
         *ENDINGS,
     )
 )
 _MILESTONE_KEYS = frozenset(
     "id when component weight penalty after before repeat baseline must_hold_at_end revoke_on "
-    "only_if within since credit_to".split()
+    "only_if within since credit_to decisive".split()
 )
 
 
@@ -88,8 +93,10 @@ def task_from_json(spec: Any) -> Task:
         quiet_ms=read.get(settings, "quiet_ms", ("settings",), _millis, _MILLIS, 50),
         settle_ms=read.get(settings, "settle_ms", ("settings",), _millis, _MILLIS, 1000),
         probes=probes,
+        escalation=escalation_from_json(read, spec.get("escalation"), milestones),
         **endings_from_json(read, spec, milestones),
     )
+    check_judged(read, milestones, task.shaped)
     for name in sorted(set(task.shaped) & set(credit)):
         read.note(("shaping", "potential"), name, "a component that is credited by progress, not by level")
     if read.problems:
@@ -111,6 +118,8 @@ def task_to_json(task: Task) -> dict[str, Any]:
     }
     if task.probes:
         out["probes"] = [probe_to_json(probe) for probe in task.probes]
+    if task.escalation is not None:
+        out["escalation"] = escalation_to_json(task.escalation)
     out |= endings_to_json(task)
     return out if task.origin is None else {**out, "origin": task.origin}
 
@@ -278,6 +287,7 @@ def _milestone(
         credit_to=read.get(
             spec, "credit_to", path, lambda v: v in ("occurrence", "cause"), "occurrence or cause", "occurrence"
         ),
+        decisive=read.get(spec, "decisive", path, is_decisive, f"one of {', '.join(DECISIVE)}"),
     )
 
 
@@ -297,8 +307,8 @@ def _condition(
         return None
     name, body = next(iter(spec.items()))
     found = rules().get(name)
-    if found is None or (name == "goal" and not top):
-        read.note((*path, str(name)), name, f"a rule; there are {', '.join(n for n in rules() if top or n != 'goal')}")
+    if found is None or (name in TOP and not top):
+        read.note((*path, str(name)), name, f"a rule; there are {', '.join(n for n in rules() if top or n not in TOP)}")
         return None
     if depth > 16:
         read.note(path, name, "conditions nested at most 16 deep")
@@ -360,4 +370,6 @@ def _milestone_json(m: MilestoneSpec) -> dict[str, Any]:
         out["since"] = m.since
     if m.credit_to != "occurrence":
         out["credit_to"] = m.credit_to
+    if m.decisive is not None:
+        out["decisive"] = m.decisive
     return out

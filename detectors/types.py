@@ -13,8 +13,12 @@ from typing import Any, Literal, NamedTuple
 Json = Any
 """What orjson decodes to: None, bool, int, float, str, list, dict."""
 
-Status = Literal["settling", "sealed", "unobserved"]
-"""``settling``: not final yet. ``sealed``: final. ``unobserved``: final, and nobody can know the value."""
+Status = Literal["settling", "escalating", "sealed", "unobserved", "unscored"]
+"""``settling``: not final yet. ``escalating``: complete, and a model, judge or person is asked. ``sealed``: final.
+``unobserved``: final, and nobody can know the value. ``unscored``: final, and no tier was sure of it."""
+
+Decisive = Literal["positive", "negative", "both", "none"]
+"""In which direction a rule's word is proof: ``positive``: that it is met, ``negative``: that it is not."""
 
 
 class Observation(NamedTuple):
@@ -149,6 +153,60 @@ class MilestoneSpec:
     within: Window | None = None
     since: str | None = None
     credit_to: Literal["occurrence", "cause"] = "occurrence"
+    decisive: Decisive | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The most that may be asked of stages: calls of a judge, and money of all; None: no limit."""
+
+    calls: int | None = None
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One criterion of a rubric. ``required``: without it there is no success."""
+
+    id: str
+    text: str
+    required: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Escalation:
+    """Which steps go beyond the rules, to whom, and who of them decides (docs/cascade.md).
+
+    ``escalate``: of unscored, goal, low_confidence; ``audit``: the share of others that are judged as well, without
+    effect; ``confident``: from which confidence on a word decides; ``weights``: the tiers' in a blend; ``decisive``:
+    of milestones that do not say it; ``worth``: what a score of 1 is where the rules are silent; ``patience_s``: after
+    which a stage that can't be reached counts as one that abstains.
+    """
+
+    route: Literal["cascade", "blend"] = "cascade"
+    escalate: tuple[str, ...] = ("unscored",)
+    audit: float = 0.01
+    confident: float = 0.8
+    tiers: tuple[str, ...] = ("model", "judge")
+    weights: Mapping[str, float] = field(default_factory=lambda: {"rule": 0.5, "model": 0.3, "judge": 0.2})
+    decisive: Decisive = "positive"
+    worth: float = 1.0
+    patience_s: float = 900.0
+    goal: tuple[Line, ...] = ()
+    step: tuple[Line, ...] = ()
+    budget: Mapping[str, Budget] = field(default_factory=dict)
+
+
+class Ask(NamedTuple):
+    """What is asked about a sealed step: ``item`` is ``step``, ``goal`` or the id of a milestone that a tier decides.
+
+    ``audit``: the rules have decided; what is said changes nothing.
+    """
+
+    step: int
+    item: str
+    tiers: tuple[str, ...]
+    audit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +232,6 @@ class Task:
     origin: str | None = None
     credit: Mapping[str, Literal["progress", "level"]] = field(default_factory=dict)
     penalty_floor: float = -1.0
-    blend: Mapping[str, float] = field(default_factory=lambda: {"rule": 1.0})
     quiet_ms: int = 50
     settle_ms: int = 1000
     probes: tuple[ProbeSpec, ...] = ()
@@ -182,6 +239,7 @@ class Task:
     outcome: Outcome | None = None
     efficiency: Efficiency | None = None
     shaping: Shaping | None = None
+    escalation: Escalation | None = None
 
     @property
     def process(self) -> float:

@@ -51,6 +51,8 @@ def text(said: str, **more: Any) -> Said:
 
 
 YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
+    "judge": [],  # decided after the seal: tests/detectors/test_deciding.py
+    "model": [],
     "url_reached": [
         ({"url": "/cart"}, [went("/cart")], 1),
         ({"url": "/cart"}, [went("/cart/")], 1),
@@ -181,6 +183,8 @@ YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
 }
 
 NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
+    "judge": [({"rubric": ["The order is right."]}, [went("/cart"), answered("SUCCESS")])],
+    "model": [({"rubric": ["The order is right."]}, [went("/cart"), answered("SUCCESS")])],
     "url_reached": [
         ({"url": "/cart"}, [went("http://shop.test.evil.example/cart")]),
         ({"url": "/cart"}, [went("https://shop.test/cart")]),

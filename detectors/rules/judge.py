@@ -1,0 +1,20 @@
+"""A judge decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from detectors.judged import Judged
+from detectors.registry import rule
+from detectors.types import Event, Reading
+from detectors.world import World
+
+
+@rule(component="goal", args=Judged)
+def judge(event: Event, world: World, args: Judged) -> Iterator[Reading]:
+    """The judge says that the rubric is met. No event is a hit: the question is queued when the step is sealed.
+
+    Only as the whole of a milestone's `when`; the share of criteria that are met is the milestone's level, and an
+    abstention leaves the step's reward null. See docs/cascade.md.
+    """
+    return iter(())

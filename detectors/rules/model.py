@@ -1,0 +1,19 @@
+"""The reward model decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from detectors.judged import Judged
+from detectors.registry import rule
+from detectors.types import Event, Reading
+from detectors.world import World
+
+
+@rule(component="goal", args=Judged)
+def model(event: Event, world: World, args: Judged) -> Iterator[Reading]:
+    """The reward model's score is the milestone's level. No event is a hit: it is asked when the step is sealed.
+
+    Only as the whole of a milestone's `when`; an abstention leaves the step's reward null. See docs/cascade.md.
+    """
+    return iter(())
