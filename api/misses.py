@@ -10,14 +10,14 @@ from typing import Any
 
 from api.recording_text import clip, line
 from api.wording import value_in_words
-from detectors.matchers import BodyMatch, FactsMatch, IntRange, StatusMatch, TextMatch, UrlMatch, ValueMatch
+from detectors.matchers import BodyMatch, FactsMatch, IntRange, StateMatch, StatusMatch, TextMatch, UrlMatch, ValueMatch
 from detectors.registry import Rule
 from detectors.ruleset import Node
 from detectors.shape import mapping
 from detectors.types import Event
 from detectors.world import World
 
-_MATCHERS = (BodyMatch, FactsMatch, IntRange, StatusMatch, TextMatch, UrlMatch, ValueMatch)
+_MATCHERS = (BodyMatch, FactsMatch, IntRange, StateMatch, StatusMatch, TextMatch, UrlMatch, ValueMatch)
 _PLACES = ("element", "widget", "form")
 
 

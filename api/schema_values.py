@@ -7,8 +7,17 @@ from collections.abc import Callable
 from typing import Any
 
 from detectors.arguments import FieldsMatch, SchemaMatch
-from detectors.matchers import BodyMatch, FactsMatch, IntRange, StateMatch, StatusMatch, TextMatch, UrlMatch, ValueMatch
-from detectors.matchers import state
+from detectors.matchers import (
+    BodyMatch,
+    FactsMatch,
+    IntRange,
+    StateMatch,
+    StatusMatch,
+    TextMatch,
+    UrlMatch,
+    ValueMatch,
+    state,
+)
 from detectors.matchers.text import MODES
 from detectors.matchers.typed import TYPES
 from detectors.rubric import LONGEST, MOST, Rubric
@@ -98,7 +107,9 @@ def _value_schema() -> Schema:
 
 def _state_schema() -> Schema:
     values: Schema = {"type": "array", "items": {}}
-    fact = object_({"path": TEXT, "value": {}, "all": values, "none": values}, ("path",))
+    fact = object_(
+        {"path": TEXT, "value": {}, "all": values, "none": values, "without": {**values, "items": TEXT}}, ("path",)
+    )
     return {"type": "array", "minItems": 1, "maxItems": state.MOST, "items": fact}
 
 

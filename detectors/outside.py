@@ -25,6 +25,7 @@ LIBRARIES = {
     "date": "python-dateutil",
     "money": "babel",
     "json": "jsonpath-rfc9535",
+    "facts": "jsonpath-rfc9535",
 }
 """The word in a task that needs a library, and the distribution that it comes from."""
 

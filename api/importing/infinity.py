@@ -1,1 +1,101 @@
-"""WebArena-Infinity's tasks, as data."""
+"""WebArena-Infinity's tasks, as data: a start state, an instruction and a patch to a solved state.
+
+Its applications are single pages that send their whole state to their own server (``PUT /api/state``) at each change;
+its verifiers read that state. So do these tasks: what the patch changes becomes facts of the state that the server
+accepted last, one milestone for each thing that is to change. No answer and no page is asked.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from api.importing.base import BadSourceError, Imported, Table
+from api.importing.json_patch import PatchError, patched
+from api.importing.state_facts import changes, stamped_days
+
+STATE = "/api/state"
+ORIGIN = "http://127.0.0.1:8000"
+"""Where the applications serve by default."""
+
+
+def tasks(source: Path, sites: Mapping[str, str]) -> Iterator[Imported]:
+    """One task each; ``sites`` says where an application is, by its name. Raises `BadSourceError`, `OSError`."""
+    for app, tree, days in _apps(source):
+        for one in tree["tasks"]:
+            yield _imported(app, tree["seed"], one, sites.get(app, ORIGIN), days)
+
+
+def coverage(source: Path) -> Table:
+    """One line an application: its tasks, those that are already solved, milestones. Raises as `tasks`."""
+    rows: list[list[object]] = []
+    sums: Counter[str] = Counter()
+    for app, tree, days in _apps(source):
+        found = [_imported(app, tree["seed"], one, ORIGIN, days) for one in tree["tasks"]]
+        counted = Counter({"tasks": len(found), "solved": sum(one.kind == "already true" for one in found)})
+        counted["milestones"] = sum(len(one.spec["milestones"]) - 1 for one in found if one.spec is not None)
+        counted["facts"] = sum(_facts(one) for one in found)
+        rows.append([app, *(counted[name] for name in ("tasks", "solved", "milestones", "facts"))])
+        sums += counted
+    rows.append(["**all**", *(sums[name] for name in ("tasks", "solved", "milestones", "facts"))])
+    columns = ("application", "tasks", "already true at the start: pay 0", "step milestones", "facts of the state")
+    return Table("WebArena-Infinity", columns, rows)
+
+
+def _facts(one: Imported) -> int:
+    assert one.spec is not None
+    whens = (milestone["when"] for milestone in one.spec["milestones"])
+    return sum(len(when["state_accepted"]["facts"]) for when in whens if "state_accepted" in when)
+
+
+def _apps(source: Path) -> Iterator[tuple[str, dict[str, Any], frozenset[str]]]:
+    """Each application's name, tree, and the days on which its patches say that things were done."""
+    paths = sorted(source.glob("*.json*")) if source.is_dir() else [source]
+    if not paths:
+        raise BadSourceError("wanted .json or .json.gz files, each with app, seed and tasks")
+    for path in paths:
+        raw = path.read_bytes()
+        try:
+            tree = orjson.loads(gzip.decompress(raw) if path.suffix == ".gz" else raw)
+        except (orjson.JSONDecodeError, gzip.BadGzipFile, EOFError) as error:
+            raise BadSourceError(f"{path.name}: no JSON: {error}") from None
+        if not isinstance(tree, dict) or not isinstance(tree.get("tasks"), list) or "seed" not in tree:
+            raise BadSourceError(f"{path.name}: wanted an object with app, seed and tasks")
+        patches = [one.get("patch", []) for one in tree["tasks"]]
+        yield str(tree.get("app") or path.name.partition(".")[0]), tree, stamped_days(patches)
+
+
+def _imported(app: str, seed: Any, one: Mapping[str, Any], origin: str, days: frozenset[str]) -> Imported:
+    name = f"{app}/{one['id']}"
+    try:
+        solved = patched(seed, one["patch"])
+    except PatchError as error:
+        raise BadSourceError(f"{name}: patch: {error}") from None
+    already = bool(one.get("expect_seed"))
+    groups = changes(seed, solved, days)
+    if not groups:
+        return Imported(name, None, "nothing to see", ("the patch changes nothing that a state could show",))
+    milestones: list[dict[str, Any]] = []
+    for number, (label, facts) in enumerate(groups.items()):
+        when = {"state_accepted": {"url": STATE, "facts": facts}}
+        milestones.append({"id": f"{number}-{label}"[:64], "weight": len(facts), "when": when})
+    requires = [milestone["id"] for milestone in milestones]
+    # The steps remember what was reached; the goal wants all of it to be so in one state, the last one.
+    every = [fact for facts in groups.values() for fact in facts]
+    together = {"requires": requires, "when": {"state_accepted": {"url": STATE, "facts": every}}}
+    milestones.append({"id": "solved", "when": {"goal": together}, "must_hold_at_end": True})
+    spec = {
+        "id": f"webarena-infinity/{name}",
+        "version": "1",
+        "instruction": one["instruction"],
+        "origin": origin,
+        # What is true before the agent came is nobody's doing: there is nothing to earn.
+        "weights": {"form": 0, "goal": 0} if already else {"form": 0.5, "goal": 0.5},
+        "milestones": milestones,
+    }
+    return Imported(name, spec, "already true" if already else "state")

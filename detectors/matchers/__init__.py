@@ -3,6 +3,7 @@
 from detectors.matchers.answer import ValueMatch
 from detectors.matchers.facts import FactsMatch
 from detectors.matchers.plain import normal, text_key
+from detectors.matchers.state import StateMatch
 from detectors.matchers.text import TextMatch
 from detectors.matchers.url import UrlMatch, url_matches
 from detectors.matchers.values import BodyMatch, IntRange, StatusMatch
@@ -11,6 +12,7 @@ __all__ = [
     "BodyMatch",
     "FactsMatch",
     "IntRange",
+    "StateMatch",
     "StatusMatch",
     "TextMatch",
     "UrlMatch",

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 from playwright.async_api import Page, async_playwright
 
+from agentd.sources.cdp.asks import LONGEST_BODY
 from tests.cdp.site import Answer, Asked, Site
 from tests.cdp.watching import watching
 from tests.support.chromium import Chromium, needs_chromium
@@ -43,7 +44,7 @@ async def test_only_named_headers_are_told_the_real_ones_and_masked(browser: Chr
 
 async def test_a_body_is_told_where_the_plan_asks(browser: Chromium, page: Page, site: Site) -> None:
     site.page("/api/a", Answer('{"order": 7, "token": "geheim"}', headers=JSON))
-    site.page("/api/b", Answer("x" * 70_000, status=422, headers=(("content-type", "text/plain"),)))
+    site.page("/api/b", Answer("x" * 300_000, status=422, headers=(("content-type", "text/plain"),)))
     site.page("/api/c", Answer(bytes([137, 80, 0, 255]), headers=(("content-type", "image/png"),)))
     site.page("/other", Answer("unasked"))
     async with watching(browser, {"response_bodies": ["/api/*"], "origin": site.url}) as watch:
@@ -54,7 +55,7 @@ async def test_a_body_is_told_where_the_plan_asks(browser: Chromium, page: Page,
         await watch.fence()
         a, b, c = (watch.all("request.finished", url=f"{site.url}/api/{name}")[0] for name in "abc")
     assert a["answer"] == {"body": {"text": '{"order":7,"token":"***"}', "mime": "application/json"}}
-    assert (b["status"], b["answer"]["body"]["cut"], len(b["answer"]["body"]["text"])) == (422, True, 65536)
+    assert (b["status"], b["answer"]["body"]["cut"], len(b["answer"]["body"]["text"])) == (422, True, LONGEST_BODY)
     assert c["answer"]["body"] == {"base64": base64.b64encode(bytes([137, 80, 0, 255])).decode(), "mime": "image/png"}
     assert "answer" not in watch.all("request.finished", url=site.url + "/other")[0]
 

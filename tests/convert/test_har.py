@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
+from agentd.sources.cdp.asks import LONGEST_BODY
 from tests.convert.hand_made import entry, har, write
 from tests.convert.making import converted, gaps, of
 
@@ -147,7 +148,7 @@ ENCODED = base64.b64encode(b'{"a": 1}').decode()
     [
         ({"text": "hello"}, "text/plain", {"text": "hello", "mime": "text/plain"}),
         ({"text": ENCODED, "encoding": "base64"}, "application/json", {"text": '{"a": 1}', "mime": "application/json"}),
-        ({"text": "x" * 70_000}, "text/plain", {"text": "x" * 65536, "mime": "text/plain", "cut": True}),
+        ({"text": "x" * 300_000}, "text/plain", {"text": "x" * LONGEST_BODY, "mime": "text/plain", "cut": True}),
         ({"text": PICTURE, "encoding": "base64"}, "image/png", None),
         ({"text": PICTURE, "encoding": "base64"}, "text/plain", {"base64": PICTURE, "mime": "text/plain"}),
         ({"text": "!", "encoding": "base64"}, "text/plain", None),

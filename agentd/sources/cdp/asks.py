@@ -11,8 +11,8 @@ from detectors.matchers import url_matches
 
 WantsBody = Callable[[str], bool]
 
-LONGEST_BODY = 65536
-"""Bytes of a body that are kept; a longer one is marked ``cut``."""
+LONGEST_BODY = 262144
+"""Bytes of a body that are kept; a longer one is marked ``cut``. Single-page applications save their whole state."""
 _KEPT_POSTS = 16 << 20
 _KEPT_ANSWERS = 64 << 20
 _KEPT_ANSWER = 4 << 20

@@ -1,0 +1,56 @@
+"""MiniWoB++: a task of ours for each instance of its pages, from what the environment says of it.
+
+A source is a file of JSON lines, an instance a line: {"page", "utterance", "html"?, "fields"?, "seed"?, "runs"?};
+``runs`` are outcomes of scripted episodes, of which the coverage table is made. docs/coverage.md says how to get one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from api.importing.base import BadSourceError, Imported, Table
+from api.importing.miniwob import pages
+from api.importing.miniwob.instance import Instance
+from api.importing.miniwob.plan import UnobservableError, document
+from api.importing.miniwob.registry import GENERATORS, UNOBSERVABLE
+from api.importing.miniwob.table import table
+
+__all__ = ["coverage", "pages", "task_of", "tasks"]
+
+
+def task_of(instance: Instance) -> dict[str, Any]:
+    """The task of one instance. Raises `BadSourceError`, and `UnobservableError` where nobody can judge the page."""
+    if instance.page in UNOBSERVABLE:
+        raise UnobservableError(UNOBSERVABLE[instance.page])
+    if instance.page not in GENERATORS:
+        raise BadSourceError(f"page: got {instance.page!r}, wanted one of MiniWoB++ that is known here")
+    return document(GENERATORS[instance.page](instance), instance)
+
+
+def tasks(source: Path, sites: Mapping[str, str]) -> Iterator[Imported]:
+    """Every instance's task; ``sites`` may say where the pages are (`miniwob`)."""
+    for number, line in _lines(source):
+        try:
+            instance = Instance.from_json(line, sites.get("miniwob"))
+            name = f"{instance.page}-{instance.seed or number}"
+            yield Imported(name, task_of(instance), "task")
+        except UnobservableError as reason:
+            yield Imported(name, None, "unobservable", (str(reason),))
+        except BadSourceError as error:
+            raise BadSourceError(f"{source}, line {number}: {error}") from error
+
+
+def coverage(source: Path) -> Table:
+    """The table of pages, by the runs that stand in the source."""
+    return table([line for _, line in _lines(source)])
+
+
+def _lines(source: Path) -> Iterator[tuple[int, Any]]:
+    for number, line in enumerate(source.read_text().splitlines(), 1):
+        try:
+            yield number, json.loads(line)
+        except json.JSONDecodeError as error:
+            raise BadSourceError(f"{source}, line {number}: no JSON: {error}") from error

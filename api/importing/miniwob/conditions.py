@@ -1,0 +1,61 @@
+"""The conditions of a task file that these pages need, by short names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+Condition = dict[str, Any]
+
+SUBMIT: Condition = {"element_clicked": {"id": "subbtn"}}
+
+
+def clicked(**matchers: Any) -> Condition:
+    """An element with this role, name, text, id or tag was clicked."""
+    return {"element_clicked": matchers}
+
+
+def clicked_at(path: Any) -> Condition:
+    """A nameless element was clicked, told by where it stands."""
+    return {"observed": {"kind": "element.clicked", "where": {"element.path": path}}}
+
+
+def filled(field: str, value: Any) -> Condition:
+    """The field holds the value."""
+    return {"field_filled": {"field": field, "value": value}}
+
+
+def checked(field: str) -> Condition:
+    """The box or radio is checked."""
+    return {"field_filled": {"field": field, "checked": True}}
+
+
+def shown(words: Any) -> Condition:
+    """Text came to be seen."""
+    return {"text_visible": {"text": {"contains": words}}}
+
+
+def any_of(parts: Iterable[Condition]) -> Condition:
+    """At least one."""
+    parts = list(parts)
+    return parts[0] if len(parts) == 1 else {"any_of": {"of": parts}}
+
+
+def together(*parts: Condition) -> Condition:
+    """All at the same time."""
+    return parts[0] if len(parts) == 1 else {"all_of": {"of": list(parts), "holding": True}}
+
+
+def none(*parts: Condition) -> Condition:
+    """None of them now."""
+    return {"none_of": {"of": list(parts)}}
+
+
+def then(*parts: Condition) -> Condition:
+    """One after the other, the earlier ones still true when the later come."""
+    return {"sequence": {"of": list(parts), "holding": True}}
+
+
+def first(press: Condition) -> Condition:
+    """It happened once: a page takes the first press, whatever comes after."""
+    return {"count": {"at_least": 1, "at_most": 1, "distinct": False, "of": [press]}}

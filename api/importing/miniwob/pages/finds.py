@@ -1,0 +1,62 @@
+"""Pages on which something has to be looked up before it can be clicked: contacts, flights."""
+
+from __future__ import annotations
+
+from api.importing.miniwob.conditions import Condition, clicked, together
+from api.importing.miniwob.instance import Instance
+from api.importing.miniwob.plan import Plan
+from api.importing.miniwob.registry import page
+from api.importing.miniwob.state import PROBE, expression, reads, scored, state_plan
+
+PICK = "pick"
+"""A second probe: the words of what is to be clicked now, null as long as that is not there."""
+
+
+def picked(what: str, part: Condition) -> Condition:
+    """A click on what the probe said before; ``what`` is the path of the words in the click's event."""
+    there = {"probe_answers": {"probe": PICK, "value": {"glob": "?*"}}}
+    return {"same": {"by": what, "of_first": "value", "order": "given", "of": [there, part]}}
+
+
+@page("phone-book")
+def phone_book(instance: Instance) -> Plan:
+    """The phone, mail or address of a contact who stands on some page; the page pays 0.4 for the right contact."""
+    name, kind = instance.find(r"^Find (.+) in the contact book and click on their (\w+)")
+    given = {"name": name, "kind": kind}
+    body = """
+const found = text(one("#contact .name")) === given.name;
+return { score: found ? 1 : -1, turned: !!one("#pagination .prev:not(.disabled)"), found };
+"""
+    link = clicked(tag="a", text={"glob": "?????*"})
+    pick = expression('return { score: text(one("#contact .name")) === given.name ? text(one("#contact a." + given.kind)) : null };', given)
+    right = scored(link, 1.0)
+    full = {"all_of": {"holding": True, "within": {"steps": 0}, "of": [picked("element.text", link), reads("ended", 1)]}}
+    steps = [("found", reads("state.found"))]
+    return Plan([(0.4, right), (1.0, full)], steps, link, {PROBE: expression(body, given), PICK: pick})
+
+
+_FLIGHTS = """
+const results = one("#results"), listed = !has(results, "hide"), codes = text(one(".flight-codes")).split(" to ");
+const from = one("#flight-from").value, to = one("#flight-to").value, date = one("#datepicker").value;
+const filled = from.includes(given.from) && to.includes(given.to) && date === given.date;
+const flights = listed ? all("#results .flight") : [];
+const worth = (flight) => given.by === "cheapest"
+  ? Number(one(".flight-price", flight).getAttribute("data-price"))
+  : Number(one(".time-duration", flight).getAttribute("data-duration"));
+const least = Math.min(...flights.map(worth));
+const best = flights.filter((flight) => worth(flight) === least).map((flight) => one(".flight-price", flight));
+"""
+
+
+@page("book-flight", "book-flight-nodelay")
+def flight(instance: Instance) -> Plan:
+    """A search for flights, of which the cheapest or the shortest is booked."""
+    by, origin, to, date = instance.find(r"^Book the (\w+) one-way flight from: (.+) to: (.+) on (\d+/\d+/\d+)\.$")
+    given = {"by": by, "from": origin, "to": to, "date": date}
+    body = _FLIGHTS + """
+const chosen = document.activeElement, booked = filled && listed && best.some((button) => button === chosen);
+const places = from.includes(given.from) && to.includes(given.to);
+return { score: booked ? 1 : -1, places, filled, listed: filled && listed };
+"""
+    press = clicked(role="button", name={"starts_with": "Book flight for"})
+    return state_plan(body, given, ["places", "filled", "listed"], press)

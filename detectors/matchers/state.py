@@ -1,0 +1,92 @@
+"""Facts of a JSON document that an application sends as its state, each at a JSON Path (RFC 9535)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import orjson
+
+from detectors import outside
+from detectors.codec import canonical
+from detectors.errors import SpecError
+
+MOST = 256
+_LISTS = ("all", "none", "without")
+_KEYS = frozenset(("path", "value", *_LISTS))
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What stands at ``path``: ``value`` there and nothing else; or ``all`` of these values among it, ``none`` of
+    those, and objects ``without`` those keys; or anything. Values are compared as canonical JSON: 1 is not "1"."""
+
+    path: str
+    value: bytes | None
+    all: frozenset[bytes]
+    none: frozenset[bytes]
+    without: frozenset[str]
+
+    def holds(self, document: Any) -> bool:
+        """Whether the document says so. Where nothing stands, nothing holds."""
+        values = outside.json_values(self.path, document)
+        if not values:
+            return False
+        if self.without and any(not isinstance(one, dict) or self.without & one.keys() for one in values):
+            return False
+        found = {canonical(one) for one in values} if self.value is not None or self.all or self.none else set()
+        return found == {self.value} if self.value is not None else self.all <= found and not self.none & found
+
+
+@dataclass(frozen=True, slots=True)
+class StateMatch:
+    """Facts of one document."""
+
+    facts: tuple[Fact, ...]
+
+    WANTED: ClassVar[str] = (
+        f"a list of at most {MOST} facts {{path: a JSON Path, value? or all?, none?, without?: lists}}"
+    )
+
+    @classmethod
+    def parse(cls, spec: Any, path: tuple[str | int, ...], origin: str | None = None) -> StateMatch:
+        """Make it of its JSON form. Raises `SpecError`."""
+        if not isinstance(spec, list) or not 1 <= len(spec) <= MOST:
+            raise SpecError(path, spec, cls.WANTED)
+        return cls(tuple(_fact(one, (*path, n)) for n, one in enumerate(spec)))
+
+    def share(self, body: Any) -> float:
+        """The part of the facts that hold in ``body``, as in ``request.finished``; a cut one fulfils none."""
+        if not isinstance(body, Mapping) or body.get("cut") or not isinstance(body.get("text"), str):
+            return 0.0
+        document = _document(body["text"])
+        return sum(fact.holds(document) for fact in self.facts) / len(self.facts)
+
+
+@lru_cache(maxsize=4)
+def _document(text: str) -> Any:
+    # A task has many facts of one document; it is read once.
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _fact(spec: Any, path: tuple[str | int, ...]) -> Fact:
+    if not isinstance(spec, Mapping) or set(spec) - _KEYS or not isinstance(spec.get("path"), str):
+        raise SpecError(path, spec, "an object with path, and value, or some of all, none and without, or nothing else")
+    if "value" in spec and set(spec) & set(_LISTS):
+        raise SpecError(path, spec, "value, or all, none and without; not both")
+    try:
+        outside.json_path(spec["path"])
+    except ValueError as error:
+        raise SpecError((*path, "path"), spec["path"], str(error)) from None
+    lists = {name: spec.get(name, []) for name in _LISTS}
+    for name, values in lists.items():
+        if not isinstance(values, list) or (name == "without" and not all(isinstance(one, str) for one in values)):
+            raise SpecError((*path, name), values, "a list of keys" if name == "without" else "a list of values")
+    value = canonical(spec["value"]) if "value" in spec else None
+    sets = (frozenset(map(canonical, lists[name])) for name in ("all", "none"))
+    return Fact(spec["path"], value, *sets, frozenset(lists["without"]))

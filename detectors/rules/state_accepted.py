@@ -1,0 +1,54 @@
+"""The server took a document that says how things stand: what single-page applications save as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from detectors.arguments import arg
+from detectors.matchers import StateMatch, StatusMatch, TextMatch, UrlMatch
+from detectors.matchers.url import url_key
+from detectors.registry import Keys, rule
+from detectors.types import Event, Reading
+from detectors.world import World
+
+_OK = StatusMatch(((200, 299),))
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    url: UrlMatch = arg("The address that the document is sent to.")
+    facts: StateMatch = arg("What must stand in it.")
+    method: TextMatch = arg("The method.", TextMatch("equals", ("PUT",)))
+
+    def asks(self) -> dict[str, list[Any]]:
+        """The bodies of these requests."""
+        return {"request_bodies": [self.url.address]}
+
+
+def _path(event: Event) -> Keys:
+    return (url_key(str(event.data.get("url"))),)
+
+
+@rule(
+    component="form",
+    hears=("request.finished",),
+    args=Args,
+    index_args=lambda args: args.url.keys(),
+    index_event=_path,
+)
+def state_accepted(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """The JSON document that the server accepted last at the address has the facts: fulfilled / expected.
+
+    Each further document that it accepts there replaces it: what is undone is not true any more. One that was sent and
+    refused, redirected, cut or answered by the browser itself changes nothing; what stood in it before the agent began
+    earns nothing.
+    """
+    data = event.data
+    if not args.url.matches(str(data.get("url"))) or not args.method.matches(str(data.get("method"))):
+        return
+    if data.get("cached") is True or data.get("answered_by") == "worker" or data.get("hops"):
+        return
+    if _OK.matches(data.get("status")):
+        yield Reading(args.facts.share(data.get("body")), f"state:{args.url.origin}{args.url.path}")
