@@ -1,0 +1,1 @@
+"""The judge: a language model behind an HTTP endpoint, asked a checklist; code computes the verdict (docs/judge.md)."""

@@ -1,0 +1,94 @@
+"""What of an untrusted text a judge is shown, and every way in which a model could still read it.
+
+In the order of docs/judge.md: compatibility forms (NFKC), invisible and formatting characters, confusables (UTS 39),
+markup, encodings. The first two change what is shown; the others only what `views` gives to `flags`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import codecs
+import html
+import re
+import unicodedata
+from collections.abc import Iterator
+from urllib.parse import unquote_plus
+
+import disarm
+
+_SPACE = re.compile(r"\s+")
+_TAG = re.compile(r"<[^<>]{0,200}>")
+_JOINERS = re.compile(r"[_\-+./\\|:=,;~*^\"'()\[\]{}<>]+")
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
+_HEX = re.compile(r"(?:[0-9a-fA-F]{2}[\s:]?){12,}")
+_SPELLED = re.compile(r"(?:\b\w\b[\s.\-_*]{1,3}){6,}\w\b")
+_LEET = str.maketrans("013457@$!|", "oieastasil")
+_BIDI = re.compile("[\u202a-\u202e\u2066-\u2069\u200f]")
+_PRINTABLE = 0.9
+
+
+def clean(text: str, mark: str = "") -> str:
+    """``text`` as a judge may see it: NFKC, no control, formatting, private or unassigned character, no ``mark``."""
+    folded = unicodedata.normalize("NFKC", text)
+    kept = "".join(c for c in folded if c.isspace() or not unicodedata.category(c).startswith("C"))
+    return _SPACE.sub(" ", kept.replace(mark, "") if mark else kept).strip()
+
+
+def views(text: str) -> Iterator[str]:
+    """``text`` in the ways in which it could be read, each in lower case with confusables folded to Latin."""
+    shown = clean(text)
+    # Which characters look alike depends on the language: what is told by confusables is read unfolded too.
+    yield shown.casefold()
+    seen = {shown.casefold()}
+    for view in (*_spellings(shown), *_decoded(shown), *_turned(text, shown)):
+        folded = _folded(view)
+        if folded not in seen:
+            seen.add(folded)
+            yield folded
+
+
+def _folded(text: str) -> str:
+    return _SPACE.sub(" ", disarm.strip_obfuscation(text)).casefold()
+
+
+def _spellings(shown: str) -> Iterator[str]:
+    yield shown
+    untagged = html.unescape(_TAG.sub(" ", html.unescape(shown)))
+    yield untagged
+    # Addresses and names of files have other things than spaces between words.
+    yield _JOINERS.sub(" ", unquote_plus(unquote_plus(untagged)))
+    yield untagged.translate(_LEET)
+    if _SPELLED.search(shown):
+        yield _SPELLED.sub(lambda run: re.sub(r"[\W_]", "", run[0]), shown)
+
+
+def _decoded(shown: str) -> Iterator[str]:
+    for run in _BASE64.findall(shown):
+        yield from _readable(_base64(run))
+    for run in _HEX.findall(shown):
+        yield from _readable(bytes.fromhex(re.sub(r"[\s:]", "", run)))
+    yield codecs.encode(shown, "rot13")
+
+
+def _base64(run: str) -> bytes:
+    body = run.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        return base64.b64decode(body + "=" * (-len(body) % 4), validate=True)
+    except binascii.Error:
+        return b""
+
+
+def _readable(data: bytes) -> Iterator[str]:
+    text = data.decode("utf-8", errors="replace")
+    if text and sum(c.isprintable() and c != "\ufffd" for c in text) >= _PRINTABLE * len(text):
+        yield text
+
+
+def _turned(text: str, shown: str) -> Iterator[str]:
+    # Stored backwards and shown forwards, by an override; or simply backwards.
+    yield shown[::-1]
+    if hidden := "".join(chr(ord(c) - 0xE0000) for c in text if 0xE0020 <= ord(c) <= 0xE007E):
+        yield hidden
+    if _BIDI.search(text):
+        yield " ".join(part[::-1] for part in _BIDI.split(text))
