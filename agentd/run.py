@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -43,10 +44,23 @@ def _files(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
         return None
     from agentd.sources.files import FilesSource
 
+    return FilesSource(dict(settings.files), _own(settings))
+
+
+def _reader(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
+    if not settings.files or not plan.get("file_reads"):
+        return None
+    from agentd.sources.reader import ReaderSource
+
+    return ReaderSource(plan, dict(settings.files), _own(settings))
+
+
+def _own(settings: Settings) -> list[Path]:
+    """What the daemon itself writes."""
     own = [path.resolve() for path in (settings.state, settings.token_file, settings.out) if path is not None]
     if settings.out is not None:
         own.append(settings.out.resolve().with_name(settings.out.name + ".state"))
-    return FilesSource(dict(settings.files), own)
+    return own
 
 
 def _ax(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
@@ -102,6 +116,7 @@ TABLE: Mapping[str, Callable[[Settings, Mapping[str, Any]], Source | None]] = {
     "clipboard": _clipboard,
     "screen": _screen,
     "probe": _probes,
+    "reader": _reader,
 }
 """Every source, by hand: a line here and a file or folder in sources/ make one."""
 
@@ -120,6 +135,7 @@ _HOW = {
     "clipboard": "--clipboard",
     "screen": "--screen",
     "probe": "task with probes",
+    "reader": "--files, or no task whose rules read files",
 }
 
 
@@ -129,6 +145,7 @@ def unwatched(settings: Settings, plan: Mapping[str, Any]) -> dict[str, str]:
     given = {"cdp": any(way is not None for way in by_browser), "files": bool(settings.files), "ax": settings.desktop}
     given |= {name: getattr(settings, name) is not None for name in ("processes", "clipboard", "screen")}
     given["probe"] = bool(plan.get("probes"))
+    given["reader"] = bool(settings.files and plan.get("file_reads"))
     heard = plan.get("hears")
     # A recording made for no task in particular may be scored by any.
     needed = set(TABLE) if heard is None else {KINDS[kind].source for kind in heard if kind in KINDS}

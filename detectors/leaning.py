@@ -12,7 +12,7 @@ def leans(hears: tuple[str, ...], args: Any, source: str, of: str | None) -> boo
     """Whether a rule that hears ``hears`` under ``args`` needs ``source``, or with ``of`` that part of it.
 
     A part is a kind such as `page.titled`, a noun such as `request` (cdp), an application's name (ax), a probe's id
-    (probe), the `text` that was copied (clipboard).
+    (probe), the path that a rule reads (reader), the `text` that was copied (clipboard).
     """
     heard = [kind for kind in hears if kind in KINDS and KINDS[kind].source == source]
     if not heard or of is None:
@@ -25,6 +25,8 @@ def leans(hears: tuple[str, ...], args: Any, source: str, of: str | None) -> boo
         return _may_be(getattr(args, "app", None), of)
     if source == "probe":
         return _may_be(getattr(args, "probe", None), of)
+    if source == "reader":
+        return _may_be(getattr(args, "path", None), of)
     if source == "clipboard":
         where = getattr(args, "where", None)
         return hasattr(args, of) or (where is not None and where.names(of))

@@ -93,7 +93,7 @@ STATEFUL = frozenset(
     "page.navigated page.titled field.filled frame.detached tab.closed "
     "file.created file.modified file.deleted file.present file.moved "
     "window.titled window.closed widget.state_changed widget.text_changed clipboard.changed "
-    "process.started process.ended probe.answered".split()
+    "process.started process.ended probe.answered file.read".split()
 )
 """The kinds that `invalidated` knows: they can make an earlier reading untrue, though no rule hears them."""
 
@@ -111,6 +111,8 @@ def invalidated(event: Event, world: World) -> tuple[str, ...]:
             return (f"url:{frame}",) if data.get("same_document") else _of_frame(world, frame)
         case "probe.answered":
             return (f"probe:{data.get('probe')}",)
+        case "file.read":
+            return (reading_key(data),)
         case "page.titled":
             return (f"title:{data.get('tab')}",)
         case "field.filled":
@@ -149,6 +151,11 @@ def _of_frame(world: World, frame: str) -> tuple[str, ...]:
 def file_key(data: Any, path: Any, what: str = "file") -> str:
     """The reading key of a file's content, or with ``exists`` of its being there."""
     return f"{what}:{data.get('root')}/{path}"
+
+
+def reading_key(data: Any) -> str:
+    """The reading key of what stands in a file, by what was asked: another question's answer leaves it alone."""
+    return f"read:{data.get('as')}:{data.get('query') or ''}:{data.get('root')}/{data.get('path')}"
 
 
 def window_key(data: Any) -> str:

@@ -32,6 +32,9 @@ EXTRAS = {
     "agentd/sources/processes": {"psutil"},
     "agentd/sources/clipboard": {"xcffib"},
     "agentd/sources/screen": {"PIL", "mss"},
+    "agentd/readers": set(
+        "PIL charset_normalizer defusedxml docx lxml odfdo openpyxl pptx pymediainfo pypdf yaml".split()
+    ),
 }
 TRAINERS = {
     "nemo_gym": {"nemo_gym", "fastapi", "pydantic"},  # a server of NeMo Gym's, which brings these two

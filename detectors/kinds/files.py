@@ -35,3 +35,14 @@ FILES: dict[str, Kind] = {
     ),
     "folder.deleted": kind("files", "root path name baseline?", "The folder is gone."),
 }
+
+READER: dict[str, Kind] = {
+    "file.read": kind(
+        "reader",
+        "root path name as status when step? format? size? facts? cut? query? reason? ms? baseline?",
+        "What stands in a file that a rule asks about, as the daemon's reader found it (docs/readers.md). `as`: what "
+        "was asked for, `auto` or a format; `format`: what it was read as. `status`: read; gone; damaged: it is none; "
+        "large, heavy: over a bound; slow, denied, unavailable, failed, unsettled: nobody knows, `reason` says why. "
+        "`facts` by format, secrets masked; with `cut` the ends of texts and lists are left out.",
+    ),
+}

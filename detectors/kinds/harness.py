@@ -16,7 +16,8 @@ JOURNAL: dict[str, Kind] = {
         "journal",
         "source of? reason",
         "From here on the named source sees nothing; with `of` only of this part: a kind such as `page.titled`, a "
-        "noun such as `request` (cdp), an application (ax), a probe, the `text` copied (clipboard).",
+        "noun such as `request` (cdp), an application (ax), a probe, a path that is read (reader), the `text` copied "
+        "(clipboard).",
     ),
     "gap.ended": kind("journal", "source of?", "The named source sees again, its baseline reported."),
     "alarm.raised": kind(

@@ -1,0 +1,28 @@
+"""PDF: its text by page, and what it says of itself."""
+
+from __future__ import annotations
+
+from typing import Any, BinaryIO
+
+from agentd.readers.bounds import DamagedError
+
+MOST_PAGES = 200
+
+
+def read_pdf(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
+    """``{text, pages: [text], count, title?, author?, encrypted?}``."""
+    from pypdf import PdfReader
+    from pypdf.errors import PyPdfError
+
+    try:
+        reader = PdfReader(file)
+        if reader.is_encrypted and not reader.decrypt(""):
+            return {"text": "", "pages": [], "count": 0, "encrypted": True}
+        pages = [page.extract_text() for page in reader.pages[:MOST_PAGES]]
+        about = reader.metadata
+        said = {name: getattr(about, name, None) for name in ("title", "author")}
+        count = len(reader.pages)
+    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+        raise DamagedError(f"no PDF: {error}") from None
+    facts = {"text": "\n".join(pages), "pages": pages, "count": count}
+    return facts | {name: str(value) for name, value in said.items() if value}

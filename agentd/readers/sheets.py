@@ -1,0 +1,76 @@
+"""Spreadsheets: the values that their program computed last, and the formulas by which it did."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from itertools import islice
+from typing import Any, BinaryIO
+
+from agentd.readers.archives import bounded_zip
+from agentd.readers.bounds import LONGEST_LIST, DamagedError
+from agentd.readers.tables import sheet
+from agentd.readers.texts import whole
+
+MOST_SHEETS = 32
+MOST_COLUMNS = 256
+MOST_FORMULAS = 500
+UNREADABLE = (KeyError, ValueError, TypeError, AttributeError, IndexError, zipfile.BadZipFile, EOFError)
+"""What libraries raise over an office file whose parts do not fit together."""
+
+
+def read_xlsx(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
+    """``{sheets: [{name, rows, size, formulas?, hidden?, frozen?, merged?}], active}``: empty cells are null; formulas
+    by cell, as in ``{"B3": "=SUM(B1:B2)"}``."""
+    from openpyxl import load_workbook
+    from openpyxl.utils.exceptions import InvalidFileException
+
+    bounded_zip(file)
+    data = whole(file)
+    try:
+        computed = load_workbook(io.BytesIO(data), data_only=True, keep_links=False)
+        written = load_workbook(io.BytesIO(data), keep_links=False)
+        sheets = [_sheet(one, written[one.title]) for one in computed.worksheets[:MOST_SHEETS]]
+        active = computed.active.title if computed.active is not None else None
+    except (InvalidFileException, *UNREADABLE) as error:
+        raise DamagedError(f"no xlsx: {error}") from None
+    return {"sheets": sheets, "active": active}
+
+
+def _sheet(one: Any, written: Any) -> dict[str, Any]:
+    columns, last = min(one.max_column, MOST_COLUMNS), min(one.max_row, LONGEST_LIST + 1)
+    rows = [list(row) for row in one.iter_rows(max_row=last, max_col=columns, values_only=True)]
+    cells = (cell for row in written.iter_rows(max_row=last, max_col=columns) for cell in row if cell.data_type == "f")
+    formulas = {cell.coordinate: getattr(cell.value, "text", cell.value) for cell in islice(cells, MOST_FORMULAS)}
+    more: dict[str, Any] = {"formulas": formulas} if formulas else {}
+    more |= {"hidden": True} if one.sheet_state != "visible" else {}
+    more |= {"frozen": one.freeze_panes} if one.freeze_panes else {}
+    more |= {"merged": [str(area) for area in one.merged_cells.ranges]} if one.merged_cells.ranges else {}
+    return sheet(one.title, rows, **more) | {"size": [one.max_row, one.max_column]}
+
+
+def read_ods(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
+    """``{sheets: [{name, rows, size}]}``: empty rows and columns at the end are left out."""
+    sheets = []
+    for table in open_document(file, "ods").body.tables[:MOST_SHEETS]:
+        table.rstrip(aggressive=True)
+        rows = [list(row)[:MOST_COLUMNS] for row in islice(table.iter_values(), LONGEST_LIST + 1)]
+        sheets.append(sheet(table.name, rows) | {"size": [table.height, table.width]})
+    return {"sheets": sheets}
+
+
+def open_document(file: BinaryIO, wanted: str) -> Any:
+    """An OpenDocument file. Raises `DamagedError` for one that is none, or of another kind than ``wanted``."""
+    from odfdo import Document
+
+    bounded_zip(file)
+    kinds = {"ods": "spreadsheet", "odt": "text", "odp": "presentation"}
+    try:
+        document = Document(io.BytesIO(whole(file)))
+        kind = document.get_type()
+        assert document.body is not None
+    except (AssertionError, OSError, *UNREADABLE) as error:
+        raise DamagedError(f"no {wanted}: {error}") from None
+    if not kind.startswith(kinds[wanted]):
+        raise DamagedError(f"no {wanted}: it is a {kind}")
+    return document

@@ -1,0 +1,29 @@
+"""Tables written as text."""
+
+from __future__ import annotations
+
+import csv
+from typing import Any, BinaryIO
+
+from agentd.readers.bounds import LONGEST_LIST, DamagedError
+from agentd.readers.texts import decoded
+
+
+def read_csv(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
+    """``{sheets: [{name, rows, size}]}``: one nameless sheet of texts; tab, semicolon or comma, whichever it has."""
+    text = decoded(file)
+    try:
+        dialect: Any = csv.Sniffer().sniff(text[:8192], ",;\t|")
+    except csv.Error:
+        dialect = csv.excel
+    try:
+        rows = list(csv.reader(text.splitlines(), dialect, strict=True))
+    except csv.Error as error:
+        raise DamagedError(str(error)) from None
+    return {"sheets": [sheet("", rows)]}
+
+
+def sheet(name: str, rows: list[list[Any]], **more: Any) -> dict[str, Any]:
+    """A sheet as facts; ``size``: its rows and columns, of which the first `LONGEST_LIST` are told."""
+    size = [len(rows), max(map(len, rows), default=0)]
+    return {"name": name, "rows": rows[: LONGEST_LIST + 1], "size": size, **more}

@@ -1,0 +1,80 @@
+"""What the rules about the content of files share: saying what is to be read, and taking up what was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from detectors.arguments import arg
+from detectors.matchers.plain import glob, text_key
+from detectors.registry import Keys
+from detectors.types import Event, Reading
+from detectors.world import reading_key
+
+Format = Literal[
+    "text", "csv", "json", "yaml", "toml", "xml", "html", "ini", "prefs", "gimprc", "sqlite", "xlsx", "ods", "docx",
+    "odt", "pptx", "odp", "pdf", "zip", "tar", "image", "media",
+]  # fmt: skip
+LONGEST = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadArgs:
+    """What every such rule is told."""
+
+    path: str = arg("The file's path below the watched folder; `*` in it is a run of characters.")
+    root: str | None = arg("The label of the watched folder.", None)
+    format: Format | None = arg("What it is read as; without it, what its content and name say.", None)
+
+    def __post_init__(self) -> None:
+        if not self.path or len(self.path) > LONGEST or self.path.startswith("/") or ".." in self.path.split("/"):
+            raise ValueError("path: relative to the watched folder, without ..")
+
+    def asks(self) -> dict[str, list[Any]]:
+        """What the daemon is to read; nothing of what would be right."""
+        return {"file_reads": [{"path": self.path, "root": self.root, "format": self.format, "query": self.asked()}]}
+
+    def asked(self) -> str | None:
+        """The query that a rule about a database has."""
+        return None
+
+
+def read_index(args: ReadArgs) -> Keys | None:
+    """Index keys of the files that the rule is about."""
+    return None if "*" in args.path or "?" in args.path else (text_key(args.path),)
+
+
+def read_keys(event: Event) -> Keys:
+    """Index keys of a reading."""
+    return (text_key(str(event.data.get("path"))),)
+
+
+def facts_of(event: Event, args: ReadArgs) -> Mapping[str, Any] | None:
+    """What the event tells of a file that ``args`` is about; None if it is about another, or the file said nothing."""
+    data = event.data
+    if data.get("status") != "read" or data.get("as") != (args.format or "auto") or data.get("query") != args.asked():
+        return None
+    if args.root not in (None, data.get("root")) or not glob(args.path, str(data.get("path"))):
+        return None
+    facts = data.get("facts")
+    return facts if isinstance(facts, Mapping) else None
+
+
+def reading(event: Event) -> Reading:
+    """The fact is so; until the same file, asked the same, says otherwise."""
+    return Reading(1.0, reading_key(event.data))
+
+
+def listed(value: Any) -> list[Any]:
+    """``value`` if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def said(value: Any) -> str | None:
+    """A cell's or a field's value as a text: 12.0 is 12; nothing for what holds others."""
+    if value is None or isinstance(value, list | dict):
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -1,0 +1,41 @@
+"""An archive holds the wanted files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from detectors.arguments import arg
+from detectors.file_reads import ReadArgs, facts_of, listed, read_index, read_keys, reading
+from detectors.registry import rule
+from detectors.types import Event, Reading
+from detectors.world import World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Args(ReadArgs):
+    names: tuple[str, ...] = arg("Files that are in it, by their paths there.")
+    only: bool = arg("Whether no other file may be in it; folders do not count.", False)
+
+
+@rule(component="file", hears=("file.read",), args=Args, index_args=read_index, index_event=read_keys)
+def archive_lists(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """A zip or tar archive lists all these files, and with `only` no other. It is listed, never unpacked.
+
+    `./a` and `a` are the same path. An empty file counts; a symbolic link does not. True until the archive is read with
+    another list, or is gone.
+    """
+    facts = facts_of(event, args)
+    if facts is None or "entries" not in facts:
+        return
+    entries = [one for one in listed(facts["entries"]) if isinstance(one, Mapping)]
+    whole = event.data.get("cut") is not True and facts.get("count") == len(entries)
+    files = {_plain(one.get("name")) for one in entries if not one.get("folder") and not one.get("link")}
+    links = any(one.get("link") for one in entries)
+    wanted = {_plain(name) for name in args.names}
+    if wanted <= files and (not args.only or (whole and not links and files == wanted)):
+        yield reading(event)
+
+
+def _plain(name: object) -> str:
+    return str(name).removeprefix("./")

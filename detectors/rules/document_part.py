@@ -1,0 +1,35 @@
+"""A paragraph or slide of a document looks as wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from detectors.arguments import arg
+from detectors.file_reads import ReadArgs, facts_of, listed, read_index, read_keys, reading
+from detectors.matchers import FactsMatch
+from detectors.registry import rule
+from detectors.types import Event, Reading
+from detectors.world import World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Args(ReadArgs):
+    has: FactsMatch = arg("What it has, such as {text: Agenda, style: Heading 1, bold: true, align: center}.")
+    unit: Literal["paragraph", "slide"] = arg("What must have it.", "paragraph")
+    number: int | None = arg("Which one, from 1; without it, any.", None)
+
+
+@rule(component="file", hears=("file.read",), args=Args, index_args=read_index, index_event=read_keys)
+def document_part(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """One paragraph of a text document, or one slide of a presentation, has all that is wanted: text, style, look.
+
+    docs/readers.md lists what is told of each. True until the file is read and has no such part any more, or is gone.
+    """
+    facts = facts_of(event, args)
+    parts = [] if facts is None else listed(facts.get(f"{args.unit}s"))
+    if args.number is not None:
+        parts = parts[args.number - 1 : args.number] if args.number > 0 else []
+    if any(args.has.matches(part) for part in parts):
+        yield reading(event)

@@ -1,0 +1,40 @@
+"""A file is of the wanted making."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from detectors.arguments import arg
+from detectors.file_reads import ReadArgs, facts_of, read_index, read_keys, reading
+from detectors.matchers import FactsMatch, TextMatch
+from detectors.registry import rule
+from detectors.types import Event, Reading
+from detectors.world import World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Args(ReadArgs):
+    made: TextMatch | None = arg("The format that it was read as, such as pdf or {one_of: [docx, odt]}.", None)
+    facts: FactsMatch | None = arg(
+        "Dotted paths into what is told of it (docs/readers.md), such as video.0.width, and what stands there.", None
+    )
+
+    def __post_init__(self) -> None:
+        ReadArgs.__post_init__(self)
+        if self.made is None and self.facts is None:
+            raise ValueError("made or facts: without one, every file that can be read would count")
+
+
+@rule(component="file", hears=("file.read",), args=Args, index_args=read_index, index_event=read_keys)
+def file_is(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """A picture's size, a video's length and codec, a PDF's number of pages: what is told of a file is as wanted.
+
+    A file that claims by its name to be of a format and is damaged, or another, is none. True until the file is read
+    with other facts, or is gone.
+    """
+    facts = facts_of(event, args)
+    if facts is None or (args.made is not None and not args.made.matches(str(event.data.get("format")))):
+        return
+    if args.facts is None or args.facts.matches(facts):
+        yield reading(event)

@@ -1,0 +1,59 @@
+"""A file's text is as wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from detectors.arguments import arg
+from detectors.file_reads import ReadArgs, facts_of, listed, read_index, read_keys, reading
+from detectors.matchers import TextMatch
+from detectors.registry import rule
+from detectors.types import Event, Reading
+from detectors.world import World
+
+_PARTLY = ("contains", "starts_with")
+"""Forms that the beginning of a text can fulfil."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Args(ReadArgs):
+    text: TextMatch = arg("What it says, such as {contains: Total}; a plain text is all that it says.")
+    unit: Literal["whole", "line", "paragraph", "page", "slide"] = arg(
+        "What must say it: all, or one of these.", "whole"
+    )
+    number: int | None = arg("Which line, paragraph, page or slide, from 1; without it, any.", None)
+
+
+@rule(component="file", hears=("file.read",), args=Args, index_args=read_index, index_event=read_keys)
+def file_text(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """A text file, document, page or PDF says what is wanted: all of it, or one line, paragraph, page or slide.
+
+    True until the file is read with another text, or is gone. What it said at the start earns nothing.
+    """
+    facts = facts_of(event, args)
+    if facts is None:
+        return
+    cut = event.data.get("cut") is True
+    if args.unit == "whole" and cut and args.text.mode not in _PARTLY:
+        return
+    parts = _parts(facts, args.unit)
+    if args.number is not None:
+        parts = parts[args.number - 1 : args.number] if args.number > 0 else []
+    if any(args.text.matches(part) for part in parts):
+        yield reading(event)
+
+
+def _parts(facts: Mapping[str, Any], unit: str) -> list[str]:
+    if unit == "paragraph":
+        return [str(one.get("text")) for one in listed(facts.get("paragraphs")) if isinstance(one, Mapping)]
+    if unit == "page":
+        return [str(one) for one in listed(facts.get("pages"))]
+    if unit == "slide":
+        slides = (listed(one.get("texts")) for one in listed(facts.get("slides")) if isinstance(one, Mapping))
+        return ["\n".join(map(str, texts)) for texts in slides]
+    text = facts.get("text")
+    if not isinstance(text, str):
+        return []
+    return text.splitlines() if unit == "line" else [text]

@@ -1,0 +1,35 @@
+"""One value in a file of settings or data is as wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from detectors.arguments import arg
+from detectors.file_reads import ReadArgs, facts_of, read_index, read_keys, reading
+from detectors.matchers import ValueMatch
+from detectors.matchers.facts import at
+from detectors.registry import rule
+from detectors.types import Event, Reading
+from detectors.world import World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Args(ReadArgs):
+    at: tuple[str, ...] = arg("The keys that lead there, one after the other; of a list, its index from 0.")
+    value: ValueMatch = arg("What stands there: a text or its matcher, a number, {min, max}, true, false or null.")
+
+
+@rule(component="file", hears=("file.read",), args=Args, index_args=read_index, index_event=read_keys)
+def file_value(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """JSON, YAML, TOML, XML, ini, preferences: what stands at one place of the file is what is wanted.
+
+    A key may have dots in it. Values of ini files and attributes are texts, so that 1 is "1" or {number: 1}. Null is
+    what is not there, unless the file was told cut. True until the file is read with another value, or is gone.
+    """
+    facts = facts_of(event, args)
+    if facts is None or "value" not in facts:
+        return
+    found = at(facts["value"], args.at)
+    if (found is not None or event.data.get("cut") is not True) and args.value.matches(found):
+        yield reading(event)

@@ -1,0 +1,112 @@
+"""Cells, rows or formulas of a table are as wanted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from detectors.arguments import FieldsMatch, arg
+from detectors.codec import canonical
+from detectors.file_reads import ReadArgs, facts_of, listed, read_index, read_keys, reading, said
+from detectors.matchers import IntRange, TextMatch
+from detectors.registry import rule
+from detectors.types import Event, Reading
+from detectors.world import World
+
+_CELL = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6})")
+MAX_QUERY = 4_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Args(ReadArgs):
+    sheet: TextMatch | None = arg("The sheet's or database table's name; without it, the first.", None)
+    cells: FieldsMatch | None = arg("Cells and their values, such as {B2: {number: 12.5}, C2: true}.", None)
+    row: FieldsMatch | None = arg("Columns, by the first row's names, and their values in some one row below.", None)
+    table: TextMatch | None = arg("The whole sheet, as {table: [[...], ...]} with its options.", None)
+    rows: IntRange | None = arg("How many rows there are, the one of names among them.", None)
+    formulas: FieldsMatch | None = arg("Cells and their formulas, such as {B9: '=SUM(B2:B8)'}.", None)
+    query: str | None = arg("SQL that only reads, for a SQLite file; the table is what it gives.", None)
+
+    def __post_init__(self) -> None:
+        ReadArgs.__post_init__(self)
+        if all(part is None for part in (self.cells, self.row, self.table, self.rows, self.formulas)):
+            raise ValueError("at least one of cells, row, table, rows, formulas")
+        for part in (self.cells, self.formulas):
+            for name, _ in part.fields if part is not None else ():
+                if _CELL.fullmatch(name) is None:
+                    raise ValueError(f"{name}: a cell such as B2")
+        if self.query is not None and not 0 < len(self.query) <= MAX_QUERY:
+            raise ValueError(f"query: SQL of at most {MAX_QUERY} characters")
+
+    def asked(self) -> str | None:
+        """The query."""
+        return self.query
+
+
+@rule(component="file", hears=("file.read",), args=Args, index_args=read_index, index_event=read_keys)
+def table_cells(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """A spreadsheet, a CSV file, an HTML or document table or a database has the wanted cells, rows or formulas.
+
+    Of spreadsheets the values are those that their program stored last. Of a sheet of which not all was told, the whole
+    is not known: then `table` and `rows` hold nothing. True until the file is read with other content, or is gone.
+    """
+    facts = facts_of(event, args)
+    sheet = None if facts is None else _sheet(facts, args.sheet)
+    if sheet is None:
+        return
+    rows = [listed(row) for row in listed(sheet.get("rows"))]
+    size = sheet.get("size")
+    whole = event.data.get("cut") is not True and sheet.get("more") is not True and listed(size)[:1] == [len(rows)]
+    formulas = sheet.get("formulas")
+    if (
+        (args.cells is None or all(_is(wanted, _at(rows, cell)) for cell, wanted in args.cells.fields))
+        and (args.row is None or _some_row(rows, args.row))
+        and (args.table is None or (whole and args.table.matches(canonical(rows).decode())))
+        and (
+            args.rows is None or (event.data.get("cut") is not True and args.rows.matches((listed(size) or [None])[0]))
+        )
+        and (args.formulas is None or _formulas(formulas, args.formulas))
+    ):
+        yield reading(event)
+
+
+def _sheet(facts: Mapping[str, Any], name: TextMatch | None) -> Mapping[str, Any] | None:
+    sheets = [one for one in listed(facts.get("sheets")) if isinstance(one, Mapping)]
+    return next((one for one in sheets if name is None or name.matches(str(one.get("name")))), None)
+
+
+def _at(rows: Sequence[Sequence[Any]], cell: str) -> Any:
+    place = _CELL.fullmatch(cell)
+    if place is None:
+        return None
+    column = 0
+    for letter in place[1]:
+        column = column * 26 + ord(letter) - 64
+    row = int(place[2])
+    return rows[row - 1][column - 1] if row <= len(rows) and column <= len(rows[row - 1]) else None
+
+
+def _is(wanted: TextMatch | bool, value: Any) -> bool:
+    if isinstance(wanted, bool):
+        return value is wanted
+    text = said(value)
+    return text is not None and wanted.matches(text)
+
+
+def _some_row(rows: Sequence[Sequence[Any]], wanted: FieldsMatch) -> bool:
+    if not rows:
+        return False
+    places = {str(said(name)): place for place, name in reversed(list(enumerate(rows[0])))}
+    if any(name not in places for name, _ in wanted.fields):
+        return False
+    return any(
+        all(places[name] < len(row) and _is(value, row[places[name]]) for name, value in wanted.fields)
+        for row in rows[1:]
+    )
+
+
+def _formulas(found: Any, wanted: FieldsMatch) -> bool:
+    known = found if isinstance(found, Mapping) else {}
+    return all(_is(value, known.get(cell)) for cell, value in wanted.fields)

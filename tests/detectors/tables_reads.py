@@ -1,0 +1,215 @@
+"""Tables of yes and of no for the rules about the content of files."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from tests.support.logs import Said
+
+LETTER = {"text": "Dear Ada,\nthe lamp is here.\n", "lines": 2}
+MINUTES = {
+    "text": "Minutes\nAll agreed.",
+    "paragraphs": [{"text": "Minutes", "style": "Heading 1"}, {"text": "All agreed.", "bold": True, "align": "center"}],
+}
+PDF = {"text": "One\nTwo", "pages": ["One", "Two"], "count": 2}
+DECK = {"slides": [{"title": "Plan", "texts": ["Plan", "the lamp"], "images": 1}], "count": 1}
+PREFS = {"value": {"browser.homepage": "https://shop.test/", "tabs": {"count": 3, "open": True}, "list": ["a", "b"]}}
+ROWS = [["Name", "Price", "Sold"], ["Lamp", 12.5, True], ["Desk", 80.0, None]]
+SALES = {"sheets": [
+    {"name": "Sales", "rows": ROWS, "size": [3, 3], "formulas": {"B4": "=SUM(B2:B3)"}},
+    {"name": "Notes", "rows": [["later"]], "size": [1, 1]},
+]}  # fmt: skip
+INSIDE = [{"name": "./a.txt", "size": 3}, {"name": "in", "size": 0, "folder": True}, {"name": "in/b", "size": 0}]
+ZIP = {"entries": INSIDE, "count": 3, "bytes": 3}
+LINKED = {"entries": [{"name": "a.txt", "size": 0, "link": "/etc/passwd"}], "count": 1, "bytes": 0}
+
+
+def gray(bright: Any) -> str:
+    """A picture's brightnesses, by a function of row and column."""
+    return base64.b64encode(bytes(bright(row, column) for row in range(64) for column in range(64))).decode()
+
+
+def _slope(row: int, column: int) -> int:
+    return (row * 3 + column) % 256
+
+
+SLOPE = gray(_slope)
+MIRRORED = gray(lambda row, column: _slope(row, 63 - column))
+SIMILAR = gray(lambda row, column: min(255, _slope(row, column) + 4))
+CHECKS = gray(lambda row, column: 255 * ((row // 8 + column // 8) % 2))
+FLAT = gray(lambda row, column: 128)
+HASH = "00ff00ff00ff00ff"
+
+
+def picture(gray: str = SLOPE, **more: Any) -> dict[str, Any]:
+    return {"kind": "png", "width": 800, "height": 600, "phash": HASH, "brightness": 90.5, "gray": gray, **more}
+
+
+def told(facts: Any, path: str = "a", *, format: str = "text", status: str = "read", **more: Any) -> Said:
+    data = {
+        "root": "home",
+        "path": path,
+        "name": path.rpartition("/")[2],
+        "as": "auto",
+        "format": format,
+        "when": "step",
+    }
+    return ("file.read", {**data, "step": 0, "status": status, "facts": facts, "ms": 9, **more})
+
+
+def gone(path: str = "a", **more: Any) -> Said:
+    data = {"root": "home", "path": path, "name": path, "as": "auto", "status": "gone", "when": "step", "step": 0}
+    return ("file.read", {**data, **more})
+
+
+def of(**args: Any) -> dict[str, Any]:
+    return {"path": "a", **args}
+
+
+LAMP = of(text={"contains": "lamp"})
+SHEET = {"sheet": "Sales"}
+
+YES: dict[str, list[tuple[Any, list[Said], float]]] = {
+    "file_text": [
+        (LAMP, [told(LETTER)], 1),
+        (of(text="Dear Ada, the lamp is here."), [told(LETTER)], 1),
+        (of(text="the lamp is here.", unit="line"), [told(LETTER)], 1),
+        (of(text="Dear Ada,", unit="line", number=1), [told(LETTER)], 1),
+        (of(text="All agreed.", unit="paragraph"), [told(MINUTES)], 1),
+        (of(text="Two", unit="page", number=2), [told(PDF)], 1),
+        (of(text={"contains": "lamp"}, unit="slide"), [told(DECK)], 1),
+        (LAMP, [told({"text": "a lamp"}, cut=True)], 1),
+        (LAMP, [told({"text": ""}), told(LETTER)], 1),
+        (LAMP, [told(LETTER), gone("b"), gone(query="SELECT 1")], 1),
+        ({**LAMP, "path": "in/*.txt"}, [told(LETTER, "in/deep/b.txt")], 1),
+        ({**LAMP, "root": "home"}, [told(LETTER)], 1),
+        ({**LAMP, "format": "json"}, [told(LETTER, **{"as": "json"})], 1),
+        (LAMP, [told(LETTER), told({}, **{"as": "json"})], 1),
+    ],
+    "file_value": [
+        (of(at=["browser.homepage"], value="https://shop.test/"), [told(PREFS)], 1),
+        (of(at=["tabs", "count"], value=3), [told(PREFS)], 1),
+        (of(at=["tabs", "count"], value={"min": 2, "max": 4}), [told(PREFS)], 1),
+        (of(at=["tabs", "open"], value=True), [told(PREFS)], 1),
+        (of(at=["list", "1"], value="b"), [told(PREFS)], 1),
+        (of(at=["list"], value={"list": ["b", "a"]}), [told(PREFS)], 1),
+        (of(at=["none"], value=None), [told(PREFS)], 1),
+        (of(at=["qt", "bgcone"], value={"number": 0}), [told({"value": {"qt": {"bgcone": "0"}}})], 1),
+        (of(at=["tabs", "count"], value=3), [told(PREFS, cut=True)], 1),
+    ],
+    "file_is": [
+        (of(made="pdf"), [told(PDF, format="pdf")], 1),
+        (of(made={"one_of": ["docx", "pdf"]}, facts={"count": 2}), [told(PDF, format="pdf")], 1),
+        (of(facts={"width": 800, "height": {"min": 500}}), [told(picture())], 1),
+        (of(facts={"video.0.codec": "AVC"}), [told({"video": [{"codec": "AVC"}], "duration": 2.0})], 1),
+    ],
+    "table_cells": [
+        (of(cells={"A2": "Lamp", "B2": {"number": 12.5}, "C2": True}), [told(SALES)], 1),
+        (of(cells={"B3": "80"}), [told(SALES)], 1),
+        (of(row={"Name": "Desk", "Price": {"money": 80}}), [told(SALES)], 1),
+        (of(sheet="Notes", cells={"A1": "later"}), [told(SALES)], 1),
+        (of(rows=3, **SHEET), [told(SALES)], 1),
+        (of(rows={"min": 2}), [told(SALES)], 1),
+        (of(formulas={"B4": "=SUM(B2:B3)"}), [told(SALES)], 1),
+        (of(table={"table": [["later"]]}, sheet="Notes"), [told(SALES)], 1),
+        (of(row={"n": "2"}, query="SELECT 2 AS n"),
+         [told({"sheets": [{"name": "", "rows": [["n"], [2]], "size": [2, 1]}]}, query="SELECT 2 AS n")], 1),
+        (of(cells={"A2": "Lamp"}), [told(SALES, cut=True)], 1),
+    ],
+    "document_part": [
+        (of(has={"text": "Minutes", "style": "Heading 1"}), [told(MINUTES)], 1),
+        (of(has={"bold": True, "align": "center"}, number=2), [told(MINUTES)], 1),
+        (of(has={"title": "Plan", "images": {"min": 1}}, unit="slide"), [told(DECK)], 1),
+    ],
+    "archive_lists": [
+        (of(names=["a.txt"]), [told(ZIP)], 1),
+        (of(names=["in/b", "a.txt"], only=True), [told(ZIP)], 1),
+        (of(names=["a.txt"]), [told(ZIP, cut=True)], 1),
+    ],
+    "image_like": [
+        (of(to=SLOPE), [told(picture())], 1),
+        (of(to=SLOPE), [told(picture(SIMILAR))], 1),
+        (of(to=SLOPE, ssim={"min": 0.99}), [told(picture())], 1),
+        (of(to=SLOPE, mirrored=True, ssim={"min": 0.99}), [told(picture(MIRRORED))], 1),
+        (of(to=SLOPE, facts={"brightness": {"max": 100}}), [told(picture())], 1),
+        (of(phash=HASH), [told(picture(phash="00ff00ff00ff00fe"))], 1),
+    ],
+}  # fmt: skip
+
+NO: dict[str, list[tuple[Any, list[Said]]]] = {
+    "file_text": [
+        (LAMP, [told({"text": "no light"}), told({})]),
+        (LAMP, [told(LETTER, baseline=True, when="start")]),
+        (LAMP, [told(LETTER, "b"), told(LETTER, "in/a")]),
+        (LAMP, [told(LETTER, status="damaged"), told(LETTER, status="heavy")]),
+        (LAMP, [told(LETTER, **{"as": "html"})]),
+        (LAMP, [told(LETTER, query="SELECT 1")]),
+        ({**LAMP, "root": "work"}, [told(LETTER)]),
+        (of(text="Dear Ada, the lamp is here."), [told(LETTER, cut=True)]),
+        (of(text="Dear"), [told(LETTER)]),
+        (of(text="the lamp is here.", unit="line", number=1), [told(LETTER)]),
+        (of(text="Dear Ada,", unit="line", number=0), [told(LETTER)]),
+        (of(text="Two", unit="page", number=1), [told(PDF)]),
+        (of(text="One", unit="paragraph"), [told(PDF)]),
+        (of(text="^.*$"), [told(LETTER)]),
+        (of(text="Dear"), [told({"text": "^.*$"})]),
+    ],
+    "file_value": [
+        (of(at=["tabs", "count"], value="3"), [told(PREFS)]),
+        (of(at=["tabs", "open"], value=1), [told(PREFS)]),
+        (of(at=["browser", "homepage"], value="https://shop.test/"), [told(PREFS)]),
+        (of(at=["browser.homepage"], value="https://shop.test.evil/"), [told(PREFS)]),
+        (of(at=["none"], value=None), [told(PREFS, cut=True)]),
+        (of(at=["none"], value=None), [told({"text": "x"})]),
+        (of(at=["none"], value=None), [gone()]),
+        (of(at=["list"], value={"list": ["a"]}), [told(PREFS)]),
+    ],
+    "file_is": [
+        (of(made="pdf"), [told(LETTER)]),
+        (of(made="pdf"), [told(PDF, format="pdf", status="damaged")]),
+        (of(facts={"width": 800, "height": 800}), [told(picture())]),
+        (of(facts={"count": 1}), [told(PDF)]),
+        (of(facts={"width": {"min": 1}}), [told(LETTER)]),
+    ],
+    "table_cells": [
+        (of(cells={"A2": "Lamp", "B2": {"number": 13}}), [told(SALES)]),
+        (of(cells={"C2": "Lamp"}), [told(SALES)]),
+        (of(cells={"C3": False}), [told(SALES)]),
+        (of(cells={"ZZ99": ""}), [told(SALES)]),
+        (of(row={"Name": "Lamp", "Price": {"number": 80}}), [told(SALES)]),
+        (of(row={"Colour": "red"}), [told(SALES)]),
+        (of(row={"Name": "Name"}), [told(SALES)]),
+        (of(sheet="Costs", cells={"A1": "later"}), [told(SALES)]),
+        (of(rows=2), [told(SALES)]),
+        (of(rows=3), [told(SALES, cut=True)]),
+        (of(formulas={"B4": "=SUM(B2:B2)"}), [told(SALES)]),
+        (of(formulas={"B4": "92.5"}), [told({"sheets": [{"name": "", "rows": [["92.5"]], "size": [1, 1]}]})]),
+        (of(table={"table": [["later"]]}, sheet="Notes"), [told(SALES, cut=True)]),
+        (of(table={"table": [["later"], ["never"]]}, sheet="Notes"), [told(SALES)]),
+        (of(row={"n": "2"}, query="SELECT 2 AS n"), [told({"sheets": [{"rows": [["n"], [2]], "size": [2, 1]}]})]),
+        (of(cells={"A1": "x"}), [told({"sheets": ["x", {"rows": "x"}]})]),
+    ],
+    "document_part": [
+        (of(has={"text": "Minutes", "bold": True}), [told(MINUTES)]),
+        (of(has={"bold": True}, number=1), [told(MINUTES)]),
+        (of(has={"text": "Plan"}, unit="slide"), [told(DECK)]),
+        (of(has={"text": None}), [told(LETTER)]),
+    ],
+    "archive_lists": [
+        (of(names=["a.txt", "c.txt"]), [told(ZIP)]),
+        (of(names=["in"]), [told(ZIP)]),
+        (of(names=["a.txt"], only=True), [told(ZIP)]),
+        (of(names=["a.txt"]), [told(LINKED)]),
+        (of(names=["in/b", "a.txt"], only=True), [told(ZIP, cut=True)]),
+        (of(names=["in/b", "a.txt"], only=True), [told({**ZIP, "count": 4})]),
+    ],
+    "image_like": [
+        (of(to=SLOPE), [told(picture(CHECKS)), told(picture(FLAT)), told(picture(MIRRORED))]),
+        (of(to=SLOPE, mirrored=True), [told(picture(CHECKS))]),
+        (of(to=SLOPE, facts={"brightness": {"max": 80}}), [told(picture())]),
+        (of(to=SLOPE, ssim={"max": 0.5}), [told(picture())]),
+        (of(phash=HASH), [told(picture(phash="ff00ff00ff00ff00")), told(picture(phash="x"))]),
+        (of(to=SLOPE), [told(picture("x")), told({"width": 800})]),
+    ],
+}  # fmt: skip
