@@ -50,6 +50,17 @@ class Follower:
                 return found, None
         return found, after
 
+    async def between(self, episode: str, first: int, last: int) -> list[Event]:
+        """The events ``first`` to ``last``, as far as they are there; of the log no more is read than holds them."""
+        found: list[Event] = []
+        after = first - 1
+        while after < last and (rows := await self._log.after(episode, after, _SEGMENTS_A_LOOK)):
+            for row in rows:
+                if row.first <= last:
+                    found += [event for event in decoded(bytes(row.frame)) if first <= event.seq <= last]
+            after = rows[-1].last
+        return found
+
     async def events(self, episode: str) -> AsyncIterator[Event]:
         """Every event so far."""
         async for frame in self._log.frames(episode):

@@ -21,6 +21,7 @@ from api.ledger import Ledger
 from api.log import Log
 from api.metrics import Metrics
 from api.notify import Notifier
+from api.pages.outlines import Outlines
 from api.rates import Rates
 from api.rescoring.background import Rescorer
 from api.rewards import RewardReader
@@ -38,6 +39,7 @@ from api.store.episodes import Episodes
 from api.store.idempotency import Answers
 from api.store.leases import Leases
 from api.store.migrate import upgrade
+from api.store.overview import Overview
 from api.store.removal import Removal
 from api.store.rescores import Rescores
 from api.store.sandboxes import Sandboxes
@@ -74,7 +76,9 @@ class Parts:
     health: HealthGauges
     follower: Follower
     streams: Streams
+    outlines: Outlines
     search: Search
+    overview: Overview
     scorer: Scorer
     turns: Turns
     sandboxes: Sandboxes
@@ -102,7 +106,8 @@ class Parts:
         signer, audits = Signer.load(settings), Audits(database)
         removal, answers, arrivals = Removal(database, signer, notifier), Answers(database), Arrivals(database)
         streams = Streams(log, ledger, episodes, arrivals, notifier, limits.heartbeat_s)
-        for remembering in (engines, episodes, ledger, streams):
+        outlines = Outlines(log)
+        for remembering in (engines, episodes, ledger, streams, outlines):
             notifier.on_gone(remembering.forget)
         sandboxes, leases = Sandboxes(database), Leases(database, notifier)
         rescores = Rescores(database)
@@ -129,7 +134,9 @@ class Parts:
             health=HealthGauges(audits, metrics.registry),
             follower=Follower(log),
             streams=streams,
+            outlines=outlines,
             search=Search(database),
+            overview=Overview(database),
             scorer=scorer,
             sandboxes=sandboxes,
             leases=leases,

@@ -1,13 +1,13 @@
-"""A reward curve as the numbers of an SVG: the running total as a line, each step's components as a stacked bar,
-milestones as flags, what is not known as a hatched band (pure)."""
+"""A reward curve as the numbers of an SVG: running total and returns-to-go as lines, each step's components as a
+stacked bar, milestones as flags, what is not known as a hatched band (pure)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-WIDTH, HEIGHT = 960.0, 200.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 12.0, 26.0, 22.0
+WIDTH, HEIGHT = 960.0, 150.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 12.0, 18.0, 22.0
 _MOST_TICKS = 10
 
 
@@ -39,9 +39,11 @@ class Tick(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """``line``: the points of the running total; ``masked``: (x, width) of steps whose reward is null."""
+    """``line``: the points of the running total; ``to_go``: of what was still to come, the step's own reward with it;
+    ``masked``: (x, width) of steps whose reward is null; ``slot``: how wide a step is; ``left``: where the first is."""
 
     line: str
+    to_go: str
     bars: list[Bar]
     flags: list[Flag]
     masked: list[tuple[float, float]]
@@ -57,7 +59,9 @@ def curve(rewards: Sequence[Mapping[str, Any]]) -> Curve | None:
     if not rewards:
         return None
     totals = _totals(rewards)
-    low, high = min(0.0, *totals, *_reach(rewards, -1)), max(1.0, *totals, *_reach(rewards, 1))
+    to_go = [totals[-1] - total + (one["reward"] or 0.0) for total, one in zip(totals, rewards, strict=True)]
+    low = min(0.0, *totals, *to_go, *_reach(rewards, -1))
+    high = max(1.0, *totals, *to_go, *_reach(rewards, 1))
     slot = (WIDTH - _LEFT - _RIGHT) / len(rewards)
 
     def x(place: float) -> float:
@@ -68,7 +72,8 @@ def curve(rewards: Sequence[Mapping[str, Any]]) -> Curve | None:
 
     every = max(1, -(-len(rewards) // _MOST_TICKS))
     return Curve(
-        line=" ".join(f"{x(place + 0.5)},{y(total)}" for place, total in enumerate(totals)),
+        line=_points(totals, x, y),
+        to_go=_points(to_go, x, y),
         bars=[bar for place, one in enumerate(rewards) for bar in _bars(one, x(place + 0.2), slot * 0.6, y)],
         flags=[
             Flag(one["step"], earned["id"], earned["worth"], x(place + 0.5), y(totals[place]))
@@ -83,6 +88,10 @@ def curve(rewards: Sequence[Mapping[str, Any]]) -> Curve | None:
         slot=slot,
         left=_LEFT,
     )
+
+
+def _points(values: Sequence[float], x: Callable[[float], float], y: Callable[[float], float]) -> str:
+    return " ".join(f"{x(place + 0.5)},{y(value)}" for place, value in enumerate(values))
 
 
 def _totals(rewards: Sequence[Mapping[str, Any]]) -> list[float]:
@@ -101,7 +110,7 @@ def _reach(rewards: Sequence[Mapping[str, Any]], sign: int) -> list[float]:
     return [sum(value for _, value in _parts(one) if value * sign > 0) for one in rewards]
 
 
-def _bars(one: Mapping[str, Any], x: float, width: float, y: Any) -> list[Bar]:
+def _bars(one: Mapping[str, Any], x: float, width: float, y: Callable[[float], float]) -> list[Bar]:
     bars: list[Bar] = []
     up = down = 0.0
     for component, value in _parts(one):

@@ -1,80 +1,152 @@
-"""One episode: what happened, what was paid, why; live while it runs."""
+"""One episode: what happened, what it looked like, what was paid and why; live while it runs.
+
+The page holds the steps; the events of a step are asked for when somebody comes near them. Nothing here reads the whole
+log for a view: see api/pages/outlines.py. The one that must, the nearest miss of an unpaid milestone, is told when it
+is asked for, and kept.
+"""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-import orjson
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 from api.errors import InvalidError
 from api.notify import log_of
 from api.pages.curve import HEIGHT, WIDTH, curve
-from api.pages.lanes import Span, folded, spans
+from api.pages.detail import detail_of
+from api.pages.lanes import Line, Span, fits, folded
 from api.pages.render import HEADERS, page
+from api.pages.seen import Seen, seen
 from api.pages.viewer import COOKIE, viewer
 from api.parts import Parts
-from api.routes.support import parts_of, while_known
+from api.routes.support import SEQ_MOST, parts_of, while_known, whole_query
 from api.store.episodes import describe
+from detectors.types import Task
 
 MOST_LINES = 400
-"""Lines of one step on one page; the rest is a link away."""
+"""Lines of one step that are sent at once; the rest is a link away."""
+SEARCHED = 5_000
+"""Events that one search looks through; where it ends, the next goes on."""
+NEVER = -2
+"""The step of what was not reached; -1 is what was so before the first."""
+FRAMED = {**HEADERS, "content-security-policy": HEADERS["content-security-policy"] + "; frame-src 'self'"}
 
 router = APIRouter(include_in_schema=False)
 
 
 @router.get("/episodes/{episode}")
 async def episode(request: Request) -> Response:
-    """The page; ``?step=3`` opens a step, ``?step=opening`` what came before the first, ``&after=`` its next lines."""
-    await viewer(request)
-    parts = parts_of(request)
-    row = await parts.episodes.get(request.path_params["episode"])
-    events = [event async for event in parts.follower.events(row.id)]
-    rewards = [orjson.loads(body) for body in await parts.ledger.all(row.id)]
-    reached = [orjson.loads(body) for _, body in await parts.ledger.milestones_between(row.id, 0, row.through)]
-    task = (await parts.tasks.ruleset(row.task_number)).task
-    data = await asyncio.to_thread(_view, request.query_params, spans(events), rewards)
-    return page("episode.html", episode=describe(row), task=task, milestones=_milestones(task, reached), **data)
+    """The page; ``?step=3`` opens a step, ``?step=opening`` what came before the first, ``&after=`` its next lines;
+    ``?milestone=ID`` and ``?event=7`` say more of those."""
+    now = await seen(request)
+    parts, query = parts_of(request), request.query_params
+    chosen = _chosen(query, now)
+    lines: list[Line] = []
+    more = None
+    if chosen is not None:
+        lines, more = await _lines(parts, now, chosen, whole_query(request, "after", 0, SEQ_MOST))
+    told = await detail_of(parts, now, query, chosen)
+    data = {**_paid(now), "chosen": chosen, "lines": lines, "more": more, "detail": told}
+    return page("episode.html", headers=FRAMED, shown=now.outline.spans, slot_of=_slots(now), **data)
 
 
-def _view(query: Mapping[str, str], found: Sequence[Span], rewards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    paid: dict[int | None, Any] = {one["step"]: one for one in rewards}
-    chosen = _chosen(query.get("step"), found, paid)
-    evidence = frozenset(seq for one in rewards for earned in one["milestones"] for seq in earned["evidence"])
-    after = query.get("after", "")
-    lines = [] if chosen is None else folded(chosen.events, evidence)
-    rest = [line for line in lines if line.first > (int(after) if after.isdecimal() else -1)]
-    drawn = curve(rewards)
+@router.get("/episodes/{episode}/now")
+async def now(request: Request) -> Response:
+    """What may have changed: all but the steps before the one that is at place ``from`` of the outline."""
+    found = await seen(request)
+    spans = found.outline.spans[whole_query(request, "from", 0, SEQ_MOST) :]
+    return page(
+        "episode/now.html", shown=spans, slot_of=_slots(found), chosen=None, lines=[], more=None, **_paid(found)
+    )
+
+
+@router.get("/episodes/{episode}/window")
+async def window(request: Request) -> Response:
+    """The lines of ``step``, those after the event ``after``."""
+    found = await seen(request)
+    span = _chosen(request.query_params, found)
+    if span is None:
+        raise InvalidError(f"step: got {request.query_params['step'][:40]!r}, to which the log has not come")
+    lines, more = await _lines(parts_of(request), found, span, whole_query(request, "after", 0, SEQ_MOST))
+    here = f"/episodes/{found.row.id}"
+    return page("episode/window.html", span=span, lines=lines, more=more, here=here)
+
+
+@router.get("/episodes/{episode}/detail")
+async def detail(request: Request) -> Response:
+    """More of one step, milestone or event."""
+    found = await seen(request)
+    told = await detail_of(parts_of(request), found, request.query_params, _chosen(request.query_params, found))
+    return page("episode/detail.html", detail=told, here=f"/episodes/{found.row.id}")
+
+
+@router.get("/episodes/{episode}/search")
+async def search(request: Request) -> Response:
+    """Lines that have the words ``q``, of the sources ``source``, after the event ``after``."""
+    found = await seen(request)
+    query, after = request.query_params, whole_query(request, "after", 0, SEQ_MOST)
+    sources = frozenset(query.getlist("source"))
+    events = await parts_of(request).follower.between(found.row.id, after + 1, after + SEARCHED)
+    lines = [one for one in folded(events, found.evidence) if fits(one, query.get("q", "").strip(), sources)]
+    at = [found.outline.span_of(line.first).key for line in lines[:MOST_LINES]]
+    following = after + SEARCHED if after + SEARCHED < found.row.through else None
+    if len(lines) > MOST_LINES:
+        following = lines[MOST_LINES - 1].last
+    return page(
+        "episode/found.html", found=list(zip(at, lines, strict=False)), following=following,
+        through=min(found.row.through, after + SEARCHED), here=f"/episodes/{found.row.id}",
+    )  # fmt: skip
+
+
+def _paid(now: Seen) -> dict[str, Any]:
+    """What the lane of rewards and the head of the page show."""
+    drawn = curve(now.rewards)
+    steps = {span.step for span in now.outline.spans}
     return {
+        "episode": describe(now.row),
+        "here": f"/episodes/{now.row.id}",
+        "task": now.task,
+        "milestones": _milestones(now.task, now.reached),
         "curve": drawn,
         "used": {bar.component for bar in drawn.bars} if drawn else set(),
         "width": WIDTH,
         "height": HEIGHT,
-        "spans": found,
-        "paid": paid,
-        "chosen": chosen,
-        "where": {event.seq: span.key for span in found for event in span.events if event.seq in evidence},
-        "lines": rest[:MOST_LINES],
-        "more": rest[MOST_LINES - 1].first if len(rest) > MOST_LINES else None,
-        "closing": [one for one in rewards if one["step"] not in {span.step for span in found}],
+        "paid": now.paid,
+        "outline": now.outline,
+        "closing": [one for one in now.rewards if one["step"] not in steps],
     }
 
 
-def _chosen(asked: str | None, found: Sequence[Span], paid: Mapping[int | None, Any]) -> Span | None:
-    """The span that was asked for; by default the last one that was paid, else the last."""
-    named = {span.key: span for span in found}
+def _slots(now: Seen) -> dict[int, int]:
+    """Which place of the curve a step has."""
+    return {one["step"]: place for place, one in enumerate(now.rewards)}
+
+
+async def _lines(parts: Parts, now: Seen, span: Span, after: int) -> tuple[list[Line], int | None]:
+    """The lines of a step beyond event ``after``, and the event after which there are more."""
+    events = await parts.follower.between(now.row.id, max(span.first, after + 1), span.last)
+    lines = folded(events, now.evidence)
+    return lines[:MOST_LINES], lines[MOST_LINES - 1].last if len(lines) > MOST_LINES else None
+
+
+def _chosen(query: Mapping[str, str], now: Seen) -> Span | None:
+    """The span that was asked for; by default that of the event or milestone that was, or the last that was paid."""
+    asked = query.get("step")
     if asked is not None:
-        if asked not in named and not asked.isdecimal():
+        if asked != "opening" and not asked.isdecimal():
             raise InvalidError(f"step: got {asked[:40]!r}, wanted `opening` or the number of a step")
-        return named.get(asked)
-    earned = [span for span in found if span.step in paid and paid[span.step]["milestones"]]
-    return (earned or list(found))[-1]
+        return next((span for span in now.outline.spans if span.key == asked), None)
+    if query.get("event", "").isdecimal():
+        return now.outline.span_of(int(query["event"]))
+    times = [one["step"] for one in now.reached if one["id"] == query.get("milestone", one["id"])]
+    named = {-1 if span.step is None else span.step: span for span in now.outline.spans}
+    return named.get(max(times, default=NEVER)) or now.outline.spans[-1]
 
 
-def _milestones(task: Any, reached: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _milestones(task: Task, reached: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Every milestone of the task, with the times that it was reached; what was true at the start is among them."""
     times: dict[str, list[Mapping[str, Any]]] = {}
     for one in reached:
@@ -87,7 +159,7 @@ def _milestones(task: Any, reached: Sequence[Mapping[str, Any]]) -> list[dict[st
 
 @router.get("/episodes/{episode}/live")
 async def live(request: Request) -> Response:
-    """Server-sent words that the episode has moved on: the page asks for itself anew."""
+    """Server-sent words that the episode has moved on: the page asks for what is new."""
     await viewer(request)
     parts = parts_of(request)
     row = await parts.episodes.get(request.path_params["episode"])

@@ -28,6 +28,13 @@ def test_the_line_is_the_running_total() -> None:
     assert drawn.zero - heights[1] == pytest.approx((drawn.zero - heights[2]) / 2, abs=0.02)
 
 
+def test_what_is_still_to_come_begins_with_all_and_ends_with_the_last() -> None:
+    drawn = curve([reward(0, 0.0), reward(1, 0.5, nav=0.5), reward(2, 0.25, goal=0.25)])
+    assert drawn is not None
+    heights = [drawn.zero - float(point.split(",")[1]) for point in drawn.to_go.split()]
+    assert heights[0] == heights[1] == pytest.approx(3 * heights[2], abs=0.03)
+
+
 def test_components_stack_above_zero_and_penalties_hang_below() -> None:
     drawn = curve([reward(0, 0.2, nav=0.2, ui=0.3, form=-0.3)])
     assert drawn is not None
@@ -57,6 +64,6 @@ def test_a_milestone_has_a_flag_where_it_was_reached_but_what_was_true_already_h
 def test_everything_lies_on_the_sheet(paid: list[float | None]) -> None:
     drawn = curve([reward(n, one, ("m",) if one else (), goal=one or 0.0) for n, one in enumerate(paid)])
     assert drawn is not None
-    points = [tuple(map(float, point.split(","))) for point in drawn.line.split()]
+    points = [tuple(map(float, point.split(","))) for point in (drawn.line + " " + drawn.to_go).split()]
     points += [(bar.x + bar.width, bar.y + bar.height) for bar in drawn.bars] + [(bar.x, bar.y) for bar in drawn.bars]
     assert all(0 <= x <= WIDTH and 0 <= y <= HEIGHT for x, y in points)

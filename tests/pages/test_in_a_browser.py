@@ -15,7 +15,7 @@ from detectors.codec import GENESIS, sha256
 from tests.api.processes import Process
 from tests.api.service import TASK, events, frames, texts
 from tests.support.chromium import EXECUTABLE, needs_chromium
-from tests.support.logs import Said, began, sealed, went
+from tests.support.logs import Said, began, clicked, sealed, went
 
 pytestmark = [pytest.mark.browser, needs_chromium]
 ATTACK = "<img src=x onerror=\"document.title='owned'\"></script><script>document.title='owned'</script>"
@@ -97,16 +97,61 @@ async def test_an_episode_is_found_opened_and_walked_by_keyboard(site: Site, pag
     await page.locator("tbody a").first.click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Put it into the cart.")
     await expect(page.get_by_role("heading", name="Step 0")).to_be_visible()
-    await expect(page.locator("tr.evidence")).to_contain_text("http://shop.test/cart")
+    await expect(page.locator("#s-0 .line.lit")).to_contain_text("http://shop.test/cart")
     await page.keyboard.press("j")
     await expect(page.get_by_role("heading", name="Step 1")).to_be_visible()
     await expect(page.locator("a.step[aria-current]")).to_contain_text("look around")
-    await page.get_by_role("link", name="+0.1 at step 0").click()
+    await expect(page.locator("#s-1 .line")).to_have_count(3)
+    assert "step=1" in page.url
+    await page.keyboard.press("p")
     await expect(page.get_by_role("heading", name="Step 0")).to_be_visible()
-    await expect(page.locator(".milestones .open")).to_have_count(2)
-    await page.locator("#step").get_by_role("link", name="3", exact=True).click()
-    await expect(page.locator("tr:target")).to_contain_text("http://shop.test/cart")
+    await page.keyboard.press("/")
+    await page.keyboard.type("else")
+    await expect(page.locator("#found .line")).to_have_count(1)
+    await page.locator("#found .line a").click()
+    await expect(page.get_by_role("heading", name="Event 5")).to_be_visible()
+    await expect(page.locator("#detail pre")).to_contain_text("http://shop.test/else")
     await is_accessible(page)
+
+
+async def test_a_milestone_says_why_it_paid_and_an_unpaid_one_what_came_nearest(site: Site, page: Page) -> None:
+    episode, token = site.open()
+    said = [OPENED, began(0), went("/cart"), sealed(0), began(1), clicked("Bye"), sealed(1), CLOSED]
+    site.tell(episode, token, *said)
+    await page.goto(f"/episodes/{episode}?step=1")
+    await page.locator(".milestones").get_by_role("link", name="cart").click()
+    await expect(page.get_by_role("heading", name="cart")).to_be_visible()
+    told = page.locator("#detail")
+    await expect(told).to_contain_text("url_reached")
+    await expect(told).to_contain_text('"url": "/cart"')
+    await expect(told.get_by_role("table")).to_contain_text("rule")
+    await expect(page.locator("#s-0.lit .line.lit")).to_contain_text("http://shop.test/cart")
+    await expect(page.locator("#lit rect")).to_have_count(1)
+    await expect(page.locator("a.step[aria-current] .no")).to_have_text("0")
+    await page.locator(".milestones").get_by_role("link", name="buy").click()
+    await expect(told).to_contain_text("did not pay")
+    await expect(told).to_contain_text("name is “Bye”, wanted “Buy”")
+    await expect(page.locator("#lit rect")).to_have_count(0)
+    await is_accessible(page)
+
+
+async def test_the_lanes_move_together_with_the_scrubber_and_the_clock(site: Site, page: Page) -> None:
+    episode, token = site.open()
+    steps = [one for step in range(12) for one in (began(step), went(f"/{step}"), sealed(step))]
+    site.tell(episode, token, OPENED, *steps, CLOSED)
+    await page.goto(f"/episodes/{episode}?step=0")
+    await expect(page.locator("#scrub")).to_be_enabled()
+    await page.locator("#scrub").focus()
+    await page.keyboard.press("End")
+    current = page.locator("a.step[aria-current] .no")
+    await expect(current).to_have_text("11")
+    await expect(page.get_by_role("heading", name="Step 11")).to_be_visible()
+    await expect(page.locator("#place")).to_contain_text("step 11 of 12")
+    across = await page.evaluate("document.getElementById('cursor').getAttribute('x1')")
+    assert float(across) > 800
+    await page.get_by_role("button", name="Play").click()  # at the end it begins anew; 37 ms are over at once
+    await expect(current).to_have_text("11")
+    await expect(page.get_by_role("button", name="Play")).to_have_attribute("aria-pressed", "false")
 
 
 async def test_a_running_episode_moves_without_a_reload(site: Site, page: Page) -> None:
@@ -116,8 +161,11 @@ async def test_a_running_episode_moves_without_a_reload(site: Site, page: Page) 
     await page.evaluate("window.before = 'the same document'")
     await expect(page.locator("dl .running")).to_have_text("open")
     head = site.tell(episode, token, went("/cart"), sealed(0), first=3, prev=head)
-    await expect(page.locator(".steps .gain")).to_have_text("+0.1")
-    site.tell(episode, token, CLOSED, first=5, prev=head)
+    await expect(page.locator(".spans .gain")).to_have_text("+0.1")
+    await expect(page.locator("#s-0 .line.evidence")).to_contain_text("http://shop.test/cart")
+    head = site.tell(episode, token, began(1), first=5, prev=head)
+    await expect(page.get_by_role("heading", name="Step 1")).to_be_visible()  # who looks at the newest goes along
+    site.tell(episode, token, CLOSED, first=6, prev=head)
     await expect(page.locator("dl .failure")).to_have_text("no success")
     assert await page.evaluate("window.before") == "the same document"
 
@@ -128,6 +176,7 @@ async def test_what_is_not_known_is_shown_as_such(site: Site, page: Page) -> Non
     site.tell(episode, token, OPENED, began(0), gap, sealed(0), CLOSED)
     await page.goto(f"/episodes/{episode}?step=0")
     await expect(page.locator("a.step[aria-current]")).to_contain_text("null")
+    await expect(page.locator("a.step[aria-current]")).to_contain_text("1 gap")
     await expect(page.locator(".verdict")).to_contain_text("Not known, masked: ")
     await is_accessible(page)
 
@@ -136,10 +185,11 @@ async def test_what_was_true_at_the_start_is_shown_as_that(site: Site, page: Pag
     episode, token = site.open()
     standing = ("page.navigated", {**went("/cart")[1], "baseline": True})
     site.tell(episode, token, OPENED, standing, began(0), sealed(0), CLOSED)
-    await page.goto(f"/episodes/{episode}")
+    await page.goto(f"/episodes/{episode}?step=0")
     await expect(page.locator(".milestones .reached")).to_contain_text("cart")
     await page.get_by_role("link", name="true at the start").click()
-    await expect(page.get_by_role("heading", name="Before the first step")).to_be_visible()
+    await expect(page.locator("#detail")).to_contain_text("true at the start, unpaid")
+    await expect(page.locator("a.step[aria-current] .no")).to_have_text("start")
 
 
 async def test_an_attackers_words_are_only_words(site: Site, page: Page) -> None:
@@ -165,7 +215,9 @@ async def test_without_javascript_a_step_is_a_link(site: Site, page: Page, tmp_p
     await tab.goto(f"/episodes/{episode}")
     await tab.get_by_role("link", name="second").click()
     await expect(tab.get_by_role("heading", name="Step 1")).to_be_visible()
-    await expect(tab.locator(".events")).to_contain_text("http://shop.test/x")
+    await expect(tab.locator(".lines")).to_contain_text("http://shop.test/x")
+    await tab.locator(".milestones").get_by_role("link", name="buy").click()
+    await expect(tab.locator("#detail")).to_contain_text("nothing of that kind happened")
 
 
 async def test_logged_out_is_logged_out(page: Page) -> None:

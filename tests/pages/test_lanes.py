@@ -6,21 +6,67 @@ from typing import Any
 
 import pytest
 
-from api.pages.lanes import folded, said, spans
-from tests.support.logs import began, log, sealed, went
+from api.pages.lanes import Line, Outline, fits, folded, said
+from tests.support.logs import Said, began, log, sealed, went
+
+OPENED: Said = ("episode.opened", {"task": "t", "digest": "d"})
+GAP: Said = ("gap.began", {"source": "cdp", "reason": "gone"})
+
+
+def outline(*things: Said) -> Outline:
+    made = Outline()
+    for event in log(*things):
+        made.take(event)
+    return made
 
 
 def test_a_span_a_step_after_what_was_before() -> None:
-    found = spans(log(("episode.opened", {"task": "t", "digest": "d"}), began(0), went("/a"), began(1), sealed(1)))
-    assert [(span.step, [event.seq for event in span.events]) for span in found] == [
-        (None, [1]),
-        (0, [2, 3]),
-        (1, [4, 5]),
+    found = outline(OPENED, began(0), went("/a"), began(1), sealed(1)).spans
+    assert [(span.step, span.first, span.last, span.count) for span in found] == [
+        (None, 1, 1, 1),
+        (0, 2, 3, 2),
+        (1, 4, 5, 2),
     ]
 
 
 def test_a_step_that_is_told_to_begin_twice_is_one() -> None:
-    assert [span.step for span in spans(log(began(0), began(0), went("/a")))] == [None, 0]
+    assert [span.step for span in outline(began(0), began(0), went("/a")).spans] == [None, 0]
+
+
+def test_the_outline_knows_how_many_lines_a_step_will_have() -> None:
+    things = (began(0), went("/a"), went("/a"), went("/b"), GAP, sealed(0), began(1), went("/b"))
+    made = outline(*things)
+    parts = [[event for event in log(*things) if span.first <= event.seq <= span.last] for span in made.spans]
+    assert [span.lines for span in made.spans] == [len(folded(part, frozenset())) for part in parts] == [0, 5, 2]
+    assert [span.gaps for span in made.spans] == [0, 1, 0]
+
+
+def test_every_event_is_in_the_span_that_begins_before_it() -> None:
+    made = outline(OPENED, began(0), went("/a"), began(5), sealed(5))
+    assert [made.span_of(seq).key for seq in (1, 2, 3, 4, 5, 99)] == ["opening", "0", "0", "5", "5", "5"]
+
+
+def test_a_picture_belongs_to_the_step_that_it_was_taken_of() -> None:
+    shot = {"sha256": "ab", "of": "cdp", "step": 0}
+    made = outline(began(0), sealed(0), began(1), ("screen.captured", shot), sealed(1))
+    assert [span.picture for span in made.spans] == [None, "ab", None]
+
+
+@pytest.mark.parametrize(
+    ("words", "sources", "found"),
+    [
+        pytest.param("", frozenset(), True, id="nothing asked"),
+        pytest.param("cart", frozenset(), True, id="a word of the text"),
+        pytest.param("CART", frozenset(), True, id="in any case"),
+        pytest.param("navigated", frozenset(), True, id="a word of the kind"),
+        pytest.param(".*", frozenset(), False, id="never a pattern"),
+        pytest.param("cart", frozenset(("files",)), False, id="of another source"),
+        pytest.param("", frozenset(("cdp", "files")), True, id="of one of these sources"),
+    ],
+)
+def test_what_a_search_finds(words: str, sources: frozenset[str], found: bool) -> None:
+    line = Line(1, 1, 0, "cdp", "page.navigated", "http://shop.test/cart")
+    assert fits(line, words, sources) is found
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,89 @@
+"""What is told of one step, one milestone or one event when somebody asks for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from api.errors import NotFoundError
+from api.explaining import of_events
+from api.pages.lanes import Span
+from api.pages.seen import Seen
+from api.parts import Parts
+from api.recording_text import telling
+from api.wording import terms, waits_for
+from detectors.registry import Rule, rules
+from detectors.task_json import condition_to_json
+from detectors.types import MilestoneSpec
+
+MOST_CHARACTERS = 20_000
+"""Of one event that are shown."""
+
+
+async def detail_of(parts: Parts, now: Seen, query: Mapping[str, str], span: Span | None) -> dict[str, Any]:
+    """What the panel shows: of ``event``, else of ``milestone``, else of the step. Raises `NotFoundError`."""
+    if query.get("event", "").isdecimal():
+        return await _event(parts, now, int(query["event"]))
+    if "milestone" in query:
+        return await _milestone(parts, now, query["milestone"])
+    reward = now.paid.get(span.step) if span is not None else None
+    evidence = [seq for one in (reward or {}).get("milestones", ()) for seq in one["evidence"]]
+    return {"of": "step", "span": span, "reward": reward, "evidence": evidence, "where": _where(now, evidence)}
+
+
+async def _event(parts: Parts, now: Seen, seq: int) -> dict[str, Any]:
+    found = await parts.follower.between(now.row.id, seq, seq)
+    if not found:
+        raise NotFoundError(f"event: {seq} is not in the log, which ends at {now.row.through}")
+    event = found[0]
+    text = orjson.dumps(event.data, option=orjson.OPT_INDENT_2).decode()
+    by = [one["id"] for one in now.reached if seq in one["evidence"]]
+    return {
+        "of": "event", "event": event, "telling": telling(event), "evidence": [seq], "by": list(dict.fromkeys(by)),
+        "text": text[:MOST_CHARACTERS], "cut": len(text) > MOST_CHARACTERS, "key": now.outline.span_of(seq).key,
+    }  # fmt: skip
+
+
+async def _milestone(parts: Parts, now: Seen, id: str) -> dict[str, Any]:
+    place, spec = next(((n, one) for n, one in enumerate(now.task.milestones) if one.id == id), (0, None))
+    if spec is None:
+        raise NotFoundError(f"milestone: the task {now.task.id} has none that is named {id[:80]!r}")
+    times = [one for one in now.reached if one["id"] == id]
+    paid = now.paid
+    evidence = [seq for one in times for seq in one["evidence"]]
+    why = [] if any(one["value"] >= 1.0 for one in times) else await _became(parts, now, place)
+    ruleset = await parts.tasks.ruleset(now.row.task_number)
+    rule = rules()[spec.when.rule]
+    verdicts = [(one["step"], paid[one["step"]]["verdicts"]) for one in times if one["step"] in paid]
+    return {
+        "of": "milestone", "spec": spec, "times": times, "evidence": evidence, "where": _where(now, evidence),
+        "why": why, "worth": ruleset.share[place], "digest": now.row.digest, "verdicts": dict(verdicts),
+        "version": rule.version if isinstance(rule, Rule) else None,
+        "waits": [*waits_for(spec.when), *terms(spec)], "arguments": _arguments(spec),
+    }  # fmt: skip
+
+
+def _arguments(spec: MilestoneSpec) -> str:
+    """The conditions as the task has them."""
+    named = {"when": spec.when, "only_if": spec.only_if, "revoke_on": spec.revoke_on}
+    said = {name: condition_to_json(one) for name, one in named.items() if one is not None}
+    return orjson.dumps(said, option=orjson.OPT_INDENT_2).decode()
+
+
+def _where(now: Seen, evidence: list[int]) -> dict[int, str]:
+    return {seq: now.outline.span_of(seq).key for seq in evidence}
+
+
+async def _became(parts: Parts, now: Seen, place: int) -> list[str]:
+    """The nearest miss in words: this alone runs the rules over the log, once for all milestones and all who ask."""
+    known = parts.outlines.explained(now.row.id, now.row.through)
+    if known is not None:
+        return list(known[place].became)
+    ruleset = await parts.tasks.ruleset(now.row.task_number)
+    events = [event async for event in parts.follower.events(now.row.id)]
+    explained, _, _ = await asyncio.to_thread(of_events, ruleset, events, now.row.id)
+    parts.outlines.explain(now.row.id, now.row.through, explained)
+    return list(explained[place].became)

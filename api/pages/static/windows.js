@@ -1,0 +1,124 @@
+// The events of a step come when somebody scrolls near them, and go when he is far away: a long episode costs the
+// browser no more than a short one. What is not there yet has the height that it will have.
+
+const LINE_PX = 28;
+const NEAR_PX = 800;
+const FAR_PX = 6000;
+
+const loading = new WeakSet();
+const near = new IntersectionObserver(onNear, { root: lanes.list, rootMargin: `${NEAR_PX}px 0px` });
+const far = new IntersectionObserver(onFar, { root: lanes.list, rootMargin: `${FAR_PX}px 0px` });
+
+// Gives a step a place for its events, where it has none.
+lanes.prepare = (span) => {
+  if (!Number(span.dataset.lines) || span.querySelector(".window")) return;
+  const place = document.createElement("div");
+  place.className = "window waits";
+  place.style.height = `${Number(span.dataset.lines) * LINE_PX}px`;
+  span.append(place);
+  watch(span);
+};
+
+function watch(span) {
+  near.observe(span);
+  far.observe(span);
+}
+
+function onNear(entries) {
+  for (const { isIntersecting, target } of entries) if (isIntersecting) load(target);
+}
+
+function onFar(entries) {
+  for (const { isIntersecting, target } of entries) {
+    const place = target.querySelector(".window");
+    if (isIntersecting || !place || place.classList.contains("waits") || target === lanes.chosen) continue;
+    const height = place.getBoundingClientRect().height;
+    place.replaceChildren();
+    place.classList.add("waits");
+    place.style.height = `${height}px`;
+  }
+}
+
+async function load(span) {
+  const place = span.querySelector(".window.waits");
+  if (!place || loading.has(span) || lanes.list.classList.contains("folded")) return;
+  loading.add(span);
+  try {
+    const told = await lanes.fetchHtml(`window?step=${span.dataset.step}`);
+    const made = document.createRange().createContextualFragment(told).querySelector(".window");
+    if (made) span.querySelector(".window").replaceWith(made);
+    span.removeAttribute("data-stale");
+    mark(span);
+  } finally {
+    loading.delete(span);
+  }
+  document.dispatchEvent(new Event("window"));
+}
+lanes.load = load;
+
+function mark(place) {
+  for (const line of place.querySelectorAll(".line")) {
+    const seqs = Array.from(lanes.evidence);
+    line.classList.toggle("lit", seqs.some((seq) => seq >= line.dataset.seq && seq <= line.dataset.last));
+  }
+}
+
+lanes.list.addEventListener("click", async (event) => {
+  const more = event.target.closest("[data-more]");
+  if (!more) return;
+  event.preventDefault();
+  const told = document.createRange().createContextualFragment(await lanes.fetchHtml(`window?${more.dataset.more}`));
+  const place = more.closest(".window");
+  place.querySelector(".lines").append(...told.querySelectorAll(".line"));
+  more.parentElement.replaceWith(...told.querySelectorAll(".pager"));
+  mark(place);
+});
+
+document.getElementById("fold").addEventListener("click", (event) => {
+  const folded = lanes.list.classList.toggle("folded");
+  event.target.setAttribute("aria-pressed", folded);
+  lanes.chosen?.scrollIntoView({ block: "nearest" });
+});
+
+// -- search
+
+const search = document.getElementById("search");
+const found = document.getElementById("found");
+let turn = 0;
+let wait = 0;
+
+async function look(after = 0) {
+  const [words, source] = [search.elements.q.value.trim(), search.elements.source.value];
+  const mine = ++turn;
+  found.hidden = lanes.list.hidden = false;
+  if (!words && !source) {
+    found.hidden = true;
+    return;
+  }
+  const query = new URLSearchParams({ q: words, after });
+  if (source) query.append("source", source);
+  const told = await lanes.fetchHtml(`search?${query}`);
+  if (mine !== turn) return;
+  if (after) found.querySelector(".pager")?.remove();
+  else found.replaceChildren();
+  found.append(document.createRange().createContextualFragment(told));
+  lanes.list.hidden = true;
+}
+
+search.addEventListener("submit", (event) => {
+  event.preventDefault();
+  look();
+});
+search.addEventListener("input", () => {
+  clearTimeout(wait);
+  wait = setTimeout(look, 200);
+});
+found.addEventListener("click", (event) => {
+  const following = event.target.closest("[data-following]");
+  if (following) look(Number(following.dataset.following));
+});
+
+for (const span of lanes.spans()) {
+  if (span.querySelector(".window")) watch(span);
+  else lanes.prepare(span);
+}
