@@ -20,6 +20,7 @@ from api.log import Log
 from api.notify import ANY_LOG, Notifier, log_of
 from api.store.arrivals import START, Arrivals, Place
 from api.store.episodes import Episodes
+from api.store.marks import label_text
 
 KINDS = ("event", "milestone", "reward")
 KEPT_BYTES = 32 * 1024 * 1024
@@ -203,10 +204,7 @@ def _id(place: Place, seq: int) -> bytes:
 
 
 def _has(labels: Mapping[str, Any], wanted: Mapping[str, str]) -> bool:
-    def text(value: Any) -> str:
-        return value if isinstance(value, str) else orjson.dumps(value).decode()
-
-    return all(key in labels and text(labels[key]) == value for key, value in wanted.items())
+    return all(key in labels and label_text(labels[key]) == value for key, value in wanted.items())
 
 
 def _sent(name: str, id: int | bytes, body: bytes) -> bytes:

@@ -125,7 +125,7 @@ class Checkpointer:
             for one in closed:
                 if not await work.take(one.episode) or one.leaf is None or one.head is None or one.facts is None:
                     continue
-                await work.add_leaf(tree.size, one.episode, one.leaf, one.facts.row())
+                await work.add_leaf(tree.size, one.episode, one.leaf, one.facts.row(), one.facts.findings())
                 await work.add_note(one.head.origin, one.head.size, signed(one.head.text(), self._signer))
                 tree.add(one.leaf)
                 made += 1

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import orjson
 
-from api.audit.health import repeatable
 from api.store.audits import Audits
 from detectors.errors import DetectorError
 from detectors.task_json import task_from_json
+from detectors.types import Task
 
 
 class Declared(NamedTuple):
-    """One version of a task; ``again``: the milestones that one episode may be paid for more than once."""
+    """One version of a task.
+
+    ``again``: the milestones that one episode may be paid for more than once; ``components``: of each milestone."""
 
     id: str
     version: str
     attainable: float
     milestones: tuple[str, ...]
     again: frozenset[str]
+    components: Mapping[str, str]
 
 
 async def declared(audits: Audits, number: int) -> Declared:
@@ -28,5 +32,16 @@ async def declared(audits: Audits, number: int) -> Declared:
     try:
         task = task_from_json(orjson.loads(row.body))
     except (DetectorError, ValueError):
-        return Declared(row.id, row.version, row.attainable, (), frozenset())
-    return Declared(row.id, row.version, row.attainable, tuple(one.id for one in task.milestones), repeatable(task))
+        return Declared(row.id, row.version, row.attainable, (), frozenset(), {})
+    components = {one.id: one.component for one in task.milestones}
+    return Declared(row.id, row.version, row.attainable, tuple(components), repeatable(task), components)
+
+
+def repeatable(task: Task) -> frozenset[str]:
+    """The milestones that one episode may be paid for more than once: only these can be farmed."""
+    return frozenset(
+        one.id
+        for one in task.milestones
+        if one.penalty is None
+        and (one.repeat > 1 or one.revoke_on is not None or task.credit.get(one.component) == "level")
+    )

@@ -12,9 +12,10 @@ from typing import Any
 
 import orjson
 
+from api.store.marks import FINDINGS, Finding
 from detectors.codec import canonical
 
-_KINDS = ("step.began", "agent.tool_called", "agent.tool_returned", "edge.computed")
+_KINDS = ("step.began", "agent.tool_called", "agent.tool_returned", "edge.computed", "gap.began")
 ODD_SCHEMES = ("file", "chrome", "view-source", "data", "devtools", "chrome-extension", "filesystem")
 """Schemes of addresses that show files, the browser's insides or made-up pages (docs/audit.md)."""
 _HARMLESS = ("chrome://newtab", "chrome://new-tab-page", "chrome://crash")
@@ -56,6 +57,12 @@ class Facts:
     milestones: dict[str, list[float]] = field(default_factory=dict)
     tamper: list[list[Any]] = field(default_factory=list)
     edge: list[list[Any]] = field(default_factory=list)
+    gaps: int = 0
+
+    def findings(self) -> list[Finding]:
+        """What lists of episodes can be narrowed by."""
+        found = {"masked": self.masked, "gap": self.gaps, "tamper": self.tamper}
+        return [finding for finding in FINDINGS if found[finding]]
 
     def row(self) -> dict[str, Any]:
         """As `episode_facts` has it, without the episode's id."""
@@ -84,6 +91,8 @@ class FactReader:
             seq, _, source, kind, data = orjson.loads(line)
             if source == "steps":
                 self._harness(seq, kind, data)
+            elif kind == "gap.began":
+                self.facts.gaps += 1
             elif kind == "edge.computed":
                 self._hint(data.get("step"), data.get("reward"))
             else:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from detectors.types import Task
+from api.audit.declared import Declared
 
 LEAST_EPISODES = 20
 LEAST_CALLS = 50
@@ -38,6 +38,10 @@ class Counts:
     successes: int = 0
     steps: int = 0
     steps_of_successes: int = 0
+    totals: float = 0.0
+    masked: int = 0
+    judged: int = 0
+    cost: float = 0.0
     masked_while_acting: int = 0
     calls: int = 0
     syntax_errors: int = 0
@@ -45,6 +49,8 @@ class Counts:
     repeated_calls: int = 0
     milestones: dict[str, list[int]] = field(default_factory=dict)
     """Task and milestone → [episodes in which it was reached, times that it was]; those that may be paid again."""
+    components: dict[str, float] = field(default_factory=dict)
+    """What the milestones of each component paid, all together."""
 
     @property
     def reward(self) -> float | None:
@@ -77,11 +83,16 @@ class Counts:
             "first_opened": self.first_opened,
             "episodes": self.episodes,
             "reward": self.reward,
+            "mean_total": _ratio(self.totals, self.known_totals),
+            "components": {name: paid / self.episodes for name, paid in sorted(self.components.items())},
             "goal_rate": self.goal_rate,
             "steps_per_success": self.steps_per_success,
             "syntax_error_rate": self.rate("syntax_errors"),
             "execution_error_rate": self.rate("execution_errors"),
             "unnecessary_call_rate": self.rate("repeated_calls"),
+            "masked_rate": _ratio(self.masked, self.steps),
+            "judged": self.judged,
+            "judge_cost": self.cost,
             "masked_while_acting_rate": _ratio(self.masked_while_acting, self.steps),
         }
 
@@ -191,30 +202,24 @@ def in_order(found: Iterable[Counts]) -> list[Counts]:
     return sorted(found, key=lambda one: (one.first_opened, one.version))
 
 
-def repeatable(task: Task) -> frozenset[str]:
-    """The milestones that one episode may be paid for more than once: only these can be farmed."""
-    return frozenset(
-        one.id
-        for one in task.milestones
-        if one.penalty is None
-        and (one.repeat > 1 or one.revoke_on is not None or task.credit.get(one.component) == "level")
-    )
-
-
-def count(one: Counts, row: Any, facts: Mapping[str, Any], attainable: float, again: Set[str]) -> None:
-    """Add a closed episode's row with its counts, and the parts of its facts; ``again``: see `repeatable`."""
+def count(one: Counts, row: Any, facts: Mapping[str, Any], task: Declared) -> None:
+    """Add a closed episode's row with its counts, and the parts of its facts, by what its task declares."""
     one.first_opened = min(one.first_opened or row.opened_at, row.opened_at)
     one.episodes += 1
-    if row.total is not None and attainable > 0:
-        share = row.total / attainable
+    if row.total is not None and task.attainable > 0:
+        share = row.total / task.attainable
+        one.totals += row.total
         one.known_totals, one.shares, one.squares = one.known_totals + 1, one.shares + share, one.squares + share**2
     if row.success is not None:
         one.known_goals += 1
         one.successes += row.success
         one.steps_of_successes += row.steps if row.success else 0
     one.masked_while_acting += sum(while_acting for _, while_acting in facts["masks"].values())
-    for name in ("steps", "calls", "syntax_errors", "execution_errors", "repeated_calls"):
+    for name in ("steps", "calls", "syntax_errors", "execution_errors", "repeated_calls", "masked", "judged", "cost"):
         setattr(one, name, getattr(one, name) + getattr(row, name))
-    for id in again & facts["milestones"].keys():
+    for id in task.again & facts["milestones"].keys():
         known = one.milestones.setdefault(f"{row.task}#{id}", [0, 0])
         known[:] = [known[0] + 1, known[1] + facts["milestones"][id][0]]
+    for id, (_, _, worth) in facts["milestones"].items():
+        component = task.components.get(id, "")
+        one.components[component] = one.components.get(component, 0.0) + worth

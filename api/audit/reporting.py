@@ -13,9 +13,10 @@ import orjson
 
 from api.audit.declared import Declared, declared
 from api.audit.health import Counts, alarms, count, in_order
-from api.audit.selection import Selection, as_text
+from api.audit.selection import Selection
 from api.errors import InvalidError
 from api.store.audits import Audits
+from api.store.marks import label_text
 
 SHOWN = 50
 """The most findings of one kind that a report lists; all are counted."""
@@ -128,7 +129,7 @@ class Reporter:
             return  # it runs still, or waits for its checkpoint
         facts = orjson.loads(row.facts)
         task.take(row, facts)
-        count(self._version(labels), row, facts, task.declared.attainable, task.declared.again)
+        count(self._version(labels), row, facts, task.declared)
         self._findings(row, facts)
 
     def _findings(self, row: Any, facts: Mapping[str, Any]) -> None:
@@ -162,7 +163,7 @@ class Reporter:
         return found
 
     def _version(self, labels: Mapping[str, Any]) -> Counts:
-        name = as_text(labels[self._label])[:256] if self._label in labels else UNNAMED
+        name = label_text(labels[self._label])[:256] if self._label in labels else UNNAMED
         found = self._versions.get(name)
         if found is None:
             if len(self._versions) >= VERSIONS:

@@ -10,12 +10,13 @@ import orjson
 
 from api.errors import InvalidError
 from api.store.audits import Audits
+from api.store.marks import label_key
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
     """None means any. ``since`` and ``until`` (exclusive) are of the opening, as ISO dates or times in UTC;
-    ``label`` is ``NAME=VALUE``."""
+    ``label`` is ``NAME=VALUE``; ``newest``: at most so many, those that were opened last."""
 
     task: str | None = None
     status: str | None = None
@@ -23,6 +24,7 @@ class Selection:
     since: str | None = None
     until: str | None = None
     tenant: str | None = None
+    newest: int | None = None
 
     def __post_init__(self) -> None:
         if self.label is not None and "=" not in self.label:
@@ -34,17 +36,11 @@ class Selection:
         """Each episode's row with its facts, and its labels."""
         wanted = {name: getattr(self, name) for name in ("task", "status", "since", "until", "tenant")}
         name, _, value = (self.label or "").partition("=")
-        async for row in audits.episode_rows(**wanted):
-            labels = orjson.loads(row.labels)
-            if self.label is None or as_text(labels.get(name)) == value:
-                yield row, labels
+        mark = None if self.label is None else label_key(name, value)
+        async for row in audits.episode_rows(mark, self.newest, **wanted):
+            yield row, orjson.loads(row.labels)
 
     def to_json(self) -> dict[str, str]:
         """What was asked for."""
         names = ("task", "status", "label", "since", "until")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-
-
-def as_text(label: Any) -> str:
-    """A label's value as a query names it."""
-    return label if isinstance(label, str) else orjson.dumps(label).decode()

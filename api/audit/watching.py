@@ -10,8 +10,8 @@ from prometheus_client import CollectorRegistry, Gauge
 
 from api.audit.declared import Declared, declared
 from api.audit.health import Counts, alarms, count, in_order
-from api.audit.selection import as_text
 from api.store.audits import Audits
+from api.store.marks import label_text
 
 WINDOW = 2_000
 """The newest closed episodes that are counted, over all tenants."""
@@ -77,7 +77,7 @@ class HealthGauges:
             if row.task_number not in tasks:
                 tasks[row.task_number] = await declared(self._audits, row.task_number)
             task = tasks[row.task_number]
-            version = as_text(labels[LABEL])[:256]
+            version = label_text(labels[LABEL])[:256]
             one = found.setdefault(row.tenant, {}).setdefault(version, Counts(version))
-            count(one, row, orjson.loads(row.facts), task.attainable, task.again)
+            count(one, row, orjson.loads(row.facts), task)
         return found

@@ -15,10 +15,11 @@ from api.pages.render import page, static_file
 from api.pages.viewer import viewer
 from api.routes.support import parts_of
 from api.store.episodes import describe
+from api.store.marks import FINDINGS
 from api.store.search import OUTCOMES, SORTS, STATUSES, Cursor, Wanted
 
 ROWS = 50
-FILTERS = ("task", "status", "outcome", "label", "least", "most", "since", "until", "sort")
+FILTERS = ("task", "status", "outcome", "label", "finding", "opener", "least", "most", "since", "until", "sort")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 router = APIRouter(include_in_schema=False)
@@ -61,6 +62,8 @@ def wanted_of(tenant: str, asked: Mapping[str, str], query: Mapping[str, str]) -
         status=_one_of("status", asked.get("status"), STATUSES),
         outcome=_one_of("outcome", asked.get("outcome"), OUTCOMES),
         label=_label(asked.get("label")),
+        finding=_one_of("finding", asked.get("finding"), FINDINGS),
+        opened_by=asked.get("opener"),
         least=_number("least", asked.get("least")),
         most=_number("most", asked.get("most")),
         since=_day("since", asked.get("since")),

@@ -36,7 +36,8 @@ def _environment() -> Environment:
         loader=PackageLoader("api.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    made.filters |= {"number": number, "signed": signed, "seconds": seconds, "moment": moment, "clip": clip}
+    for filter in (number, signed, seconds, moment, clip, percent, ago):
+        made.filters[filter.__name__] = filter
     made.globals["static"] = static_path
     return made
 
@@ -80,6 +81,19 @@ def signed(value: float | None) -> str:
     """A change: with its sign, but for nothing."""
     text = number(value)
     return f"+{text}" if value is not None and value > 0 and text != "0" else text
+
+
+def ago(seconds: float) -> str:
+    """How long ago something was, roughly."""
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit} ago"
+    return f"{seconds:.0f} s ago"
+
+
+def percent(value: float | None) -> str:
+    """A rate; a dash where it is not known."""
+    return "–" if value is None else f"{value:.1%}"
 
 
 def seconds(nanoseconds: int | None) -> str:

@@ -22,13 +22,13 @@ MOST = 4_096
 router = APIRouter(include_in_schema=False)
 
 
-async def viewer(request: Request) -> Principal:
+async def viewer(request: Request, scopes: frozenset[str] = READ) -> Principal:
     """Who looks; an ``episode`` in the path must be his tenant's. Raises `UnauthorizedError` and the like."""
     token = request.cookies.get(COOKIE)
     if not token:
         raise UnauthorizedError("cookie: nobody is logged in; wanted a token with the scope read, trainer or admin")
     parts = parts_of(request)
-    principal = allowed(await known(parts, f"Bearer {token}"), READ)
+    principal = allowed(await known(parts, f"Bearer {token}"), scopes)
     episode = request.path_params.get("episode")
     if episode is not None:
         await parts.episodes.owned(principal.tenant, episode)
@@ -41,6 +41,16 @@ def login_path(request: Request) -> str:
     return "/login?next=" + quote(request.url.path + query, safe="")
 
 
+async def sent_form(request: Request, most: int) -> dict[str, str]:
+    """The fields of a form that one of this site's own pages sent, of at most ``most`` bytes.
+
+    Raises `ForbiddenError` for another site's, `TooLargeError`.
+    """
+    _same_site(request)
+    fields = parse_qs((await read_body(request, most)).decode("utf-8", "replace"), keep_blank_values=True)
+    return {name: values[-1] for name, values in fields.items()}
+
+
 @router.get("/login")
 async def login(request: Request) -> Response:
     """The form that takes a token."""
@@ -50,9 +60,8 @@ async def login(request: Request) -> Response:
 @router.post("/login")
 async def log_in(request: Request) -> Response:
     """Take the token; a wrong one is told so beside the field."""
-    _same_site(request)
-    form = parse_qs((await read_body(request, MOST)).decode("utf-8", "replace"))
-    token, following = form.get("token", [""])[0].strip(), _inner(form.get("next", [""])[0])
+    form = await sent_form(request, MOST)
+    token, following = form.get("token", "").strip(), _inner(form.get("next", ""))
     try:
         allowed(await known(parts_of(request), f"Bearer {token}"), READ)
     except ProblemError as problem:

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.store import tombstones
 from api.store.database import Database, now
+from api.store.marks import Finding, has_mark, mark_found
 from api.tables import (
     audit_trees,
     checkpoints,
@@ -101,22 +102,33 @@ class Audits:
         """The episode's row, or None."""
         return await self._database.first(_EPISODE, {"episode": episode})
 
-    async def episode_rows(self, **wanted: str | None) -> AsyncIterator[Any]:
+    async def episode_rows(
+        self, mark: str | None = None, newest: int | None = None, **wanted: str | None
+    ) -> AsyncIterator[Any]:
         """Episodes in the order of their ids, which begin with the day; `PAGE` in memory.
 
-        Each has its facts; they are None while it is open.
+        Each has its facts; they are None while it is open. ``newest``: those alone that were opened last, at most so
+        many, all in memory, the newest first.
 
-        ``wanted``: ``task``, ``status`` and ``tenant`` as they are, ``since`` and ``until`` (exclusive) of the opening.
+        ``mark``: see api/store/marks.py; ``wanted``: ``task``, ``status`` and ``tenant`` as they are, ``since`` and
+        ``until`` (exclusive) of the opening.
         """
         columns = episodes.c
         base = select(episodes, *_FACTS).outerjoin(episode_facts, episode_facts.c.episode == columns.id)
         for name in ("task", "status", "tenant"):
             if wanted.get(name) is not None:
                 base = base.where(columns[name] == wanted[name])
+        if mark is not None:
+            base = base.where(has_mark(mark))
         if wanted.get("since") is not None:
             base = base.where(columns.opened_at >= wanted["since"])
         if wanted.get("until") is not None:
             base = base.where(columns.opened_at < wanted["until"])
+        if newest is not None:
+            last = base.order_by(columns.opened_at.desc(), columns.id.desc()).limit(newest)
+            for row in await self._database.all(last):
+                yield row
+            return
         page = base.order_by(columns.id).limit(PAGE)
         rows = await self._database.all(page)
         while rows:
@@ -245,10 +257,13 @@ class SigningTransaction:
         found = await self._conn.execute(delete(closings).where(closings.c.episode == episode))
         return found.rowcount == 1
 
-    async def add_leaf(self, number: int, episode: str, body: bytes, facts: Mapping[str, Any]) -> None:
+    async def add_leaf(
+        self, number: int, episode: str, body: bytes, facts: Mapping[str, Any], findings: Sequence[Finding]
+    ) -> None:
         """One more leaf, and the facts of its episode."""
         await self._conn.execute(insert(leaves), {"number": number, "episode": episode, "body": body})
         await self._conn.execute(insert(episode_facts), {"episode": episode, **facts})
+        await mark_found(self._conn, episode, findings)
 
     async def add_note(self, origin: str, size: int, note: str) -> None:
         """A signed checkpoint; it waits for its delivery."""

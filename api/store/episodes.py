@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
-from sqlalchemy import JSON, ColumnElement, bindparam, cast, func, insert, select, type_coerce, update
+from sqlalchemy import bindparam, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.errors import KeyReusedError, NotFoundError, ProblemError
 from api.keys import Keys
 from api.store.database import Database, now
+from api.store.marks import label_rows
 from api.store.partitions import Partitions, today
 from api.store.tokens import Principal, Terms, token_row
 from api.store.tombstones import find, gone, refuse_deleted
-from api.tables import episodes, tokens
+from api.tables import episode_marks, episodes, tokens
 from detectors.codec import GENESIS, canonical
 
 _ONE = select(episodes).where(episodes.c.id == bindparam("id"))
@@ -52,9 +53,8 @@ class Episodes:
         id = keys.episode_id(day)
         row = _row(who, id, task, labels, seed, intent)
         try:
-            found = await self._insert(
-                row, token_row(keys.append_token(id), "append", f"daemon of {id}", Terms(who.tenant), id)
-            )
+            token = token_row(keys.append_token(id), "append", f"daemon of {id}", Terms(who.tenant), id)
+            found = await self._insert(row, token, label_rows(labels, who.tenant, row["opened_at"], id))
         except IntegrityError:  # another replica opened it in this moment
             found = await self._database.first(_BY_INTENT, {"intent": intent})
         if found is None:
@@ -63,8 +63,8 @@ class Episodes:
             raise KeyReusedError("Idempotency-Key: it opened an episode of another task, labels or seed")
         return str(found.id)
 
-    async def _insert(self, row: dict[str, Any], token: dict[str, Any]) -> Any:
-        """Insert both, or give the row that the same intent opened before."""
+    async def _insert(self, row: dict[str, Any], token: dict[str, Any], marks: list[dict[str, str]]) -> Any:
+        """Insert all, or give the row that the same intent opened before."""
         async with self._database.write() as conn:
             if row["intent"] is not None:
                 found = (await conn.execute(_BY_INTENT, {"intent": row["intent"]})).first()
@@ -73,6 +73,8 @@ class Episodes:
                 await refuse_deleted(conn, row["id"], row["intent"])
             await conn.execute(insert(episodes), row)
             await conn.execute(insert(tokens), token)
+            if marks:
+                await conn.execute(insert(episode_marks), marks)
         return None
 
     async def owned(self, tenant: str, id: str) -> None:
@@ -158,14 +160,6 @@ async def locked(conn: AsyncConnection, id: str) -> Any:
 
 def _unknown(id: str) -> NotFoundError:
     return NotFoundError(f"episode: there is no episode {id[:80]}")
-
-
-def has_label(database: Database, key: str, value: str) -> ColumnElement[bool]:
-    """What is true of rows of episodes that have the label."""
-    # SQLite reads JSON out of a text; Postgres wants it to be told so.
-    labels: Any = type_coerce(episodes.c.labels, JSON) if database.embedded else cast(episodes.c.labels, JSON)
-    found: ColumnElement[bool] = labels[key].as_string() == value
-    return found
 
 
 async def mark_closing(conn: AsyncConnection, id: str) -> None:

@@ -18,7 +18,8 @@ from api.notify import GONE, Notifier
 from api.signing import Signer
 from api.store.broadcast import CHANNEL
 from api.store.database import Database
-from api.store.episodes import has_label, locked
+from api.store.episodes import locked
+from api.store.marks import has_mark, label_key
 from api.store.partitions import Partitions
 from api.store.tombstones import document, tombstone_row
 from api.tables import (
@@ -26,14 +27,18 @@ from api.tables import (
     commands,
     engine_states,
     episode_facts,
+    episode_marks,
     episodes,
+    escalations,
     idempotency,
     milestones,
+    opinions,
     rewards,
     sandboxes,
     segments,
     steps,
     tombstones,
+    verdicts,
 )
 
 TOGETHER = 20
@@ -45,7 +50,9 @@ _LOCKED = (
     .order_by(episodes.c.id)
     .with_for_update()
 )
-_ROWS = (engine_states, segments, steps, milestones, rewards, commands, closings, episode_facts)
+_ROWS = (engine_states, segments, steps, milestones, rewards, commands, closings, episode_facts, episode_marks)
+_BEYOND = (escalations, verdicts, opinions)
+"""What was asked beyond the rules; a kept opinion may quote the episode that paid for it."""
 
 
 class Removal:
@@ -72,7 +79,7 @@ class Removal:
         old = episodes.c.closed_at < before
         if abandoned:
             old = or_(old, and_(episodes.c.closed_at.is_(None), episodes.c.opened_at < before))
-        wanted = [has_label(self._database, key, value) for key, value in labels]
+        wanted = [has_mark(label_key(name, value)) for name, value in labels]
         found = select(episodes.c.id).where(old, *wanted).order_by(episodes.c.opened_at, episodes.c.id)
         return [row.id for row in await self._database.all(found)]
 
@@ -96,7 +103,7 @@ class Removal:
     async def _remove(self, conn: AsyncConnection, row: Any, reason: str, by: str) -> Any:
         values = tombstone_row(self._signer, row, reason, by)
         await conn.execute(insert(tombstones), values)
-        for table in _ROWS:
+        for table in (*_ROWS, *_BEYOND):
             await conn.execute(delete(table).where(table.c.episode == row.id))
         held = (sandboxes.c.episode == row.id, sandboxes.c.state == "busy")
         await conn.execute(update(sandboxes).where(*held).values(state="idle", episode=None))

@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple, get_args
 from sqlalchemy import and_, false, or_, select, true
 
 from api.store.database import Database
-from api.store.episodes import has_label
-from api.tables import episodes
+from api.store.marks import Finding, finding_key, has_mark, label_key
+from api.tables import episode_marks, episodes
 
 Sort = Literal["newest", "oldest", "best", "worst"]
 SORTS: tuple[Sort, ...] = get_args(Sort)
@@ -22,6 +22,7 @@ Status = Literal["open", "closing", "closed"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 Outcome = Literal["success", "failure", "unknown"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+_TOTAL = episodes.c.total
 
 
 class Cursor(NamedTuple):
@@ -39,6 +40,8 @@ class Wanted(NamedTuple):
     status: Status | None = None
     outcome: Outcome | None = None
     label: tuple[str, str] | None = None
+    finding: Finding | None = None
+    opened_by: str | None = None
     least: float | None = None
     most: float | None = None
     since: str | None = None
@@ -55,39 +58,60 @@ class Search:
 
     async def page(self, wanted: Wanted, count: int) -> tuple[Sequence[Any], Cursor | None]:
         """At most ``count`` rows, and where the next page begins (None: there is none)."""
-        column = episodes.c.total if wanted.sort in ("best", "worst") else episodes.c.opened_at
+        keys = _keys(wanted)
+        timed = wanted.sort in ("newest", "oldest")
+        # Where one mark narrows the list, its index has the order of time too: what it does not name is not read.
+        marked = keys.pop(0) if keys and timed else None
+        if marked is None:
+            opened_at, id = episodes.c.opened_at, episodes.c.id
+        else:
+            opened_at, id = episode_marks.c.opened_at, episode_marks.c.episode
+        column = opened_at if timed else _TOTAL
         falling = wanted.sort in ("newest", "best")
-        order = [one.desc() if falling else one.asc() for one in (column, episodes.c.id)]
-        statement = select(episodes).where(*self._where(wanted, column, falling)).order_by(*order).limit(count + 1)
+        order = [one.desc() if falling else one.asc() for one in (column, id)]
+        found = select(episodes)
+        if marked is not None:
+            found = found.join_from(episode_marks, episodes, episodes.c.id == episode_marks.c.episode)
+            found = found.where(episode_marks.c.key == marked, episode_marks.c.tenant == wanted.tenant)
+        asked = [*_where(wanted), *map(has_mark, keys), *_beyond(wanted, column, id, falling)]
+        statement = found.where(*asked).order_by(*order).limit(count + 1)
         rows = await self._database.all(statement)
         if len(rows) <= count:
             return rows, None
         last = rows[count - 1]
         return rows[:count], Cursor(getattr(last, column.name), last.id)
 
-    def _where(self, wanted: Wanted, column: Any, falling: bool) -> list[Any]:
-        of = episodes.c
-        asked = [of.tenant == wanted.tenant]
-        for name in ("task", "status"):
-            if getattr(wanted, name) is not None:
-                asked.append(of[name] == getattr(wanted, name))
-        if wanted.outcome is not None:
-            asked.append({"success": of.success.is_(true()), "failure": of.success.is_(false())}.get(
-                wanted.outcome, of.success.is_(None)))  # fmt: skip
-        if wanted.label is not None:
-            asked.append(has_label(self._database, *wanted.label))
-        if wanted.least is not None:
-            asked.append(of.total >= wanted.least)
-        if wanted.most is not None:
-            asked.append(of.total <= wanted.most)
-        if wanted.since is not None:
-            asked.append(of.opened_at >= wanted.since)
-        if wanted.until is not None:
-            asked.append(of.opened_at < (date.fromisoformat(wanted.until) + timedelta(days=1)).isoformat())
-        if column is of.total:
-            asked.append(of.total.is_not(None))
-        if wanted.after is not None:
-            last, id = wanted.after
-            beyond, further = (column < last, of.id < id) if falling else (column > last, of.id > id)
-            asked.append(or_(beyond, and_(column == last, further)))
-        return asked
+
+def _keys(wanted: Wanted) -> list[str]:
+    keys = [] if wanted.finding is None else [finding_key(wanted.finding)]
+    return keys if wanted.label is None else [*keys, label_key(*wanted.label)]
+
+
+def _where(wanted: Wanted) -> list[Any]:
+    of = episodes.c
+    asked = [of.tenant == wanted.tenant]
+    for name in ("task", "status", "opened_by"):
+        if getattr(wanted, name) is not None:
+            asked.append(of[name] == getattr(wanted, name))
+    if wanted.outcome is not None:
+        asked.append({"success": of.success.is_(true()), "failure": of.success.is_(false())}.get(
+            wanted.outcome, of.success.is_(None)))  # fmt: skip
+    if wanted.least is not None:
+        asked.append(of.total >= wanted.least)
+    if wanted.most is not None:
+        asked.append(of.total <= wanted.most)
+    if wanted.since is not None:
+        asked.append(of.opened_at >= wanted.since)
+    if wanted.until is not None:
+        asked.append(of.opened_at < (date.fromisoformat(wanted.until) + timedelta(days=1)).isoformat())
+    return asked
+
+
+def _beyond(wanted: Wanted, column: Any, id: Any, falling: bool) -> list[Any]:
+    """What comes after the page before; by total only those that have one."""
+    asked: list[Any] = [column.is_not(None)] if column is _TOTAL else []
+    if wanted.after is not None:
+        last, last_id = wanted.after
+        beyond, further = (column < last, id < last_id) if falling else (column > last, id > last_id)
+        asked.append(or_(beyond, and_(column == last, further)))
+    return asked

@@ -64,6 +64,7 @@ episodes = Table(
     Index(None, "tenant", "opened_at", "id"),
     Index(None, "tenant", "total", "id"),
     Index(None, "tenant", "task", "opened_at", "id"),
+    Index(None, "tenant", "opened_by", "opened_at", "id"),
     Index(None, "closed_at"),
 )
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from api.audit.declared import Declared
 from api.audit.health import Counts, alarms, count, in_order
 
 
@@ -19,8 +20,14 @@ class Row(NamedTuple):
     syntax_errors: int = 0
     execution_errors: int = 0
     repeated_calls: int = 0
+    masked: int = 0
+    judged: int = 0
+    cost: float = 0.0
     opened_at: str = "2026-01-01"
     task: str = "t"
+
+
+TASK = Declared("t", "1", 1.0, ("m",), frozenset({"m"}), {"m": "nav"})
 
 
 def counted(version: str, *parts: tuple[int, dict[str, Any]], **facts: Any) -> Counts:
@@ -31,7 +38,7 @@ def counted(version: str, *parts: tuple[int, dict[str, Any]], **facts: Any) -> C
             # Totals scatter a little, as real ones do.
             total = row.get("total", 0.5)
             scattered = None if total is None else total + 0.02 * (n % 3 - 1)
-            count(found, Row(**{**row, "total": scattered}), {"masks": {}, "milestones": {}, **facts}, 1.0, {"m"})
+            count(found, Row(**{**row, "total": scattered}), {"masks": {}, "milestones": {}, **facts}, TASK)
     return found
 
 

@@ -1,0 +1,103 @@
+"""Two results step by step: what each side did and was paid, and in words why they differ (pure).
+
+The sides are two episodes, or one under two rulesets: then the same events speak for both, and are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from api.pages.render import number, signed
+from api.rescoring.scored import Result
+
+Sides = tuple[str, str]
+"""What the two are called in sentences."""
+
+
+class Row(NamedTuple):
+    """A step of both: each side's action and sealed reward (None where it has no such step), and the reasons."""
+
+    step: int
+    actions: tuple[str | None, str | None]
+    rewards: tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]
+    reasons: list[str]
+    evidence: list[str]
+
+
+def aligned(
+    sides: Sides, results: tuple[Result, Result], actions: Sequence[Mapping[int, str]], lines: Mapping[int, str]
+) -> list[Row]:
+    """Every step of either, in order; ``lines`` are events by number, where both sides have the same log."""
+    left, right = ({one["step"]: one for one in result["rewards"]} for result in results)
+    where = tuple(_first_steps(result) for result in results)
+    rows = []
+    for step in sorted({*left, *right, *actions[0], *actions[1]}):
+        pair = (left.get(step), right.get(step))
+        reasons = list(_reasons(sides, step, pair, where))
+        done = (actions[0].get(step), actions[1].get(step))
+        evidence = [lines[seq] for seq in _evidence(pair) if seq in lines] if reasons else []
+        rows.append(Row(step, done, pair, reasons, evidence))
+    return rows
+
+
+def totals(result: Result) -> list[float]:
+    """The running total, step by step; what is not known adds nothing."""
+    return list(accumulate(one["reward"] or 0.0 for one in result["rewards"]))
+
+
+def _first_steps(result: Result) -> dict[str, int]:
+    found: dict[str, int] = {one["id"]: -1 for one in result["baseline"]}
+    for reward in result["rewards"]:
+        for one in reward["milestones"]:
+            found.setdefault(one["id"], reward["step"])
+    return found
+
+
+def _reasons(sides: Sides, step: int, pair: Any, where: Any) -> Iterator[str]:
+    left, right = pair
+    if left is None or right is None:
+        if left is not right:
+            yield f"only {sides[left is None]} has this step"
+        return
+    if left["mask"] or right["mask"]:
+        for name, one in zip(sides, pair, strict=True):
+            if one["mask"] and left["mask"] != right["mask"]:
+                yield f"{name} is not known here: {one['reason']}"
+    yield from _milestones(sides, step, pair, where)
+    if left["reward"] is not None and right["reward"] is not None and left["reward"] != right["reward"]:
+        yield from _components(sides, pair)
+
+
+def _milestones(sides: Sides, step: int, pair: Any, where: Any) -> Iterator[str]:
+    worth = tuple(_worths(one) for one in pair)
+    for id in sorted({*worth[0], *worth[1]}):
+        for side in (0, 1):
+            other = 1 - side
+            if id in worth[side] and id not in worth[other]:
+                there = where[other].get(id)
+                said = "never did" if there is None else "had it so at the start" if there < 0 else f"at step {there}"
+                yield f"{sides[side]} reached {id} ({signed(worth[side][id])}), {sides[other]} {said}"
+        if id in worth[0] and id in worth[1] and worth[0][id] != worth[1][id]:
+            yield f"{id} is worth {signed(worth[0][id])} in {sides[0]}, {signed(worth[1][id])} in {sides[1]}"
+
+
+def _worths(reward: Mapping[str, Any]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for one in reward["milestones"]:
+        if not one["baseline"]:
+            found[one["id"]] = found.get(one["id"], 0.0) + one["worth"]
+    return found
+
+
+def _components(sides: Sides, pair: Any) -> Iterator[str]:
+    left, right = (one["components"] for one in pair)
+    for name in sorted({*left, *right}):
+        a, b = left.get(name) or 0.0, right.get(name) or 0.0
+        if a != b:
+            yield f"{name} pays {number(a)} in {sides[0]}, {number(b)} in {sides[1]}"
+
+
+def _evidence(pair: Any) -> list[int]:
+    return sorted({seq for one in pair if one for earned in one["milestones"] for seq in earned["evidence"]})

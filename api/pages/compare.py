@@ -1,0 +1,113 @@
+"""Two episodes side by side, or one as it was paid and as another version of its task would pay it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, NamedTuple
+
+from fastapi import APIRouter, Request, Response
+
+from api.errors import InvalidError
+from api.pages.aligned import aligned, totals
+from api.pages.lanes import said
+from api.pages.plot import HEIGHT, WIDTH, together
+from api.pages.render import page
+from api.pages.viewer import viewer
+from api.parts import Parts
+from api.recording_text import line
+from api.recordings import read_frames
+from api.rescoring.scored import Result, ruleset_of, score, stored_result
+from api.routes.support import parts_of
+from api.store.corpus import Corpus, Stored
+from api.store.episodes import describe
+from api.store.tokens import Principal
+from detectors.types import Segment
+
+router = APIRouter(include_in_schema=False)
+
+
+class Side(NamedTuple):
+    """What stands in one column."""
+
+    name: str
+    row: dict[str, Any]
+    result: Result
+    actions: dict[int, str]
+
+
+@router.get("/compare")
+async def compare(request: Request) -> Response:
+    """``?a=`` and ``&b=`` are episodes; ``&version=`` in place of b: that version of the task of a."""
+    who = await viewer(request)
+    parts = parts_of(request)
+    asked = {name: text for name in ("a", "b", "version") if (text := request.query_params.get(name, "").strip())}
+    if "a" not in asked:
+        return page("compare.html", asked=asked, sides=None, versions=[])
+    left = await _stored(parts, who, asked["a"])
+    versions = [row.version for row in await parts.tasks.listed(who.tenant) if row.id == left.row.task]
+    if "b" in asked and "version" in asked:
+        raise InvalidError("version: got one beside b, wanted a second episode or another version")
+    if not asked.keys() & {"b", "version"}:
+        return page("compare.html", asked=asked, sides=None, versions=versions)
+    lines: dict[int, str] = {}
+    if "version" in asked:
+        task = bytes((await parts.tasks.find(who.tenant, left.row.task, asked["version"])).body)
+        sides, lines = await asyncio.to_thread(_rulesets, left, task, asked["version"])
+    else:
+        sides = await asyncio.to_thread(_episodes, left, await _stored(parts, who, asked["b"]))
+    return page("compare.html", asked=asked, sides=sides, versions=versions, **_compared(sides, lines))
+
+
+async def _stored(parts: Parts, who: Principal, episode: str) -> Stored:
+    await parts.episodes.owned(who.tenant, episode)
+    [found] = await Corpus(parts.database).whole([await parts.episodes.get(episode)])
+    return found
+
+
+def _episodes(left: Stored, right: Stored) -> tuple[Side, Side]:
+    return _paid("A", left), _paid("B", right)
+
+
+def _paid(name: str, stored: Stored) -> Side:
+    result = stored_result(stored.row, stored.rewards, stored.milestones)
+    return Side(name, describe(stored.row), result, _actions(_segments(stored)))
+
+
+def _rulesets(stored: Stored, task: bytes, version: str) -> tuple[tuple[Side, Side], dict[int, str]]:
+    segments = _segments(stored)
+    paid, row = _paid("as paid", stored), describe(stored.row)
+    result: Result = paid.result
+    if segments:
+        [result] = score(segments, ruleset_of(task))
+    name = f"version {version}"
+    under = {**row, "version": version, "digest": result["ruleset"]}
+    under |= {"total": result["total"], "success": result["success"]}
+    rewards = [*paid.result["rewards"], *result["rewards"]]
+    evidence = {seq for one in rewards for earned in one["milestones"] for seq in earned["evidence"]}
+    lines = {event.seq: line(event) for segment in segments for event in segment.events if event.seq in evidence}
+    return (paid, Side(name, under, result, paid.actions)), lines
+
+
+def _segments(stored: Stored) -> list[Segment]:
+    return list(read_frames(stored.content, stored.row.id)) if stored.content else []
+
+
+def _actions(segments: list[Segment]) -> dict[int, str]:
+    began = (event for segment in segments for event in segment.events if event.kind == "step.began")
+    return {event.data["step"]: said(event.data.get("action")) for event in began}
+
+
+def _compared(sides: tuple[Side, Side], lines: dict[int, str]) -> dict[str, Any]:
+    results = (sides[0].result, sides[1].result)
+    rows = aligned((sides[0].name, sides[1].name), results, [side.actions for side in sides], lines)
+    curves = [totals(result) for result in results]
+    longest = max(results, key=lambda result: len(result["rewards"]))
+    names = [str(one["step"]) for one in longest["rewards"]]
+    return {
+        "rows": rows,
+        "differing": sum(bool(row.reasons) for row in rows),
+        "plot": together(names, curves) if names else None,
+        "width": WIDTH,
+        "height": HEIGHT,
+        "same_task": sides[0].row["task"] == sides[1].row["task"],
+    }

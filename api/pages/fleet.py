@@ -1,0 +1,106 @@
+"""The fleet: sandboxes with their heartbeat, what each does now, how fast, what it did not see; live."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import StreamingResponse
+
+from api.notify import ANY_LOG
+from api.pages.render import HEADERS, page
+from api.pages.viewer import COOKIE, viewer
+from api.parts import Parts
+from api.routes.support import parts_of, while_known
+from api.store.database import now
+from api.store.sandboxes import GONE, describe
+
+SHOWN = 500
+"""The most sandboxes on one page."""
+RATE_S = 300.0
+"""Rates are of the last so many seconds."""
+EVERY_S = 2.0
+"""How often the page is told to look again where no log moved: heartbeats move no log."""
+
+LEAST_S = 0.1
+"""How long the next word of a busy fleet waits."""
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/fleet")
+async def fleet(request: Request) -> Response:
+    """The page."""
+    who = await viewer(request)
+    parts = parts_of(request)
+    rows = await parts.sandboxes.listed(who.tenant, "", SHOWN)
+    sandboxes = [describe(row) for row in rows]
+    running = await parts.overview.running([one["episode"] for one in sandboxes if one["episode"]])
+    pace = await parts.overview.pace(who.tenant, now(timedelta(seconds=-RATE_S)))
+    at = datetime.now(UTC)
+    shown = [{**one, **_of(one, running, at)} for one in sandboxes]
+    return page(
+        "fleet.html", sandboxes=sorted(shown, key=_order), states=_counted(shown), pace=pace, minutes=RATE_S / 60,
+        alarms=alarms(shown, parts.watch.beat_s), latency=latency(parts), most=SHOWN, more=len(rows) == SHOWN,
+    )  # fmt: skip
+
+
+def _of(one: Mapping[str, Any], running: Mapping[str, Any], at: datetime) -> dict[str, Any]:
+    """How long ago its last beat is, in seconds, and what its episode does."""
+    silent = (at - datetime.fromisoformat(one["heard_at"])).total_seconds()
+    row = running.get(one["episode"])
+    rate = None
+    if row is not None and row.step is not None:
+        open_s = max((at - datetime.fromisoformat(row.opened_at)).total_seconds(), 1.0)
+        rate = (row.step + 1) * 60.0 / open_s
+    return {"silent": max(silent, 0.0), "running": row, "steps_per_minute": rate}
+
+
+def _order(one: Mapping[str, Any]) -> tuple[int, str]:
+    return ("lost", "busy", "idle", "left").index(one["state"]), one["name"]
+
+
+def _counted(shown: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    return {state: sum(one["state"] == state for one in shown) for state in ("busy", "idle", "lost", "left")}
+
+
+def alarms(shown: Sequence[Mapping[str, Any]], beat_s: float) -> list[tuple[str, str]]:
+    """(sandbox, what somebody should see to) of each that is lost, silent or blind."""
+    found = []
+    for one in shown:
+        if one["state"] == "lost":
+            found.append((one["name"], f"lost: not heard of since {one['heard_at'][11:19]} UTC"))
+        elif one["state"] not in GONE and one["silent"] > 3 * beat_s:
+            found.append((one["name"], f"silent for {one['silent']:.0f} s; it should beat every {beat_s:.0f} s"))
+        if one["gaps"] and one["state"] not in GONE:
+            found.append((one["name"], "does not see: " + ", ".join(map(str, one["gaps"]))))
+    return found
+
+
+def latency(parts: Parts) -> tuple[float | None, int]:
+    """Mean milliseconds from a segment's receipt to its durability, at this replica since it started, and of how many.
+
+    It is of the replica, not of a tenant: a number without anybody's content."""
+    found = {one.name: one.value for metric in parts.metrics.ingest_seconds.collect() for one in metric.samples}
+    many = int(found.get("milestoned_ingest_seconds_count", 0))
+    return (found["milestoned_ingest_seconds_sum"] / many * 1000 if many else None), many
+
+
+@router.get("/fleet/live")
+async def live(request: Request) -> Response:
+    """Server-sent words that there may be something new: the page asks for itself anew."""
+    await viewer(request)
+    parts = parts_of(request)
+    told = while_known(parts, request.cookies[COOKIE], _moves(parts))
+    return StreamingResponse(told, media_type="text/event-stream", headers=HEADERS)
+
+
+async def _moves(parts: Parts) -> AsyncIterator[bytes]:
+    while not parts.notifier.stopped:
+        changed = parts.notifier.watch(ANY_LOG)
+        await parts.notifier.wait(changed, EVERY_S)
+        await asyncio.sleep(LEAST_S)
+        yield b"event: moved\ndata: \n\n"

@@ -1,0 +1,31 @@
+"""The episodes that a page of many is about: the same filters on each, all part of the address."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import Request
+
+from api.audit.selection import Selection
+from api.errors import InvalidError
+from api.store.tokens import Principal
+
+WINDOWS = (2_000, 20_000)
+"""How many episodes a page counts, the newest of those selected; the first by default, so that it opens at once."""
+ALL = "all"
+_NAMES = ("task", "label", "since", "until")
+
+
+def asked_of(request: Request) -> dict[str, str]:
+    """The filters that the address has."""
+    names = (*_NAMES, "by", "over")
+    return {name: said for name in names if (said := request.query_params.get(name, "").strip())}
+
+
+def selection_of(who: Principal, asked: dict[str, str]) -> Selection:
+    """The selection that the filters ask for. Raises `InvalidError`."""
+    over = asked.get("over", str(WINDOWS[0]))
+    if over not in (ALL, *map(str, WINDOWS)):
+        raise InvalidError(f"over: got {over[:40]!r}, wanted {', '.join(map(str, WINDOWS))} or {ALL}")
+    wanted: dict[str, Any] = {name: asked.get(name) for name in _NAMES}
+    return Selection(**wanted, tenant=who.tenant, newest=None if over == ALL else int(over))

@@ -1,0 +1,58 @@
+"""Training: one policy version after the other, what it earned, how, and whether the reward still means what it did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from api.audit.reporting import UNNAMED, Reporter
+from api.pages.plot import HEIGHT, WIDTH, line, stacked
+from api.pages.render import page
+from api.pages.selected import ALL, WINDOWS, asked_of, selection_of
+from api.pages.viewer import viewer
+from api.routes.support import parts_of
+
+DRAWN = 60
+"""The newest versions that are drawn; the table has them all."""
+_CHARTS = (
+    ("Success rate", "goal_rate", 1.0, "of the episodes whose success is known"),
+    ("Mean reward", "mean_total", None, "of an episode, where its total is known"),
+    ("Steps per success", "steps_per_success", None, "fewer is better"),
+    ("Masked steps", "masked_rate", None, "steps whose reward is null, of all steps"),
+    ("Judge's cost", "judge_cost", None, "of all episodes; 0 where no judge was asked"),
+)
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/training")
+async def training(request: Request) -> Response:
+    """The page; ``?by=`` names the label that tells versions apart."""
+    who = await viewer(request)
+    asked = asked_of(request)
+    by = asked.get("by", "policy")
+    health = await Reporter(parts_of(request).audits, selection_of(who, asked), by).health()
+    versions = [one for one in health["versions"] if one["episodes"]]
+    return page(
+        "training.html", asked=asked, by=by, versions=versions, charts=charts(versions[-DRAWN:]),
+        flags=flags_of(health["alarms"]), alarms=health["alarms"], unnamed=UNNAMED, width=WIDTH, height=HEIGHT,
+        counted=sum(one["episodes"] for one in versions), windows=(*WINDOWS, ALL),
+    )  # fmt: skip
+
+
+def charts(versions: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, Any]]:
+    """Title, explanation and plot of each chart that has something to show."""
+    names = [one["version"] for one in versions]
+    told = [(title, says, line(names, [one[key] for one in versions], top)) for title, key, top, says in _CHARTS]
+    says = "what milestones paid, an episode on average"
+    return [*told, ("Components", says, stacked(names, [one["components"] for one in versions]))]
+
+
+def flags_of(alarms: Sequence[Mapping[str, str]]) -> dict[str, list[Mapping[str, str]]]:
+    """The alarms of each version."""
+    found: dict[str, list[Mapping[str, str]]] = {}
+    for one in alarms:
+        found.setdefault(one["version"], []).append(one)
+    return found
