@@ -46,6 +46,7 @@ def _parser() -> argparse.ArgumentParser:
         ("run", "watch for one episode of a service, until it is closed"),
         ("join", "work for a fleet: the service says which episode is next, until ctrl-C"),
         ("record", "watch without a service and write a recording, until ctrl-C"),
+        ("read", "print what the daemon's readers tell of a file: see docs/readers.md"),
         ("convert", "make a recording of what another program recorded: see docs/recordings.md"),
     ):
         command = commands.add_parser(name, help=short, description=short, epilog=EXIT_CODES, formatter_class=shape)
@@ -66,6 +67,11 @@ def _run(command: str, settings: Settings, *, verbose: bool) -> int:
 
         events = asyncio.run(record(settings))
         print(f"{settings.out}: {events} events")
+        return 0
+    if command == "read":
+        from agentd.readers.command import show
+
+        print(show(settings))
         return 0
     if command == "convert":
         from agentd.convert import convert

@@ -21,6 +21,8 @@ from detectors.kinds import KINDS
 
 SCREENS_BYTES = 256 << 20
 """The default of --screens-max."""
+VISUAL_BYTES = 64 << 20
+"""The default of --visual-max."""
 
 
 def _files(text: str) -> tuple[str, Path]:
@@ -103,6 +105,14 @@ def _format(text: str) -> str:
     return text
 
 
+def _file_format(text: str) -> str:
+    from agentd.readers.formats import FORMATS
+
+    if text not in FORMATS:
+        raise UsageError(f"--as {text}: wanted one of {', '.join(FORMATS)}")
+    return text
+
+
 def _vouched(text: str) -> tuple[str, ...]:
     """``PART,PART``: nouns or kinds of the browser's events."""
     parts = {part for name, kind in KINDS.items() if kind.source == "cdp" for part in (name, name.partition(".")[0])}
@@ -150,6 +160,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("address", str, None, "TEXT", "where a harness finds the sandbox, as it is told to trainers", ("join",)),
     Option("once", _yes, False, "", "end after one episode", ("join",), flag=True),
     Option("input", Path, None, "INPUT", "what another program recorded", ("convert",), needed=True, place=True),
+    Option("file", Path, None, "FILE", "the file to read", ("read",), needed=True, place=True),
+    Option("as_", _file_format, None, "FORMAT", "what FILE is, where its content and name do not tell", ("read",)),
+    Option("query", str, None, "SQL", "of a SQLite file, what this gives", ("read",)),
     Option("out", Path, None, "FILE", "the recording to write (.mrec)", ("record", "convert"), needed=True),
     Option("force", _yes, False, "", "replace --out if it is there", ("record", "convert"), flag=True),
     Option("from_", _format, None, "FORMAT", "what INPUT is, where it is not told by its content", ("convert",)),
@@ -167,6 +180,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("clipboard", _clipboard, None, "WHICH", "clipboard, primary or both (a comma between); unread: no text"),
     Option("screen", _screen, None, "x11|cdp", "a screenshot after every step, of the display or of the tab in front"),
     Option("screens_max", _bytes("--screens-max"), SCREENS_BYTES, "BYTES", "the screenshots' cap (default 256M)"),
+    Option("visual", _yes, False, "", "what pages look like into the log, and --screen's pictures", flag=True),
+    Option("visual_max", _bytes("--visual-max"), VISUAL_BYTES, "BYTES", "an episode's cap of --visual (default 64M)"),
     Option("edge", Path, None, "TASK.json", "score the journal here too, as a hint (docs/audit.md)", ("run",)),
     Option("allow_commands", _yes, False, "", "let the task's probes run programs as this user", SERVED, flag=True),
     Option("also", _kinds, (), "KIND,...", "report these kinds though no rule hears them, or all (docs/events.md)"),
@@ -197,6 +212,9 @@ class Settings:
     once: bool = False
     state: Path | None = None
     input: Path | None = None
+    file: Path | None = None
+    as_: str | None = None
+    query: str | None = None
     out: Path | None = None
     force: bool = False
     from_: str | None = None
@@ -209,6 +227,8 @@ class Settings:
     clipboard: frozenset[str] | None = None
     screen: str | None = None
     screens_max: int = SCREENS_BYTES
+    visual: bool = False
+    visual_max: int = VISUAL_BYTES
     mask: tuple[str, ...] = ()
     edge: Path | None = None
     allow_commands: bool = False

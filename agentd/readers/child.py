@@ -19,7 +19,8 @@ from agentd.readers.bounds import DamagedError, HeavyError, LargeError, fitted
 from agentd.readers.formats import FORMATS
 
 MEMORY = 1 << 30
-CPU_S = 5
+CPU_S = 2
+"""Seconds of processor time; the deadline of wall time is longer, for a machine that is busy."""
 WRITTEN = 64 << 20
 """Bytes of a file that it may write: the copy of a database with its log."""
 
@@ -31,7 +32,9 @@ def limit() -> None:
         (resource.RLIMIT_NOFILE, 64), (resource.RLIMIT_CORE, 0),
     ):  # fmt: skip
         _, hard = resource.getrlimit(what)
-        resource.setrlimit(what, (most, most) if hard < 0 or most < hard else (hard, hard))
+        # The hard limit of processor time kills; the soft one ends by a signal of its own, which says why.
+        most = most if hard < 0 else min(most, hard)
+        resource.setrlimit(what, (most, most + 1 if hard < 0 else min(most + 1, hard)))
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:

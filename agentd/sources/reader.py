@@ -28,9 +28,9 @@ from agentd.sources.files.troubles import Troubles
 from agentd.sources.files.walk import Root, RootGoneError, glance, in_words, read_only, scan, spot
 from detectors.matchers.plain import glob
 
-BUDGET_S = 3.0
+BUDGET_S = 5.0
 """One file's, in seconds of wall time."""
-MOMENT_S = 6.0
+MOMENT_S = 8.0
 """Of all files that are read at one moment together, in seconds: the seal waits for them."""
 AT_ONCE = 2
 MOST_FILES = 32

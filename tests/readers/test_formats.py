@@ -6,6 +6,7 @@ import importlib
 from pathlib import Path
 from typing import Any, get_args
 
+import orjson
 import pytest
 
 from agentd.readers.formats import FORMATS, format_of
@@ -154,3 +155,18 @@ def test_rules_and_readers_know_the_same_formats() -> None:
 def test_content_comes_before_the_name(mime: str | None, name: str, found: str) -> None:
     """As far as it tells anything."""
     assert format_of(mime, name) == found
+
+
+def test_a_person_can_ask_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`agentd read FILE` prints what an event would tell: where a picture's reference comes from."""
+    from agentd.cli import main
+
+    with pytest.raises(SystemExit) as ended:
+        main(["read", str(make(tmp_path, "places.sqlite")), "--query", "SELECT max(id) AS n FROM bookmark"])
+    assert ended.value.code == 0
+    printed = orjson.loads(capsys.readouterr().out)
+    assert (printed["format"], printed["facts"]["sheets"][0]["rows"]) == ("sqlite", [["n"], [2]])
+    with pytest.raises(SystemExit) as ended:
+        main(["read", str(tmp_path / "none")])
+    assert ended.value.code == 2
+    assert "No such file" in capsys.readouterr().err
