@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from mss import MSS, ScreenShotError
 from PIL import Image
@@ -44,17 +46,24 @@ class X11Camera:
     # -- in the thread
 
     def _work(self, worker: Worker) -> None:
-        self._grab()
-        worker.ready()
-        while not worker.stopping:
-            worker.pause(_IDLE_S)
-            worker.answer()
+        # Held and never used: an X server whose last client goes starts anew, and paints its screen black.
+        with self._connected():
+            self._grab()
+            worker.ready()
+            while not worker.stopping:
+                worker.pause(_IDLE_S)
+                worker.answer()
 
-    def _grab(self) -> Image.Image:
-        # A connection for each picture costs some 2 ms, keeps nothing open, and knows the screen's size of now.
+    @contextmanager
+    def _connected(self) -> Iterator[MSS]:
         try:
             with MSS(display=self._display) as screen:
-                shot = screen.grab(screen.monitors[0])
+                yield screen
         except ScreenShotError as error:
             raise SourceLostError(f"the display {self._display} can't be seen: {error}") from None
+
+    def _grab(self) -> Image.Image:
+        # A connection for each picture costs some 2 ms, and knows the screen's size of now.
+        with self._connected() as screen:
+            shot = screen.grab(screen.monitors[0])
         return Image.frombytes("RGB", shot.size, bytes(shot.bgra), "raw", "BGRX")
