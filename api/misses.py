@@ -10,14 +10,13 @@ from typing import Any
 
 from api.recording_text import clip, line
 from api.wording import value_in_words
-from detectors.matchers import BodyMatch, FactsMatch, IntRange, StateMatch, StatusMatch, TextMatch, UrlMatch, ValueMatch
+from detectors.arguments import MATCHERS
 from detectors.registry import Rule
 from detectors.ruleset import Node
 from detectors.shape import mapping
 from detectors.types import Event
 from detectors.world import World
 
-_MATCHERS = (BodyMatch, FactsMatch, IntRange, StateMatch, StatusMatch, TextMatch, UrlMatch, ValueMatch)
 _PLACES = ("element", "widget", "form")
 
 
@@ -73,7 +72,7 @@ class Misses:
 
 
 def _miss(rule: Rule, args: Any, event: Event, world: World, step: int) -> Miss:
-    names = [f.name for f in fields(args) if isinstance(getattr(args, f.name), _MATCHERS)]
+    names = [f.name for f in fields(args) if isinstance(getattr(args, f.name), MATCHERS)]
     level = _level(rule, args, event, world)
     if level >= 1.0 or not names:
         return Miss(event, step, (), len(names), level)

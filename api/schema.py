@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from api import lenient_schema
 from api.schema_values import (
     IDS,
     TEXT,
@@ -32,6 +33,7 @@ def task_schema() -> Schema:
         "$defs": {
             "id": {"type": "string", "pattern": r"^[A-Za-z0-9][A-Za-z0-9_.\-/]*$"},
             "text": text_schema(),
+            "structure": lenient_schema.structure(),
             "url": url_schema(),
             "milestone": object_(_milestone_properties(), ("id", "when")),
             "condition": _condition_schema(nested=True),
@@ -109,7 +111,7 @@ def _escalation_schema() -> Schema:
         "route": {"enum": ["cascade", "blend"], "default": "cascade"},
         "escalate": {"anyOf": [{"enum": [*REASONS, "never"]}, reasons], "default": ["unscored"]},
         "audit": {**part, "default": 0.01, "description": "The share of other steps that are judged without effect."},
-        "confident": {**part, "default": 0.8, "description": "From which confidence on a word decides."},
+        "confident": {**part, "default": 0.7, "description": "From which confidence on a word decides."},
         "tiers": {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"enum": list(TIERS)}},
         "weights": {
             **object_(dict.fromkeys(("rule", *TIERS), part)),

@@ -6,13 +6,17 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
+from api import lenient_schema
 from detectors.arguments import FieldsMatch, SchemaMatch
 from detectors.matchers import (
+    AddressesMatch,
     BodyMatch,
+    ContentMatch,
     FactsMatch,
     IntRange,
     StateMatch,
     StatusMatch,
+    StructureMatch,
     TextMatch,
     UrlMatch,
     ValueMatch,
@@ -151,6 +155,9 @@ _TYPES: dict[Any, Callable[[], Schema]] = {
     TextMatch: lambda: {"$ref": "#/$defs/text"},
     UrlMatch: lambda: {"$ref": "#/$defs/url"},
     IntRange: _range_schema,
+    AddressesMatch: lenient_schema.addresses,
+    ContentMatch: lenient_schema.content,
+    StructureMatch: lambda: {"$ref": "#/$defs/structure"},
     StateMatch: _state_schema,
     StatusMatch: _status_schema,
     BodyMatch: lambda: _fields({"$ref": "#/$defs/text"}),

@@ -16,12 +16,37 @@ from typing import Any
 from detectors import outside
 from detectors.codec import canonical
 from detectors.errors import SpecError
-from detectors.matchers import BodyMatch, FactsMatch, IntRange, StateMatch, StatusMatch, TextMatch, UrlMatch, ValueMatch
+from detectors.matchers import (
+    AddressesMatch,
+    BodyMatch,
+    ContentMatch,
+    FactsMatch,
+    IntRange,
+    StateMatch,
+    StatusMatch,
+    StructureMatch,
+    TextMatch,
+    UrlMatch,
+    ValueMatch,
+)
 from detectors.rubric import Rubric
 from detectors.types import Window
 from detectors.window import window_from_json
 
-MATCHERS: tuple[Any, ...] = (TextMatch, UrlMatch, IntRange, StateMatch, StatusMatch, BodyMatch, FactsMatch, ValueMatch)
+MATCHERS: tuple[Any, ...] = (
+    AddressesMatch,
+    BodyMatch,
+    ContentMatch,
+    FactsMatch,
+    IntRange,
+    StateMatch,
+    StatusMatch,
+    StructureMatch,
+    TextMatch,
+    UrlMatch,
+    ValueMatch,
+)
+"""What an argument may be, beside names, numbers and choices."""
 Path = tuple[str | int, ...]
 MAX_SCHEMA = 16_384
 

@@ -26,6 +26,8 @@ LIBRARIES = {
     "money": "babel",
     "json": "jsonpath-rfc9535",
     "facts": "jsonpath-rfc9535",
+    "pattern": "google-re2",
+    "location-name": "rapidfuzz",
 }
 """The word in a task that needs a library, and the distribution that it comes from."""
 
@@ -97,6 +99,13 @@ def likeness(one: str, other: str) -> float:
     from rapidfuzz import fuzz
 
     return float(fuzz.ratio(one, other)) / 100
+
+
+def likeness_of_words(one: str, other: str) -> float:
+    """How alike two texts are, in [0, 1], whatever the order of their words; in whole hundredths."""
+    from rapidfuzz import fuzz, utils
+
+    return round(fuzz.token_sort_ratio(one, other, processor=utils.default_process)) / 100
 
 
 def day(text: str, day_first: bool) -> tuple[int, int, int] | None:

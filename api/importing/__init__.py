@@ -7,6 +7,7 @@ one file, one line here, one section of docs/coverage.md.
 from __future__ import annotations
 
 IMPORTERS: dict[str, tuple[str, str]] = {
+    "webarena-verified": ("api.importing.verified", "webarena-verified.json, or where that package is installed"),
     "webarena-infinity": ("api.importing.infinity", "a folder of WebArena-Infinity's applications as JSON"),
 }
 """kind → (module, what its SOURCE is)."""

@@ -87,7 +87,7 @@ def _imported(app: str, seed: Any, one: Mapping[str, Any], origin: str, days: fr
     requires = [milestone["id"] for milestone in milestones]
     # The steps remember what was reached; the goal wants all of it to be so in one state, the last one.
     every = [fact for facts in groups.values() for fact in facts]
-    together = {"requires": requires, "when": {"state_accepted": {"url": STATE, "facts": every}}}
+    together = {"requires": requires, "when": {"state_accepted": {"url": STATE, "facts": every, "whole": True}}}
     milestones.append({"id": "solved", "when": {"goal": together}, "must_hold_at_end": True})
     spec = {
         "id": f"webarena-infinity/{name}",

@@ -1,19 +1,24 @@
 """Typed matchers. What they compare *with* comes from the task's author; nothing from agent or page is a pattern."""
 
 from detectors.matchers.answer import ValueMatch
+from detectors.matchers.call import AddressesMatch, ContentMatch
 from detectors.matchers.facts import FactsMatch
 from detectors.matchers.plain import normal, text_key
 from detectors.matchers.state import StateMatch
+from detectors.matchers.structure import StructureMatch
 from detectors.matchers.text import TextMatch
 from detectors.matchers.url import UrlMatch, url_matches
 from detectors.matchers.values import BodyMatch, IntRange, StatusMatch
 
 __all__ = [
+    "AddressesMatch",
     "BodyMatch",
+    "ContentMatch",
     "FactsMatch",
     "IntRange",
     "StateMatch",
     "StatusMatch",
+    "StructureMatch",
     "TextMatch",
     "UrlMatch",
     "ValueMatch",

@@ -34,7 +34,7 @@ class Coordinates:
 
     def matches(self, text: str) -> bool:
         """Whether the text is that place: "48.8566, 2.3522" or 48°51′24″N 2°21′8″E."""
-        found = _degrees(_read(text))
+        found = degrees(_read(text))
         if found is None:
             return False
         latitude, longitude = found
@@ -47,7 +47,8 @@ def _read(text: str) -> str:
     return " ".join(text.split())
 
 
-def _degrees(text: str) -> tuple[float, float] | None:
+def degrees(text: str) -> tuple[float, float] | None:
+    """Latitude and longitude that the whole text says; None where it says none."""
     if plain_ := _DECIMAL.fullmatch(text):
         found = float(plain_[1]), float(plain_[2])
     else:

@@ -101,8 +101,13 @@ def body_fields(text: str, mime: str) -> Any:
         except orjson.JSONDecodeError:
             return lambda name: ()
         return lambda name: _json_values(root, name)
-    pairs = _multipart(text) if "multipart/form-data" in mime else parse_qsl(text, keep_blank_values=True)
+    pairs = form_pairs(text, mime)
     return lambda name: tuple(v for n, v in pairs if n == name)
+
+
+def form_pairs(text: str, mime: str) -> list[tuple[str, str]]:
+    """Names and values of a form's body, in order; files left out."""
+    return _multipart(text) if "multipart/form-data" in mime else parse_qsl(text, keep_blank_values=True)
 
 
 def _json_values(root: Any, name: str) -> tuple[str, ...]:

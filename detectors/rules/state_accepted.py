@@ -21,6 +21,7 @@ class Args:
     url: UrlMatch = arg("The address that the document is sent to.")
     facts: StateMatch = arg("What must stand in it.")
     method: TextMatch = arg("The method.", TextMatch("equals", ("PUT",)))
+    whole: bool = arg("Whether a part of the facts is worth nothing.", False)
 
     def asks(self) -> dict[str, list[Any]]:
         """The bodies of these requests."""
@@ -51,4 +52,6 @@ def state_accepted(event: Event, world: World, args: Args) -> Iterator[Reading]:
     if data.get("cached") is True or data.get("answered_by") == "worker" or data.get("hops"):
         return
     if _OK.matches(data.get("status")):
-        yield Reading(args.facts.share(data.get("body")), f"state:{args.url.origin}{args.url.path}")
+        share = args.facts.share(data.get("body"))
+        level = 0.0 if args.whole and share < 1.0 else share
+        yield Reading(level, f"state:{args.url.origin}{args.url.path}")

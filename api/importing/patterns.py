@@ -1,0 +1,58 @@
+"""Other people's regular expressions as RE2 takes them: what looks around is said as patterns that must and must not.
+
+RE2 has no look-around, so that its time is linear in the text. The forms that benchmarks use can be said without.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_AHEAD = re.compile(r"\(\?=\.\*")
+
+
+def is_pattern(value: Any) -> bool:
+    """WebArena-Verified's own sign of one: a text from ^ to $."""
+    return isinstance(value, str) and len(value) >= 2 and value.startswith("^") and value.endswith("$")
+
+
+def rewritten(pattern: str) -> Any:
+    """A pattern, or {all: patterns, none: patterns}, each of which is to match the whole text."""
+    body = pattern.removeprefix("^").removesuffix("$")
+    if body.startswith("(?!"):
+        inner, rest = _group(body)
+        return {"all": [rest], "none": [_anchored(one) for one in _choices(inner[3:])]}
+    if body.startswith(".*(?="):
+        found, rest = [], body[2:]
+        while _AHEAD.match(rest):
+            inner, rest = _group(rest)
+            found.append(f".*{inner[5:]}.*")
+        return {"all": [*found, f".*{rest}"]}
+    # Somewhere in a text there is always a place that is not followed by the rest of it.
+    return re.sub(r"\.\*\(\?![^()]*\$\)\.\*", ".*", body)
+
+
+def _anchored(choice: str) -> str:
+    return choice.removesuffix("$") if choice.endswith("$") else choice + ".*"
+
+
+def _group(text: str) -> tuple[str, str]:
+    """The group that ``text`` begins with, without its last parenthesis, and what follows it."""
+    depth = 0
+    for place, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0:
+            return text[:place], text[place + 1 :]
+    return text, ""
+
+
+def _choices(text: str) -> list[str]:
+    """What stands between the bars that are in no group."""
+    found, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "|" and depth == 0:
+            found.append("")
+        else:
+            found[-1] += letter
+    return found

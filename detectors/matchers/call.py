@@ -1,0 +1,246 @@
+"""One request to a site: its address with the query as pairs, and named facts of a body, compared leniently."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import orjson
+
+from detectors import outside
+from detectors.errors import SpecError
+from detectors.matchers.lenient import Pattern
+from detectors.matchers.structure import Nothing, part
+from detectors.matchers.url import MAX_URL
+from detectors.matchers.values import form_pairs
+
+Path = tuple[str | int, ...]
+_PORTS = {"http": ":80", "https": ":443"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Address:
+    """``base``: origin and path of an address, case and a slash at its end not counting, or a pattern for both."""
+
+    base: str | Pattern
+    query: Mapping[str, Any]
+    plain: str
+
+    def is_at(self, url: str, encoded: bool) -> bool:
+        """Whether ``url`` is at this place, whatever its query."""
+        if isinstance(self.base, Pattern):
+            return self.base.matches(url.partition("#")[0].partition("?")[0])
+        return self.base == base_of(url, encoded)
+
+
+@dataclass(frozen=True, slots=True)
+class AddressesMatch:
+    """Alternatives of one address. A parameter of the query that is missing and one that is empty are the same; one
+    that is not named must be missing, unless ``ignore`` names it. ``encoded``: parts of the path may be base64.
+    ``scope``: what a daemon is told to listen at, where a pattern does not say it."""
+
+    alternatives: tuple[_Address, ...]
+    ignore: tuple[Pattern, ...]
+    encoded: bool
+    scope: tuple[str, ...]
+
+    WANTED: ClassVar[str] = (
+        "{any: [{address: a whole address, or pattern, query?: {name: values of a kind}}], ignore?: [patterns], "
+        "encoded?: true or false, scope?: [addresses]}"
+    )
+
+    @classmethod
+    def parse(cls, spec: Any, path: Path, origin: str | None = None) -> AddressesMatch:
+        """Make it of its JSON form. Raises `SpecError`."""
+        if not isinstance(spec, Mapping) or set(spec) - {"any", "ignore", "encoded", "scope"} or not spec.get("any"):
+            raise SpecError(path, spec, cls.WANTED)
+        listed = (spec["any"], spec.get("ignore", []), spec.get("scope", []))
+        if not all(isinstance(one, list) for one in listed) or not isinstance(spec.get("encoded", False), bool):
+            raise SpecError(path, spec, cls.WANTED)
+        encoded = spec.get("encoded", False)
+        found = tuple(_address(one, (*path, "any", n), encoded) for n, one in enumerate(listed[0]))
+        ignore = tuple(Pattern.parse(one, (*path, "ignore", n)) for n, one in enumerate(listed[1]))
+        return cls(found, ignore, encoded, tuple(map(str, listed[2])))
+
+    def is_at(self, url: str) -> bool:
+        """Whether the address without its query is one of these."""
+        return len(url) <= MAX_URL and any(one.is_at(url, self.encoded) for one in self.alternatives)
+
+    def matches(self, url: str) -> bool:
+        """Whether the address, with its query, is one of these."""
+        if len(url) > MAX_URL:
+            return False
+        return any(one.is_at(url, self.encoded) and self._asks(one, url) for one in self.alternatives)
+
+    def _asks(self, one: _Address, url: str) -> bool:
+        said = query_of(url, self.encoded)
+        for name in {*said, *one.query}:
+            wanted = one.query.get(name)
+            if wanted is None and any(pattern.matches(name) for pattern in self.ignore):
+                continue
+            value = said.get(name, "")
+            if not (wanted.matches(value) if wanted is not None else value == ""):
+                return False
+        return True
+
+    @property
+    def asked(self) -> list[Any]:
+        """What a daemon may know, as its plan has addresses: origin and path, or ``scope`` for a pattern."""
+        return [*self.scope, *(one.plain for one in self.alternatives if one.plain)]
+
+
+def _address(spec: Any, path: Path, encoded: bool) -> _Address:
+    keys = {"address", "pattern"} & set(spec if isinstance(spec, Mapping) else ())
+    if len(keys) != 1 or set(spec) - {*keys, "query"} or not isinstance(spec.get("query", {}), Mapping):
+        raise SpecError(path, spec, "{address or pattern, query?: {name: values of a kind}}")
+    query = {name: part(one, (*path, "query", name)) for name, one in spec.get("query", {}).items()}
+    if "pattern" in spec:
+        return _Address(Pattern.parse(spec["pattern"], (*path, "pattern")), query, "")
+    base = base_of(spec["address"], encoded) if isinstance(spec["address"], str) else ""
+    if not base:
+        raise SpecError((*path, "address"), spec["address"], "a whole address, such as https://shop.example/cart")
+    return _Address(base, query, spec["address"].partition("?")[0])
+
+
+@lru_cache(maxsize=4096)
+def base_of(url: str, encoded: bool = False) -> str:
+    """Scheme, host, port and path in one writing; "" for what is no address."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    if not parts.scheme or not parts.netloc:
+        return ""
+    path = "/".join(one for one in parts.path.split("/") if not encoded or _hidden(one) is None)
+    host = parts.netloc.removesuffix(_PORTS.get(parts.scheme, "\0"))
+    fragment = f"#{parts.fragment}" if parts.fragment else ""
+    return f"{parts.scheme}://{host}{unquote(path).rstrip('/')}{fragment}".lower()
+
+
+@lru_cache(maxsize=4096)
+def query_of(url: str, encoded: bool = False) -> Mapping[str, str]:
+    """The first value of each parameter in their order, without the white space around it."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return {}
+    queries = [hidden for one in parts.path.split("/") if encoded and (hidden := _hidden(one)) is not None]
+    pairs = parse_qs("&".join([*queries, parts.query]), keep_blank_values=True, max_num_fields=1000)
+    return {name: sorted(value.lower().strip() for value in values)[0] for name, values in pairs.items()}
+
+
+def _hidden(segment: str) -> str | None:
+    """The query that a part of a path is, in base64; None where it is none."""
+    if len(segment) < 4 or not segment.rstrip("=").replace("-", "a").replace("_", "a").isalnum():
+        return None
+    try:
+        raw = base64.urlsafe_b64decode(segment.rstrip("=") + "=" * (-len(segment.rstrip("=")) % 4))
+        said = unquote(raw.decode()).strip()
+    except (binascii.Error, ValueError):
+        return None
+    return said.lstrip("?&") if "=" in said else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Fact:
+    """``name``: a field, ``json``: a JSON Path, ``pattern``: for the field's name; one of them."""
+
+    name: str
+    json: str
+    pattern: Pattern | None
+    wanted: Any
+
+    def holds(self, document: Mapping[str, Any]) -> bool:
+        """Whether one of the values there is the wanted one, or nothing is there where nothing is to be."""
+        values = list(self._values(document))
+        if isinstance(self.wanted, Nothing) or not values:
+            return isinstance(self.wanted, Nothing) and all(value is None for value in values)
+        return any(self.wanted.matches(value) for value in values) or (
+            bool(self.json) and len(values) > 1 and self.wanted.matches(values)
+        )
+
+    def _values(self, document: Mapping[str, Any]) -> Iterator[Any]:
+        if self.json:
+            found = outside.json_values(self.json, document) or outside.json_values(self.json, _opened(document))
+            yield from found
+        else:
+            for name, value in document.items():
+                if self.pattern.matches(name) if self.pattern is not None else name == self.name:
+                    yield from value.values if isinstance(value, Repeated) else [value]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """The values of a form's field that stands there more than once."""
+
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ContentMatch:
+    """Named facts of a form or of JSON: of an array one of its objects must have them all."""
+
+    facts: tuple[_Fact, ...]
+
+    WANTED: ClassVar[str] = "a list of {name, json or pattern, and is: null, {items: …} or values of a kind}"
+
+    @classmethod
+    def parse(cls, spec: Any, path: Path, origin: str | None = None) -> ContentMatch:
+        """Make it of its JSON form. Raises `SpecError`."""
+        if not isinstance(spec, list) or not spec:
+            raise SpecError(path, spec, cls.WANTED)
+        return cls(tuple(cls._fact(one, (*path, n)) for n, one in enumerate(spec)))
+
+    @classmethod
+    def _fact(cls, spec: Any, path: Path) -> _Fact:
+        keys = {"name", "json", "pattern"} & set(spec if isinstance(spec, Mapping) else ())
+        if len(keys) != 1 or set(spec) != {*keys, "is"}:
+            raise SpecError(path, spec, cls.WANTED)
+        if "json" in spec:
+            try:
+                outside.json_path(spec["json"])
+            except ValueError as error:
+                raise SpecError((*path, "json"), spec["json"], str(error)) from None
+        pattern = Pattern.parse(spec["pattern"], (*path, "pattern")) if "pattern" in spec else None
+        return _Fact(str(spec.get("name", "")), spec.get("json", ""), pattern, part(spec["is"], (*path, "is")))
+
+    def matches(self, body: Any) -> bool:
+        """``body`` as in ``request.finished``; a cut one matches nothing."""
+        if not isinstance(body, Mapping) or body.get("cut") or not isinstance(body.get("text"), str):
+            return False
+        documents = documents_of(body["text"], str(body.get("mime") or ""))
+        return any(all(fact.holds(one) for fact in self.facts) for one in documents)
+
+
+@lru_cache(maxsize=8)
+def documents_of(text: str, mime: str) -> tuple[Mapping[str, Any], ...]:
+    """The objects that a body is: one, or those of an array; none where it is nothing of the kind."""
+    if "json" in mime or text.lstrip()[:1] in ("{", "["):
+        try:
+            found = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            return ()
+        return tuple(one for one in (found if isinstance(found, list) else [found]) if isinstance(one, dict) and one)
+    many: dict[str, list[str]] = {}
+    for name, value in form_pairs(text, mime):
+        many.setdefault(name, []).append(value)
+    if not many:
+        return ()
+    return ({name: values[0] if len(values) == 1 else Repeated(tuple(values)) for name, values in many.items()},)
+
+
+def _opened(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The document with the texts in it that are JSON read as such."""
+    opened = dict(document)
+    for name, value in document.items():
+        if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+            try:
+                opened[name] = orjson.loads(value)
+            except orjson.JSONDecodeError:
+                continue
+    return opened

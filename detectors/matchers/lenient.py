@@ -1,0 +1,77 @@
+"""Values as people write them, compared the way WebArena-Verified compares its own (its data types, version 1.2.3).
+
+More is let go here than in the typed text forms: case, marks such as ™, quotes and points around a text, a tenth of a
+unit of money, a tenth of a duration. What is compared *with* comes from the task's author alone. Otherwise than there,
+nothing that an agent or a page says is a pattern, letters of other scripts are not taken for Latin ones, and a list is
+no set of alternatives to choose from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from detectors import outside
+from detectors.errors import SpecError
+from detectors.matchers.lenient_kinds import KINDS
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """The author's patterns: ``all`` of them match the whole text, ``none`` of those."""
+
+    all: tuple[Any, ...]
+    none: tuple[Any, ...] = ()
+
+    def matches(self, text: str) -> bool:
+        """Whether the text is so; half a character is no text."""
+        try:
+            return all(one.fullmatch(text) for one in self.all) and not any(one.fullmatch(text) for one in self.none)
+        except UnicodeEncodeError:
+            return False
+
+    @classmethod
+    def parse(cls, spec: Any, path: tuple[str | int, ...]) -> Pattern:
+        """A pattern, or {all: patterns, none: patterns}; case does not count. Raises `SpecError`."""
+        given = {"all": [spec]} if isinstance(spec, str) else spec
+        lists = [given.get(name, []) for name in ("all", "none")] if isinstance(given, dict) else [None, None]
+        if any(not isinstance(one, list) for one in lists) or not any(lists) or set(given) - {"all", "none"}:
+            raise SpecError(path, spec, "a pattern, or {all: [patterns], none: [patterns]}")
+        try:
+            return cls(*(tuple(outside.regex(f"(?s:{text})", True) for text in one) for one in lists))
+        except (ValueError, TypeError) as error:
+            raise SpecError(path, spec, str(error)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Lenient:
+    """One value of a kind: any of ``wanted``, or a text of one of the ``patterns``."""
+
+    kind: str
+    wanted: tuple[Any, ...]
+    patterns: tuple[Pattern, ...] = ()
+
+    @classmethod
+    def parse(cls, spec: Any, path: tuple[str | int, ...]) -> Lenient:
+        """``{currency: [12.5, 13]}``, ``{string: […], pattern: […]}``. Raises `SpecError`."""
+        names = [name for name in spec if name in KINDS] if isinstance(spec, dict) else []
+        if len(names) != 1 or set(spec) - {names[0], "pattern"} or not isinstance(spec[names[0]], list):
+            raise SpecError(path, spec, f"an object with one of {', '.join(KINDS)}: a list of values; and pattern?")
+        kind, patterns = names[0], spec.get("pattern", [])
+        if not isinstance(patterns, list) or not (patterns or spec[kind]):
+            raise SpecError((*path, "pattern"), patterns, "a list of patterns")
+        try:
+            wanted = tuple(KINDS[kind].read(value) for value in spec[kind])
+        except ValueError as error:
+            raise SpecError((*path, kind), spec[kind], str(error)) from None
+        return cls(kind, wanted, tuple(Pattern.parse(one, (*path, "pattern")) for one in patterns))
+
+    def matches(self, value: Any) -> bool:
+        """Whether ``value``, whatever JSON it is, is one of the wanted."""
+        try:
+            found = KINDS[self.kind].read(value)
+        except (ValueError, OverflowError):
+            return False
+        if any(KINDS[self.kind].same(one, found) for one in self.wanted):
+            return True
+        return any(one.matches(str(found)) for one in self.patterns)

@@ -1,0 +1,224 @@
+"""How values are read that people write in many ways, and when two are the same; see lenient.py."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import orjson
+
+from detectors import outside
+from detectors.codec import canonical
+from detectors.matchers.markdown import plain_markdown
+from detectors.matchers.places import degrees
+from detectors.matchers.words import number_in_words
+
+LONGEST = 262_144
+_MARKS = {0x2122: None, 0x00AE: None, 0x2120: None, 0x00A9: None}
+_HYPHEN = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u00ad"
+_HYPHENS = re.compile(f"(?<=[a-zA-Z])[{_HYPHEN}]|[{_HYPHEN}](?=[a-zA-Z])")
+_QUOTES = "'\"`.,;:!?"
+_PRICE = re.compile(r"\d[\d.,]*")
+_UNITS = {
+    **dict.fromkeys("w wk wks week weeks".split(), 604_800), **dict.fromkeys("d dy dys day days".split(), 86_400),
+    **dict.fromkeys("h hr hrs hour hours".split(), 3600), **dict.fromkeys("m min mins minute minutes".split(), 60),
+    **dict.fromkeys("s sec secs second seconds".split(), 1),
+}  # fmt: skip
+_SPAN = re.compile(r"(\d+(?:\.\d+)?) ?([a-z]+)")
+_CLOCK = re.compile(r"(?:(\d+):)?(\d{1,3}):(\d{2}(?:\.\d+)?)")
+_METRES = {
+    **dict.fromkeys("m meter meters metre metres".split(), 1.0), **dict.fromkeys("mi mile miles".split(), 1609.344),
+    **dict.fromkeys("k km kilometer kilometers kilometre kilometres".split(), 1000.0),
+    **dict.fromkeys("ft foot feet".split(), 0.3048), **dict.fromkeys("yd yard yards".split(), 0.9144),
+    **dict.fromkeys("cm centimeter centimeters centimetre centimetres".split(), 0.01),
+    **dict.fromkeys("in inch inches".split(), 0.0254),
+}  # fmt: skip
+_LENGTH = re.compile(r"(-?\d+(?:\.\d+)?(?:e-?\d+)?) ?([a-z]+)")
+_MONTHS = "january february march april may june july august september october november december".split()
+_TRUE, _FALSE = {"true", "yes", "y", "1", "t", "on"}, {"false", "no", "n", "0", "f", "off"}
+
+
+def text_key(raw: Any) -> str:
+    """A text without case, marks, accents, control characters and hyphens between letters; white space folded."""
+    text = str(raw)[:LONGEST].translate(_MARKS)
+    text = _HYPHENS.sub(" ", unicodedata.normalize("NFKC", text))
+    kept = (c if c not in "\t\n\r" else " " for c in text if c in "\t\n\r" or unicodedata.category(c)[0] != "C")
+    bare = unicodedata.normalize("NFKD", "".join(kept))
+    return " ".join("".join(c for c in bare if not unicodedata.combining(c)).casefold().split())
+
+
+def _string(raw: Any) -> str:
+    if isinstance(raw, list | dict):
+        raise ValueError("a text")
+    return "" if not raw else text_key(raw)
+
+
+def _same_string(one: str, other: str) -> bool:
+    return one == other or one.strip(_QUOTES) == other.strip(_QUOTES)
+
+
+def _number(raw: Any) -> float:
+    if isinstance(raw, bool | int | float):
+        return float(raw)
+    text = _string(raw).replace(",", "").replace(" ", "")
+    if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", text):
+        return float(text)
+    return float(number_in_words(_string(raw)))
+
+
+def _currency(raw: Any) -> float:
+    """One amount, whatever stands around it; of point and comma the last is the decimal one, but 1,234 is 1234."""
+    if isinstance(raw, int | float):
+        return float(raw)
+    text = _string(raw)
+    found = _PRICE.findall(text)
+    if len(found) != 1:
+        raise ValueError("one amount")
+    digits = found[0].rstrip(".,")
+    whole, mark, part = digits.rpartition("." if digits.rfind(".") > digits.rfind(",") else ",")
+    if mark == "," and len(part) == 3:
+        whole, part = whole + part, ""
+    amount = float(re.sub(r"[.,]", "", whole or part) + ("." + part if whole and part else ""))
+    return -amount if text.startswith("-") or "$-" in text else amount
+
+
+def _near_price(one: float, other: float) -> bool:
+    return abs(one - other) <= 0.1 + 1e-9
+
+
+def _boolean(raw: Any) -> bool:
+    if isinstance(raw, bool | int | float):
+        return bool(raw)
+    word = _string(raw)
+    if word not in _TRUE | _FALSE:
+        raise ValueError("yes or no")
+    return word in _TRUE
+
+
+def _duration(raw: Any) -> float:
+    """Seconds; a number alone has no unit, and is none."""
+    text = re.sub(r"(\d+):(\d+) ?hours?", r"\1h\2m", _string(raw)).replace(" and ", " ")
+    clock = _CLOCK.fullmatch(text)
+    if clock:
+        return int(clock[1] or 0) * 3600 + int(clock[2]) * 60 + float(clock[3])
+    spans = _SPAN.findall(text)
+    if not spans or _SPAN.sub("", text).strip(" ,") or any(unit not in _UNITS for _, unit in spans):
+        raise ValueError("a duration with its unit")
+    return float(sum(float(many) * _UNITS[unit] for many, unit in spans))
+
+
+def _near_time(one: float, other: float) -> bool:
+    return abs(one - other) <= max(180.0, 0.1 * max(one, other))
+
+
+def _distance(raw: Any) -> float:
+    """Metres; a number alone has no unit, and is none."""
+    found = _LENGTH.fullmatch(_string(raw))
+    if found is None or found[2] not in _METRES:
+        raise ValueError("a distance with its unit")
+    return float(found[1]) * _METRES[found[2]]
+
+
+def _near_place(one: float, other: float) -> bool:
+    return abs(one - other) <= max(10.0, 0.02 * max(one, other))
+
+
+def _date(raw: Any) -> tuple[int, int, int]:
+    day = outside.day(re.sub(r",(?! )", ", ", _string(raw)), False)
+    if day is None:
+        raise ValueError("a date")
+    return day
+
+
+def _month(raw: Any) -> int:
+    text = _string(raw)
+    if text.isdecimal() and len(text) <= 2 and 1 <= int(text) <= 12:
+        return int(text)
+    word = re.fullmatch(r"([a-z]{3,9})\.?(?: \d{4})?", text)
+    for number, name in enumerate(_MONTHS, 1):
+        if word and word[1] in (name, name[:3], "sept" if number == 9 else name):
+            return number
+    raise ValueError("a month")
+
+
+def _coordinates(raw: Any) -> tuple[float, float]:
+    if isinstance(raw, dict):
+        keys = {str(key).lower(): value for key, value in raw.items()}
+        pair = [next((keys[k] for k in keys if _names(k, word)), None) for word in ("latitude", "longitude")]
+    elif isinstance(raw, list):
+        pair = list(raw)
+    else:
+        pair = list(degrees(str(raw)) or ())
+    if len(pair) != 2:
+        raise ValueError("latitude and longitude")
+    latitude, longitude = (_number(part) for part in pair)
+    if not -90 <= latitude <= 90:
+        raise ValueError("a latitude")
+    return latitude, (longitude + 180) % 360 - 180
+
+
+def _names(key: str, word: str) -> bool:
+    return len(key) >= 2 and (word.startswith(key) or (word == "longitude" and key == "lng"))
+
+
+def _near_point(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    return all(abs(a - b) <= 1e-5 for a, b in zip(one, other, strict=True))
+
+
+def _like_name(one: str, other: str) -> bool:
+    if not one or not other:
+        return one == other
+    return outside.likeness_of_words(one, other) >= 0.8
+
+
+def _json(raw: Any) -> bytes:
+    if not isinstance(raw, str):
+        raise ValueError("a text that is JSON")
+    try:
+        return canonical(orjson.loads(text_key(raw)))
+    except orjson.JSONDecodeError:
+        raise ValueError("a text that is JSON") from None
+
+
+def _string_list(raw: Any) -> tuple[str, ...]:
+    found = tuple(sorted(part.strip() for part in _string(raw).split(",") if part.strip()))
+    if not found:
+        raise ValueError("texts between commas")
+    return found
+
+
+def _markdown(raw: Any) -> str:
+    if not isinstance(raw, str) or not raw:
+        raise ValueError("a text")
+    return plain_markdown(raw[:LONGEST])
+
+
+class Kind(NamedTuple):
+    """How a value of a type is read (raises `ValueError` for what is none), and when two are the same."""
+
+    read: Callable[[Any], Any]
+    same: Callable[[Any, Any], bool]
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return bool(one == other)
+
+
+KINDS: dict[str, Kind] = {
+    "string": Kind(_string, _same_string),
+    "number": Kind(_number, _equal),
+    "integer": Kind(_number, _equal),
+    "currency": Kind(_currency, _near_price),
+    "boolean": Kind(_boolean, _equal),
+    "duration": Kind(_duration, _near_time),
+    "distance": Kind(_distance, _near_place),
+    "date": Kind(_date, _equal),
+    "month": Kind(_month, _equal),
+    "coordinates": Kind(_coordinates, _near_point),
+    "location-name": Kind(_string, _like_name),
+    "json": Kind(_json, _equal),
+    "markdown": Kind(_markdown, _equal),
+    "string_list": Kind(_string_list, _equal),
+}

@@ -1,0 +1,118 @@
+"""JSON of a known shape whose values are compared leniently: objects, lists, null, values of a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import orjson
+
+from detectors.errors import SpecError
+from detectors.matchers.lenient import Lenient
+from detectors.matchers.structures import MOST, assigned
+
+DEEPEST = 8
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Null, or nothing at all."""
+
+    def matches(self, value: Any) -> bool:
+        """Whether there is nothing."""
+        return value is None
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """These keys and, unless ``more``, no others; a key that is missing holds null."""
+
+    keys: Mapping[str, Any]
+    more: bool
+
+    def matches(self, value: Any) -> bool:
+        """Whether ``value``, an object or a text that is one, has them."""
+        if isinstance(value, str) and value.lstrip().startswith("{"):
+            value = _read(value)
+        if not isinstance(value, dict) or not (self.more or value.keys() <= self.keys.keys()):
+            return False
+        return all(part.matches(value.get(key)) for key, part in self.keys.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A list of these and no others; what is no list is a list of itself, an empty one is null."""
+
+    items: tuple[Any, ...]
+    ordered: bool
+
+    def matches(self, value: Any) -> bool:
+        """Whether ``value`` is such a list."""
+        found = value if isinstance(value, list) else [] if value is None else [value]
+        if len(found) != len(self.items) or len(found) > MOST:
+            return False
+        if self.ordered:
+            return all(wanted.matches(one) for wanted, one in zip(self.items, found, strict=True))
+        return assigned(self.items, found, lambda wanted, one: wanted.matches(one))
+
+
+@dataclass(frozen=True, slots=True)
+class StructureMatch:
+    """A value of a known shape."""
+
+    root: Any
+
+    WANTED: ClassVar[str] = (
+        "null, {object: {key: …}, more?}, {items: […], ordered?}, or values of a kind such as {string: [texts]}"
+    )
+
+    @classmethod
+    def parse(cls, spec: Any, path: Path, origin: str | None = None) -> StructureMatch:
+        """Make it of its JSON form. Raises `SpecError`."""
+        return cls(part(spec, path))
+
+    def matches(self, value: Any) -> bool:
+        """Whether ``value`` is of that shape and holds those values."""
+        return bool(self.root.matches(value))
+
+
+def part(spec: Any, path: Path, depth: int = 0) -> Any:
+    """One part of a structure. Raises `SpecError`."""
+    if spec is None:
+        return Nothing()
+    if not isinstance(spec, Mapping) or depth > DEEPEST:
+        raise SpecError(path, spec, StructureMatch.WANTED)
+    if "object" in spec:
+        _known(spec, {"object", "more"}, path)
+        keys, more = spec["object"], spec.get("more", False)
+        if not isinstance(keys, Mapping) or not keys or not isinstance(more, bool):
+            raise SpecError(path, spec, "{object: {key: …}, more: true or false}")
+        return Object({name: part(one, (*path, "object", name), depth + 1) for name, one in keys.items()}, more)
+    if "items" in spec:
+        _known(spec, {"items", "ordered"}, path)
+        items, ordered = spec["items"], spec.get("ordered", False)
+        if not isinstance(items, list) or len(items) > MOST or not isinstance(ordered, bool):
+            raise SpecError(path, spec, "{items: […], ordered: true or false}")
+        return Items(tuple(part(one, (*path, "items", n), depth + 1) for n, one in enumerate(items)), ordered)
+    return Lenient.parse(spec, path)
+
+
+def _known(spec: Mapping[str, Any], keys: set[str], path: Path) -> None:
+    if set(spec) - keys:
+        raise SpecError(path, spec, f"no other keys than {', '.join(sorted(keys))}")
+
+
+def _read(text: str) -> Any:
+    try:
+        return orjson.loads(text.encode("utf-8", "replace"))
+    except orjson.JSONDecodeError:
+        return None
+
+
+def json_in(text: str) -> Any:
+    """The JSON that a text is, or has in a fence of Markdown; None where it is none."""
+    _, fence, rest = text.partition("```")
+    inner = rest.partition("```")[0].strip().removeprefix("json").strip() if fence else text.strip()
+    return _read(inner)

@@ -1,0 +1,29 @@
+"""The agent's answer, as JSON, says what is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from detectors.arguments import arg
+from detectors.matchers import StructureMatch
+from detectors.matchers.structure import json_in
+from detectors.registry import rule
+from detectors.types import Event, Reading
+from detectors.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    value: StructureMatch = arg("The shape of the answer, and the values in it.")
+
+
+@rule(component="answer", hears=("agent.answered",), args=Args)
+def answer_says(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """The agent's answer is JSON, by itself or in a fence, of the shape and with the values that are wanted, as people
+    write them: case, currency signs, units and a little tolerance do not count.
+
+    The latest answer counts. The answer is data: nothing in it is a pattern, and a list in it is no choice.
+    """
+    said = json_in(str(event.data.get("text")))
+    yield Reading(1.0 if said is not None and args.value.matches(said) else 0.0, "answer")

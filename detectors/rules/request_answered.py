@@ -1,0 +1,112 @@
+"""A request such as a benchmark describes it was taken by the server, or is the last of its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import urldefrag, urljoin
+
+from detectors.arguments import arg
+from detectors.matchers import AddressesMatch, ContentMatch, StatusMatch, TextMatch
+from detectors.matchers.call import base_of
+from detectors.registry import rule
+from detectors.shape import listed, mapping
+from detectors.types import Event, Reading
+from detectors.world import World
+
+_ACCEPTED = StatusMatch(((200, 399),))
+_ARRIVED = StatusMatch(((200, 299), (304, 304)))
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    url: AddressesMatch = arg("The addresses that it may go to.")
+    method: TextMatch | None = arg("The method, such as POST.", None)
+    status: StatusMatch = arg("What the server must say; 2xx or 3xx by default.", _ACCEPTED)
+    body: ContentMatch | None = arg("Facts of the request's body.", None)
+    answer: ContentMatch | None = arg("Facts of the answer's body.", None)
+    referer: AddressesMatch | None = arg("The page that it was asked from.", None)
+    cookie: TextMatch | None = arg(
+        "A name among those of the cookies that the answer sets; their values are masked.", None
+    )
+    not_to: tuple[str, ...] = arg("Paths that a refusal redirects to, such as /login: then it was not taken.", ())
+    which: Literal["any", "last", "document"] = arg(
+        "any: it was made; last: the last one to its address and method; document: the last page that a tab opened.",
+        "any",
+    )
+
+    def asks(self) -> dict[str, list[Any]]:
+        """Bodies and headers are kept only where a rule needs them."""
+        asked: dict[str, list[Any]] = {}
+        for name, wanted in (("request_bodies", self.body), ("response_bodies", self.answer)):
+            if wanted is not None:
+                asked[name] = self.url.asked
+        if self.referer is not None:
+            asked["request_headers"] = ["referer"]
+        if self.cookie is not None:
+            asked["response_headers"] = ["set-cookie"]
+        return asked
+
+
+@rule(component="form", hears=("request.finished", "request.answered"), args=Args)
+def request_answered(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """A request is answered by a status that is wanted, at one of the addresses, from the page, with what is in it.
+
+    A redirect counts where a status is wanted that is one, if the page it led to came, and is none of `not_to`. An
+    error, a request that was cancelled or blocked, and an answer of the browser's own make do not count.
+    """
+    data = event.data
+    hops = [*(mapping(hop) for hop in listed(data.get("hops"))), data]
+    if args.which == "document":
+        if data.get("type") == "Document" and data.get("frame") == data.get("tab") and data.get("method") == "GET":
+            yield Reading(float(_is(data, args) and _taken(hops, len(hops) - 1, args)), "document")
+        return
+    for place, hop in enumerate(hops):
+        if not _made(hop, args):
+            continue
+        level = float(_is(hop, args) and _taken(hops, place, args))
+        if level or args.which == "last":
+            key = "last" if args.which == "last" else f"request:{data.get('request')}:{place}"
+            yield Reading(level, key)
+            return
+
+
+def _made(hop: Mapping[str, Any], args: Args) -> bool:
+    return (args.method is None or args.method.matches(str(hop.get("method")))) and args.url.is_at(str(hop.get("url")))
+
+
+def _is(hop: Mapping[str, Any], args: Args) -> bool:
+    answer = mapping(hop.get("answer"))
+    return (
+        (args.method is None or args.method.matches(str(hop.get("method"))))
+        and args.url.matches(str(hop.get("url")))
+        and (args.body is None or args.body.matches(hop.get("body")))
+        and (args.answer is None or args.answer.matches(answer.get("body")))
+        and (args.referer is None or _came_from(hop, args.referer))
+        and (args.cookie is None or any(args.cookie.matches(name) for name in _cookies(answer)))
+    )
+
+
+def _came_from(hop: Mapping[str, Any], wanted: AddressesMatch) -> bool:
+    said = mapping(hop.get("headers")).get("referer")
+    return isinstance(said, str) and wanted.matches(said)
+
+
+def _cookies(answer: Mapping[str, Any]) -> Iterator[str]:
+    for line in str(mapping(answer.get("headers")).get("set-cookie") or "").split("\n"):
+        yield line.partition("=")[0].strip()
+
+
+def _taken(hops: list[Mapping[str, Any]], place: int, args: Args) -> bool:
+    """Whether the server took it: its status is wanted and, of a redirect, where it led to is no refusal."""
+    hop, last = hops[place], hops[-1]
+    if not args.status.matches(hop.get("status")):
+        return False
+    if hop.get("cached") is True or hop.get("answered_by") == "worker":
+        return False
+    if place == len(hops) - 1:
+        return True
+    led = [urldefrag(urljoin(str(hop.get("url")), str(hop.get("location")))).url, str(last.get("url"))]
+    refused = any(base_of(url).endswith(path.lower()) for url in led for path in args.not_to)
+    return not refused and _ARRIVED.matches(last.get("status"))
