@@ -121,6 +121,8 @@ class Journal:
 
     def _fits(self, source: str, size: int) -> bool:
         limit = self.max_bytes + (RESERVE_BYTES if source in STATE_SOURCES else 0)
+        if source == "visual":  # what was seen leaves half of the room to what happened
+            limit //= 2
         if self._bytes + size <= limit:
             return True
         self._prune()

@@ -14,11 +14,15 @@ import structlog
 from agentd.clock import EpisodeClock
 from agentd.journal import SEGMENT_EVENTS, Journal
 from agentd.sources.base import Sink
+from detectors.kinds import KINDS
 
 FLUSH_S = 0.005
 RETRY_S = 0.5
 """How often a full disk is tried again, in seconds."""
 
+LOOKS = "visual"
+"""Whoever tells it, what was seen is of a source of its own: that it is lost is a loss of nothing that counts."""
+VISUAL_KINDS = frozenset(name for name, kind in KINDS.items() if kind.source == LOOKS)
 OF_SOURCES = frozenset(("gap.began", "gap.ended", "alarm.raised", "alarm.ended", "journal.dropped"))
 """The journal's own kinds that a source may tell."""
 
@@ -74,7 +78,7 @@ class Recorder:
         """What a source of that name reports into."""
 
         def report(kind: str, data: Mapping[str, Any]) -> None:
-            self.append("journal" if kind in OF_SOURCES else source, kind, data)
+            self.append("journal" if kind in OF_SOURCES else LOOKS if kind in VISUAL_KINDS else source, kind, data)
 
         return report
 

@@ -124,6 +124,7 @@ TABLE: Mapping[str, Callable[[Settings, Mapping[str, Any]], Source | None]] = {
 def sources_of(settings: Settings, plan: Mapping[str, Any]) -> list[Source]:
     """The sources that the settings ask for."""
     plan = {**plan, "mask": [*(plan.get("mask") or ()), *settings.mask]}
+    plan["visual"] = settings.visual_max if settings.visual else 0
     return [source for make in TABLE.values() if (source := make(settings, plan)) is not None]
 
 

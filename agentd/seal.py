@@ -11,7 +11,7 @@ from typing import Literal
 
 Why = Literal["quiet", "settle_ms"]
 
-OWN = ("journal", "steps", "screen")
+OWN = ("journal", "steps", "screen", "visual")
 """Sources whose events are words of the harness and the daemon, or its own doing, not effects of an action."""
 
 

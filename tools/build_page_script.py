@@ -1,4 +1,5 @@
-"""Bundles the page observer with the accessible-name library into one script, and fetches what the pages run.
+"""Bundles the page observer with the accessible-name library into one script, rrweb's recorder into another, and
+fetches what the pages run.
 
 Hatchling runs it as its build hook, so that every wheel carries the bundle; by hand it is
 ``python tools/build_page_script.py``. Third-party code is named by package and version and never committed;
@@ -16,10 +17,16 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 HTMX = "htmx.org@4.0.1"
-PACKAGES = ("dom-accessibility-api@0.7.1", "esbuild@0.28.2", HTMX)
+NAMES, RECORD, REPLAY = "dom-accessibility-api@0.7.1", "@rrweb/record@2.1.6", "@rrweb/replay@2.1.6"
+PACKAGES = (NAMES, "esbuild@0.28.2", HTMX, RECORD, REPLAY)
 PAGE = Path("agentd/sources/cdp/page")
 BUNDLE = PAGE / "observer.bundle.js"
-SCRIPT = Path("api/pages/static/htmx.min.js")
+VISUAL = PAGE / "visual.bundle.js"
+STATIC = Path("api/pages/static")
+SCRIPT, PLAYER, SHEET = STATIC / "htmx.min.js", STATIC / "rrweb-replay.min.js", STATIC / "rrweb-replay.css"
+MADE = (BUNDLE, VISUAL, SCRIPT, PLAYER, SHEET)
+FRAME = 'document.createElement("iframe")'
+UNTOUCHED = "/* without frames in the page */\n"
 SCRATCH = Path(".build/page")
 
 
@@ -29,34 +36,56 @@ class CustomBuildHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build for any version of any target, and count what was made among the artifacts (git ignores it)."""
         build(Path(self.root))
-        build_data["artifacts"] += [BUNDLE.as_posix(), SCRIPT.as_posix()]
+        build_data["artifacts"] += [path.as_posix() for path in MADE]
 
 
 def build(root: Path) -> bool:
-    """Make ``root``'s bundle if its inputs changed; says whether it did. Raises RuntimeError with npm's words."""
+    """Make ``root``'s bundles if their inputs changed; says whether it did. Raises RuntimeError with npm's words."""
     stamp = f"// made from {_inputs(root)}\n"
     bundle = root / BUNDLE
-    if (root / SCRIPT).exists() and bundle.exists() and bundle.read_text(encoding="utf-8").startswith(stamp):
+    there = all((root / path).exists() for path in MADE)
+    if there and bundle.read_text(encoding="utf-8").startswith(stamp):
         return False
     modules = root / SCRATCH / "node_modules"
     if not all(_installed(modules, package) for package in PACKAGES):
         modules.parent.mkdir(parents=True, exist_ok=True)
         _npm("install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts",
              f"--prefix={modules.parent}", *PACKAGES, cwd=modules.parent)  # fmt: skip
-    code = _bundle(root, modules)
+    _untouching(modules)
+    _write(root / VISUAL, f"/* Contains {RECORD}, MIT License */\n{_bundle(root, modules, 'visual.js')}")
+    library = (modules / "htmx.org" / "dist" / "htmx.min.js").read_text(encoding="utf-8")
+    _write(root / SCRIPT, f"/* {HTMX}, BSD Zero Clause License */\n{library}")
+    dist = modules / "@rrweb" / "replay" / "dist"
+    player = (dist / "replay.umd.min.cjs").read_text(encoding="utf-8").partition("\n//# sourceMappingURL")[0]
+    _write(root / PLAYER, f"/* {REPLAY}, MIT License */\n{player}\n")
+    _write(root / SHEET, (dist / "style.min.css").read_text(encoding="utf-8").partition("/*# sourceMappingURL")[0])
     licence = (modules / "dom-accessibility-api" / "LICENSE.md").read_text(encoding="utf-8").replace("*/", "* /")
-    made = bundle.with_suffix(".part")
-    made.write_text(f"{stamp}/* Contains {PACKAGES[0]}:\n{licence}*/\n{code}", encoding="utf-8")
-    made.replace(bundle)
-    library = (modules / "htmx.org" / "dist" / "htmx.min.js").read_bytes()
-    (root / SCRIPT).write_bytes(b"/* %b, BSD Zero Clause License */\n" % HTMX.encode() + library)
+    names = f"/* Contains {NAMES}:\n{licence}*/\n{_bundle(root, modules, 'observer.js')}"
+    _write(bundle, stamp + names)  # last: it says that all were made
     return True
 
 
+def _untouching(modules: Path) -> None:
+    """Takes out of rrweb's recorder what would add a frame to the page where it mistrusts the page's own functions:
+    nobody can touch those of an isolated world."""
+    path = modules / "@rrweb" / "record" / "dist" / "record.js"
+    text = path.read_text(encoding="utf-8")
+    if UNTOUCHED not in text:
+        if text.count(FRAME) != 2:
+            raise RuntimeError(f"{RECORD}: wanted two places that make a frame, found {text.count(FRAME)}")
+        _write(path, UNTOUCHED + text.replace(FRAME, "undefined"))
+
+
+def _write(path: Path, text: str) -> None:
+    made = path.with_name(path.name + ".part")
+    made.write_text(text, encoding="utf-8")
+    made.replace(path)
+
+
 def _inputs(root: Path) -> str:
-    digest = hashlib.sha256(" ".join(PACKAGES).encode())
+    digest = hashlib.sha256(Path(__file__).read_bytes())
     for path in sorted((root / PAGE).glob("*.js")):
-        if path.name != BUNDLE.name:
+        if not path.name.endswith(".bundle.js"):
             digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
@@ -67,9 +96,10 @@ def _installed(modules: Path, package: str) -> bool:
     return manifest.exists() and f'"version": "{version}"' in manifest.read_text(encoding="utf-8")
 
 
-def _bundle(root: Path, modules: Path) -> str:
+def _bundle(root: Path, modules: Path, name: str) -> str:
+    quiet = ("--drop:console", "--minify-identifiers") if name == "visual.js" else ()  # a harness may listen to the console
     return _node(
-        str(modules / "esbuild" / "bin" / "esbuild"), str(root / PAGE / "observer.js"),
+        str(modules / "esbuild" / "bin" / "esbuild"), str(root / PAGE / name), *quiet,
         "--bundle", "--format=iife", "--minify-whitespace", "--minify-syntax", "--charset=utf8",
         "--target=chrome120", "--log-level=warning", cwd=root, modules=modules,
     )  # fmt: skip

@@ -15,10 +15,13 @@ from detectors.kinds.desktop import DESKTOP, MACHINE
 from detectors.kinds.files import FILES, READER
 from detectors.kinds.harness import JOURNAL, PROBES, STEPS
 from detectors.kinds.kind import Kind
+from detectors.kinds.looks import LOOKS
 from detectors.kinds.network import NETWORK
 from detectors.kinds.page import PAGE
 
-KINDS: dict[str, Kind] = JOURNAL | STEPS | BROWSER | NETWORK | PAGE | FILES | DESKTOP | MACHINE | PROBES | READER
+KINDS: dict[str, Kind] = (
+    JOURNAL | STEPS | BROWSER | NETWORK | PAGE | FILES | DESKTOP | MACHINE | PROBES | READER | LOOKS
+)
 
 SOURCES: tuple[str, ...] = tuple(dict.fromkeys(kind.source for kind in KINDS.values()))
 """Every source by name; a gap in a source blinds exactly the rules that hear one of its kinds."""

@@ -63,15 +63,18 @@ async def session(page: Page, url: str) -> dict[str, Any]:
     return left
 
 
-async def test_a_page_notices_no_difference(browser: Chromium, page: Page, site: Site) -> None:
+@pytest.mark.parametrize("visual", [0, 64 << 20], ids=["told", "told and recorded"])
+async def test_a_page_notices_no_difference(browser: Chromium, page: Page, site: Site, visual: int) -> None:
     url = site.page("/", PAGE)
     without = await session(page, url)
-    plan = {"also": [name for name, kind in KINDS.items() if kind.asked], "attributes": ["class", "open"]}
+    also = [name for name, kind in KINDS.items() if kind.asked]
+    plan = {"also": also, "attributes": ["class", "open"], "visual": visual}
     async with watching(browser, plan) as watch:
         await page.goto("about:blank")
         watched = await session(page, url)
         await watch.fence()
         kinds = {kind for kind, _ in watch.seen}
+    assert ("visual.recorded" in kinds) == bool(visual)
     assert {"form.submitted", "element.dropped", "text.copied", "text.appeared", "element.appeared"} <= kinds
     history = without.pop("history"), watched.pop("history")
     assert history[1] - history[0] == 2, "about:blank and the page again; nothing of ours"

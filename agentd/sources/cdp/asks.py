@@ -26,7 +26,8 @@ def _none(url: str) -> bool:
 class Asks:
     """``request_body``, ``response_body``: whether an address is one whose bodies are wanted; headers: the names in
     lower case, None for all; ``kinds``: what is reported; ``workers``: whether workers are listened to, as they are for
-    whoever hears requests or messages; ``mask``: further names of secrets."""
+    whoever hears requests or messages; ``mask``: further names of secrets; ``visual``: how much of
+    what pages look like is recorded, see visual.py."""
 
     request_body: WantsBody = _none
     response_body: WantsBody = _none
@@ -35,6 +36,7 @@ class Asks:
     kinds: frozenset[str] = frozenset()
     workers: bool = False
     mask: tuple[str, ...] = ()
+    visual: int = 0
 
     @classmethod
     def of(cls, plan: Mapping[str, Any]) -> Asks:
@@ -47,6 +49,7 @@ class Asks:
             wanted(plan),
             _hears(plan),
             tuple(plan.get("mask") or ()),
+            int(plan.get("visual") or 0),
         )
 
     @classmethod

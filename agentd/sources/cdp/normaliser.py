@@ -17,6 +17,7 @@ from agentd.sources.cdp.history import MOST_LATE, released
 from agentd.sources.cdp.masking import Secrets, cover
 from agentd.sources.cdp.network import Network
 from agentd.sources.cdp.state import Browser, Params, Seen, SessionState, remember
+from agentd.sources.cdp.visual import SAID, Visual
 
 _AT_ONCE = ("request.", "message.", "auth.", "gap.")
 """What is told of a page that is not shown (yet): it went out to the site all the same."""
@@ -28,12 +29,16 @@ class Normaliser:
     def __init__(self, binding: str, salt: str, asks: Asks, *, live: bool = False) -> None:
         self.browser = Browser(Secrets(salt, more=asks.mask), live=live, wanted=asks.kinds)
         self.network = Network(asks)
+        self.visual = Visual(asks.visual, self.browser.secrets)
         self._binding = binding
         self._blindness = Blindness()
 
     def feed(self, session: str, method: str, params: Params) -> Iterator[Seen]:
         """Fold one message of one session ("" is the browser's own, or the only page's)."""
         for seen in self._fold(session, method, params):
+            if seen.kind in SAID:
+                yield from self.visual.told(seen)
+                continue
             cover(seen.kind, seen.data, self.browser.secrets)
             if self._blindness.tells(seen):
                 yield seen

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import orjson
 
-from agentd.sources.cdp import tabs
+from agentd.sources.cdp import tabs, visual
 from agentd.sources.cdp.gaps import PAGE_PARTS, gap
 from agentd.sources.cdp.page_fields import FIELDS, checked
 from agentd.sources.cdp.state import Browser, Params, Seen, SessionState
@@ -64,6 +64,10 @@ def _said(browser: Browser, session: SessionState, frame: str, payload: str) -> 
     if kind == "front":
         if _is_main(session, frame):
             yield from tabs.focused(browser, session, data.get("front") is True)
+        return
+    if kind in visual.SAID:
+        if _is_main(session, frame):
+            yield Seen(kind, {**data, "tab": session.tab})
         return
     if kind == "late":
         if session.arrival is not None:

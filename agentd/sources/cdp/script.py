@@ -15,7 +15,9 @@ from detectors.kinds import wanted
 from detectors.kinds.page import PAGE
 
 BUNDLE = Path(__file__).with_name("page") / "observer.bundle.js"
+VISUAL = BUNDLE.with_name("visual.bundle.js")
 PLACEHOLDER = '"__MILESTONED_CONFIG__"'
+VISUAL_PLACEHOLDER = '"__MILESTONED_VISUAL__"'
 MAKE = "python tools/build_page_script.py"
 
 
@@ -27,7 +29,7 @@ class PageScript(NamedTuple):
     """Names that a page can't guess, new for each attachment. ``salt`` goes before every hashed secret.
 
     ``kinds`` are those that the page reports; ``attributes`` the names for ``attribute.changed``; ``mask`` further
-    names of fields that hold secrets.
+    names of fields that hold secrets; ``visual``: it records what the page looks like, too.
     """
 
     world: str
@@ -36,6 +38,7 @@ class PageScript(NamedTuple):
     kinds: tuple[str, ...]
     attributes: tuple[str, ...] = ()
     mask: tuple[str, ...] = ()
+    visual: bool = False
 
     @classmethod
     def new(cls, plan: Mapping[str, Any]) -> PageScript:
@@ -48,6 +51,7 @@ class PageScript(NamedTuple):
             tuple(kind for kind in PAGE if kind in kinds),
             tuple(plan.get("attributes") or ()),
             tuple(plan.get("mask") or ()),
+            bool(plan.get("visual")),
         )
 
     def source(self, *, initial: bool) -> str:
@@ -60,7 +64,11 @@ class PageScript(NamedTuple):
             "names": _names(self.mask),
             "initial": initial,
         }
-        return bundle().replace(PLACEHOLDER, orjson.dumps(config).decode(), 1)
+        text = bundle().replace(PLACEHOLDER, orjson.dumps(config).decode(), 1)
+        if self.visual:
+            slot = orjson.dumps({"slot": f"{self.binding}_observer"}).decode()
+            text += "\n" + bundle(VISUAL).replace(VISUAL_PLACEHOLDER, slot, 1)
+        return text
 
     def slot(self) -> str:
         """An expression: the observer of the document (see the end of page/observer.js)."""
@@ -85,11 +93,11 @@ def _names(mask: Iterable[str]) -> dict[str, Any]:
 
 
 @functools.cache
-def bundle() -> str:
-    """The bundle's text; raises MissingBundleError with the command that makes it."""
+def bundle(path: Path = BUNDLE) -> str:
+    """A bundle's text; raises MissingBundleError with the command that makes it."""
     try:
-        return BUNDLE.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise MissingBundleError(
-            f"{BUNDLE} is missing: an installed wheel carries it, in a source tree run `{MAKE}`"
+            f"{path} is missing: an installed wheel carries it, in a source tree run `{MAKE}`"
         ) from None

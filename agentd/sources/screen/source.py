@@ -7,6 +7,7 @@ next step before, ``step.began`` stands before it in the log.
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ import structlog
 from PIL import Image
 
 from agentd.sources.base import Sink
-from agentd.sources.screen.picture import FORMAT, Camera, NoShotError, Shot, develop
+from agentd.sources.screen.picture import FORMAT, Camera, Facts, NoShotError, Shot, develop
 from agentd.sources.screen.store import Store
 
 CLOSE_S = 4.0
@@ -30,20 +31,24 @@ class _Due(NamedTuple):
 
 
 class ScreenSource:
-    """``camera`` makes one for each life of the source; pictures go to ``folder``, at most ``max_bytes`` of them."""
+    """``camera`` makes one for each life of the source; pictures go to ``folder``, at most ``max_bytes`` of them.
+
+    ``tells``: each picture that is kept goes into the log too, once.
+    """
 
     name = "screen"
 
-    def __init__(self, camera: Callable[[], Camera], folder: Path, max_bytes: int) -> None:
+    def __init__(self, camera: Callable[[], Camera], folder: Path, max_bytes: int, *, tells: bool = False) -> None:
         self._camera = camera
         self._folder = folder
         self._max_bytes = max_bytes
+        self._told: set[str] | None = set() if tells else None
         self._live: _Roll | None = None
 
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
         """Take one picture as the baseline, then one after each seal; raises `SourceLostError` with the camera."""
         camera = self._camera()
-        roll = _Roll(camera, Store(self._folder, self._max_bytes), sink)
+        roll = _Roll(camera, Store(self._folder, self._max_bytes), sink, self._told)
         tasks = [asyncio.create_task(camera.run()), asyncio.create_task(roll.run(ready))]
         self._live = roll
         try:
@@ -74,7 +79,8 @@ class ScreenSource:
 class _Roll:
     """One life of the source: what is due, and what the last picture was."""
 
-    def __init__(self, camera: Camera, store: Store, sink: Sink) -> None:
+    def __init__(self, camera: Camera, store: Store, sink: Sink, told: set[str] | None) -> None:
+        self._told = told
         self._camera = camera
         self._store = store
         self._sink = sink
@@ -127,7 +133,8 @@ class _Roll:
         for of in ("camera", "speed"):
             self._over(of)
         taken_at = asyncio.get_running_loop().time()
-        data = await self._develop(shot)
+        facts = await self._facts(shot)
+        data = await self._described(shot, facts)
         if due.step is None:
             data["baseline"] = True
         else:
@@ -135,10 +142,17 @@ class _Roll:
         if due.sealed_at is not None:
             data["ms"] = round((taken_at - due.sealed_at) * 1000)
         self._sink("screen.captured", data)
+        if self._told is not None and data.get("kept", True) and facts.sha256 not in self._told:
+            self._told.add(facts.sha256)
+            picture = {"sha256": facts.sha256, "format": FORMAT, "base64": base64.b64encode(facts.data).decode()}
+            self._sink("visual.pictured", picture)
 
-    async def _develop(self, shot: Shot) -> dict[str, Any]:
+    async def _facts(self, shot: Shot) -> Facts:
         facts = await asyncio.to_thread(develop, shot, self._before)
         self._before = facts.cells
+        return facts
+
+    async def _described(self, shot: Shot, facts: Facts) -> dict[str, Any]:
         width, height = shot.image.size
         data: dict[str, Any] = {"sha256": facts.sha256, "width": width, "height": height, "phash": facts.phash}
         data |= {"of": self._camera.of, "format": FORMAT, "bytes": len(facts.data)}

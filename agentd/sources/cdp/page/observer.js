@@ -81,16 +81,21 @@ function observe(config) {
   function flush() {
     trust.flush();
     for (const name of FLUSHED) parts[name]?.flush();
+    observer.visual?.flush();
     channel.drain();
   }
 
   function close() {
     listening.close();
     for (const name of CLOSED) parts[name]?.close();
+    observer.visual?.close();
     reopened.disconnect();
     trust.close();
   }
 
+  const { takeSuspects, isClosed } = parts.opaque;
+  // `visual` comes with a script of its own, where it is wanted: page/visual.js.
+  const observer = { document, flush, close, takeSuspects, isClosed, secrets, say: channel.say, describe: context.describe };
   listening.on("pagehide", flush);
   listening.on("load pageshow", (event) => {
     if (event.target === document || event.target === window) onDocument(); // an image loads too
@@ -102,8 +107,7 @@ function observe(config) {
   const reopened = new MutationObserver(listen);
   reopened.observe(document, { childList: true });
   if (document.readyState !== "loading") onDocument();
-  const { takeSuspects, isClosed } = parts.opaque;
-  return { document, flush, close, describe: context.describe, takeSuspects, isClosed };
+  return observer;
 }
 
 // The senses, in the order in which they hear one event.

@@ -1,0 +1,97 @@
+"""What pages looked like, as rrweb's stream of events (page/visual.js): masked, cut into pieces, and bounded.
+
+It tells people what happened and is evidence of nothing: no rule hears it, and it gives way to what is. What is left
+out is a gap of the source `visual`, which blinds nobody.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from agentd.masking import Masker
+from agentd.sources.cdp.state import Seen
+
+SAID = ("visual", "visual.lost")
+"""What the page script says of it."""
+PIECE = 192 * 1024
+"""Characters of one event at most; what is longer comes in several."""
+LONGEST = 5 << 20
+DEEPEST = 400
+_ADDRESSES = frozenset(("href", "src", "action", "formaction", "poster", "cite", "data", "background", "xlink:href"))
+_AS_IT_IS = frozenset(("_cssText", "type", "tagName", "class", "id", "publicId", "systemId", "style"))
+
+
+class Visual:
+    """The fold over the streams of one attachment. ``most``: characters of the whole episode, 0: nothing is kept."""
+
+    def __init__(self, most: int, secrets: Masker) -> None:
+        self._left = most
+        self._secrets = secrets
+        self._lost: dict[str, str] = {}
+        self.full = False
+        """Whether there is no more room: pages need record no longer."""
+
+    def told(self, said: Seen) -> Iterator[Seen]:
+        """What one word of a page becomes; ``said`` has ``tab`` and what the script said."""
+        tab = str(said.data["tab"])
+        if said.kind == "visual.lost":
+            yield from self._lose(tab, str(said.data.get("reason"))[:200])
+            return
+        events = _read(said.data.get("events"))
+        if events is None or self.full:
+            return
+        text = orjson.dumps([self._masked(one, "", 0) for one in events]).decode()
+        self._left -= len(text)
+        if self._left < 0:
+            self.full = True
+            yield from self._lose(tab, "the recording of what pages look like reached its cap (--visual-max)")
+            return
+        about = {"tab": tab, "stream": str(said.data.get("stream"))[:40], "n": _whole(said.data.get("n"))}
+        if self._lost.get(tab) not in (None, about["stream"]):
+            del self._lost[tab]
+            yield Seen("gap.ended", {"source": "visual", "of": tab})
+        pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)]
+        for place, piece in enumerate(pieces):
+            part: dict[str, Any] = {"part": place, "parts": len(pieces)} if len(pieces) > 1 else {}
+            yield Seen("visual.recorded", {**about, "now": _whole(said.data.get("now")), **part, "text": piece})
+
+    def _lose(self, tab: str, reason: str) -> Iterator[Seen]:
+        if tab not in self._lost:
+            self._lost[tab] = ""
+            yield Seen("gap.began", {"source": "visual", "of": tab, "reason": reason})
+
+    def _masked(self, value: Any, name: str, depth: int) -> Any:
+        if isinstance(value, str):
+            if name in _ADDRESSES:
+                return self._secrets.mask_url(value)
+            return value if name in _AS_IT_IS or len(value) < 8 else self._secrets.mask_text(value)
+        if depth > DEEPEST:
+            return None
+        if isinstance(value, list):
+            return [self._masked(one, name, depth + 1) for one in value]
+        if isinstance(value, dict):
+            return {key: self._masked(one, key, depth + 1) for key, one in value.items()}
+        return value
+
+
+def _read(text: Any) -> list[Any] | None:
+    """The events of one message; None where it is none."""
+    if not isinstance(text, str) or len(text) > LONGEST:
+        return None
+    try:
+        events = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        try:
+            # Half a character, which orjson refuses.
+            events = orjson.loads(json.dumps(json.loads(text), ensure_ascii=False).encode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            return None
+    return events if isinstance(events, list) else None
+
+
+def _whole(value: Any) -> int:
+    return value if isinstance(value, int) and 0 <= value < 2**53 else 0
