@@ -22,7 +22,7 @@ from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playw
 from agentd import attach
 from agentd.errors import AgentdError
 from benchmarks.miniwob.policy import plan
-from tests.miniwob.script import Act, Script, query
+from tests.miniwob.script import Act, Condition, Script, query
 from tests.miniwob.site import begin, reward, serve
 from tests.miniwob.table import ENTRIES
 from tests.support.chromium import EXECUTABLE, FLAGS
@@ -115,13 +115,35 @@ class Recorder:
             "version": self._seed,
             "instruction": instruction,
             "origin": self._origin,
-            "milestones": [{"id": "done", "when": {"goal": {"when": script.goal}}}],
+            "milestones": milestones(script.goal),
         }
-        line = {"id": self._id(run), "file": file.name, "page": self._name, "seed": self._seed, "way": way}
+        line = {"id": self._id(run), "file": file.name, "group": family(self._name), "way": way}
         line |= {"noise": noise, "paid": paid, "task": task}
         with self._index.open("a") as index:
             index.write(json.dumps(line, ensure_ascii=False) + "\n")
         return paid
+
+
+def family(page: str) -> str:
+    """Pages that one reader solves are one family: variants of a page must not stand on both sides of a split."""
+    return f"miniwob/{ENTRIES[page].read.__name__}"
+
+
+def milestones(goal: Condition) -> list[dict[str, Any]]:
+    """The goal, and each of its parts on the way to it, so that the rules tell which steps earned something."""
+    leaves = list(parts(goal))
+    on_the_way = [{"id": f"part-{at}", "when": leaf} for at, leaf in enumerate(leaves)] if len(leaves) > 1 else []
+    return [*on_the_way, {"id": "done", "when": {"goal": {"when": goal}}}]
+
+
+def parts(goal: Condition) -> Iterator[Condition]:
+    """The conditions that a goal is made of; those that something must not be so are no part of the way."""
+    for rule, said in goal.items():
+        if rule in ("sequence", "all_of"):
+            for one in said["of"]:
+                yield from parts(one)
+        elif rule != "none_of":
+            yield {rule: said}
 
 
 def lines(index: Path) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,139 @@
+"""A model is a folder: trees, calibration, the features that it was trained on, the data's digest, a card of metrics.
+
+model.npz          the trees of every head, and known rows for novelty
+calibration.json   the cases that were left out, a level (trajectory, step)
+features.json      names, order, signs and the digest of the code that makes them
+card.json          how it was trained, on what, what was measured; the heads' weights; the digests of the others
+
+It is loaded by name and refused where a digest or the features differ.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from api.stages.model import schema
+from api.stages.model.calibration import Calibration, from_json
+from api.stages.model.novelty import Known
+from api.stages.model.trees import Trees, from_arrays
+
+FORM = "milestoned-model/1"
+PARTS = ("model.npz", "calibration.json", "features.json")
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+
+
+class ModelError(ValueError):
+    """A model can't be loaded; the message names the file, the value and what was wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """``heads``: aspect → trees, "success" among them; ``weights``: of the other heads beside success's 1."""
+
+    name: str
+    digest: str
+    heads: Mapping[str, Trees]
+    weights: Mapping[str, float]
+    scales: Mapping[str, float]
+    """Of each head: what its score is divided by before σ."""
+    known: Known
+    calibration: Mapping[str, Calibration]
+    card: Mapping[str, Any]
+
+
+def features_json() -> dict[str, Any]:
+    """The features of this build."""
+    return {"names": list(schema.NAMES), "signs": list(schema.SIGNS), "digest": schema.digest()}
+
+
+def save(folder: Path, model: Model) -> str:
+    """Write the folder, which must not be there; gives the model's digest. Raises FileExistsError."""
+    folder.mkdir(parents=True)
+    arrays = {f"{head}.{name}": value for head, trees in model.heads.items() for name, value in trees.arrays().items()}
+    arrays |= {f"known.{name}": value for name, value in model.known._asdict().items()}
+    packed = io.BytesIO()
+    np.savez_compressed(packed, **arrays)
+    (folder / "model.npz").write_bytes(packed.getvalue())
+    calibration = {level: one.to_json() for level, one in model.calibration.items()}
+    (folder / "calibration.json").write_bytes(orjson.dumps(calibration))
+    (folder / "features.json").write_bytes(orjson.dumps(features_json(), option=orjson.OPT_INDENT_2))
+    card = {
+        **model.card,
+        "form": FORM,
+        "heads": sorted(model.heads),
+        "weights": dict(model.weights),
+        "scales": dict(model.scales),
+        "digests": {name: _sha(folder / name) for name in PARTS},
+    }
+    (folder / "card.json").write_bytes(orjson.dumps(card, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS))
+    return _sha(folder / "card.json")
+
+
+def find(models: Path, name: str) -> Path:
+    """The folder of a model by its name. Raises `ModelError` that lists those that are there."""
+    if _NAME.fullmatch(name) and (models / name / "card.json").is_file():
+        return models / name
+    there = sorted(one.parent.name for one in models.glob("*/card.json")) or ["none"]
+    raise ModelError(f"model {name[:80]!r}: not in {models}; there are: {', '.join(there)}")
+
+
+def load(folder: Path) -> Model:
+    """Read and check a folder. Raises `ModelError`."""
+    try:
+        card = orjson.loads((folder / "card.json").read_bytes())
+        _must_be_whole(folder, card)
+        features = orjson.loads((folder / "features.json").read_bytes())
+        _must_fit(folder, features)
+        calibration = orjson.loads((folder / "calibration.json").read_bytes())
+        with np.load(folder / "model.npz", allow_pickle=False) as arrays:
+            heads = {head: from_arrays(_part(arrays, head)) for head in card["heads"]}
+            known = Known(**_part(arrays, "known"))
+        return Model(
+            name=folder.name,
+            digest=_sha(folder / "card.json"),
+            heads=heads,
+            weights={head: float(weight) for head, weight in card["weights"].items()},
+            scales={head: float(scale) for head, scale in card["scales"].items()},
+            known=known,
+            calibration={level: from_json(said) for level, said in calibration.items()},
+            card=card,
+        )
+    except (OSError, KeyError, TypeError, orjson.JSONDecodeError) as error:
+        raise ModelError(f"{folder}: not a model: {type(error).__name__}: {error}") from None
+
+
+def _part(arrays: Any, head: str) -> dict[str, Any]:
+    prefix = head + "."
+    return {name.removeprefix(prefix): arrays[name] for name in arrays.files if name.startswith(prefix)}
+
+
+def _must_be_whole(folder: Path, card: Any) -> None:
+    if not isinstance(card, dict) or card.get("form") != FORM:
+        raise ModelError(f"{folder / 'card.json'}: form is not {FORM!r}")
+    for name in PARTS:
+        wanted, found = card["digests"][name], _sha(folder / name)
+        if found != wanted:
+            raise ModelError(f"{folder / name}: sha256 is {found}, but the card says {wanted}: it was changed")
+
+
+def _must_fit(folder: Path, features: Any) -> None:
+    ours = features_json()
+    for name in ("names", "signs", "digest"):
+        if features.get(name) != ours[name]:
+            raise ModelError(
+                f"{folder / 'features.json'}: {name} differ from this build's ({str(features.get(name))[:80]}, wanted "
+                f"{str(ours[name])[:80]}): train the model again with this build"
+            )
+
+
+def _sha(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,106 @@
+"""The features of a step by name, their direction and their meaning: what a model is trained on and refused without."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Feature(NamedTuple):
+    """``sign``: +1 more can only be better, −1 only worse, 0 unknown: a constraint of training."""
+
+    name: str
+    sign: int
+    about: str
+
+
+def _table(text: str) -> tuple[Feature, ...]:
+    rows = (line.split(None, 2) for line in text.strip().splitlines())
+    return tuple(Feature(name, {"+": 1, "-": -1, "0": 0}[sign], about) for sign, name, about in rows)
+
+
+FEATURES = _table(
+    """
+0 last              the episode ends with this step
+0 index             steps before, log(1 + n)
+0 clicks            clicks in the step, at most 3
+0 fills             fields that changed in it, at most 3
+0 typed             the harness says that text was typed or a key pressed
+- nothing           nothing on screen, in fields or in addresses changed
+- failed            requests or pages that failed, statuses from 400 on, and errors in words
+0 added             lines and elements that came, log(1 + n)
+0 removed           lines and elements that went, log(1 + n)
+0 emptied           the share of the screen that went
+0 goal_added        the share of the goal's rare words in what came
+0 success_words     words of success in what came
+- success_bare      the same, where none of the goal's words came with them
+0 navigated         the tab went to another address
+0 status            the worst HTTP status class of the step's documents and calls, 0 for none
+0 dialog            a dialog opened
+0 downloaded        a download began or ended
+0 tabs              tabs opened
+- repeated          the same elements were acted on just before, with the same values
+- revisited         the screen and the fields are as they were at an earlier step
+- undone            boxes unchecked and texts emptied that were set before
+0 click_goal        how well the clicked element agrees with the goal, 0 to 1
++ click_exact       it is a slot of the goal, or a phrase of three words and more
+- click_regret      how much better another visible element of its kind agrees
+0 click_submit      a button that ends something: its type or its name
+- click_refusal     a name of refusal that the goal does not have
+0 click_field       a field, a box, a radio or an option
+0 click_bare        nothing that is meant to be clicked: no role of a control
+- click_stray       clicked what is no control and is not in the goal
+0 click_near        how near a rare word of the goal stands to it in the page's text
+0 fill_goal         how well the worst changed value agrees with the goal
+0 fill_near         how near a rare word of the goal stands to a changed value in the page's text
++ slots_gained      slots newly found in fields and clicks, as a share of all
+- wrong_gained      values and boxes newly set that are not in the goal
+0 slots             how many slots the goal has, log(1 + n)
++ recall            the share of slots found in fields or clicked so far
++ recall_fields     the share of slots that fields hold now
++ boxes_recall      of visible boxes that the goal names, the share that is checked; 1 where there are none
+0 precision         of the values that fields hold, the mean agreement with the goal; 1 where there are none
+- wrong_now         fields that hold what the goal has not, and boxes checked so
+- boxes_wrong       boxes that are checked and that the goal does not name
+- boxes_left        boxes that the goal names and that are not checked
+- fields_left       visible text fields that are empty while a slot is missing
++ order             of neighbouring slots that were found, the share found in the goal's order
+- strays            stray clicks so far
+- others            clicks so far on controls that are neither in the goal nor end anything
+0 matched           clicks so far that agree with the goal
+0 submits           ends of something so far
+- early             ends of something before every slot was found, so far
+- nothings          steps so far without any effect
+- errors            failures so far
+- repeats           repetitions so far
+0 unlike            clicks of one kind that agree less than the best of that kind so far
+0 last_goal         how well the last click that was no ending agrees with the goal
+- last_regret       its regret
+0 end_recall        recall, where something was ended in this step, else -1
+0 end_precision     precision there, else -1
+- end_wrong         wrong_now there
+- end_left          what was left there: slots not found, boxes not checked
+0 goal_text         the share of the goal's rare words on the screen
+0 kinds             different things that the episode did so far: clicks, fills, keys, addresses
+0 words_goal        rare words of the goal, log(1 + n)
+0 asks_end          the goal itself names the ending (submit, search, send, ...)
+0 told              the log tells text and elements
++ paid              what the rules paid in this step; missing where no rule scores
++ paid_so_far       what they paid up to here; missing where no rule scores
+- fined             what they took up to here
+"""
+)
+NAMES = tuple(feature.name for feature in FEATURES)
+SIGNS = tuple(feature.sign for feature in FEATURES)
+VERSION = "log_features/1"
+
+_FILES = ("schema.py", "words.py", "screen.py", "features.py")
+
+
+@lru_cache(maxsize=1)
+def digest() -> str:
+    """sha256 of the code that makes the features: another line of it is another digest, and old models are refused."""
+    sources = [Path(__file__).with_name(name).read_bytes() for name in _FILES]
+    return hashlib.sha256(b"\0".join([VERSION.encode(), *sources])).hexdigest()

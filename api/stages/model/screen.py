@@ -1,0 +1,113 @@
+"""What is on the screen and in the fields after each event: the small state that features are differences of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from api.stages.model.words import plain
+from detectors.types import Event
+
+BOXES = frozenset(("checkbox", "radio", "switch", "option", "menuitemcheckbox", "menuitemradio"))
+MOST = 4_000
+"""Elements and lines of text that are kept; a page with more of them is told by what came first."""
+
+
+class Shown(NamedTuple):
+    """An element as it is told."""
+
+    role: str
+    name: str
+    tag: str
+
+
+class Filled(NamedTuple):
+    """What a field holds: its name, its role, text (None: a secret or a box), whether it is checked."""
+
+    name: str
+    role: str
+    text: str | None
+    checked: bool | None
+    secret: bool
+
+
+def shown(element: Mapping[str, Any]) -> Shown:
+    """The element of an event."""
+    name = str(element.get("name") or element.get("text") or element.get("id") or "")
+    return Shown(str(element.get("role") or ""), plain(name), str(element.get("tag") or ""))
+
+
+@dataclass(slots=True)
+class Screen:
+    """Folded from events, in order. Its size does not grow with the length of the episode."""
+
+    elements: Counter[Shown] = field(default_factory=Counter)
+    lines: Counter[str] = field(default_factory=Counter)
+    fields: dict[tuple[str, str], Filled] = field(default_factory=dict)
+    url: str = ""
+    told: bool = False
+    """Whether text and elements are told in this log at all."""
+
+    def take(self, event: Event) -> None:
+        """One more event."""
+        take = _TAKES.get(event.kind)
+        if take is not None:
+            take(self, event.data)
+
+    def _appeared(self, data: Mapping[str, Any]) -> None:
+        self.told = True
+        if len(self.elements) < MOST:
+            self.elements[shown(data["element"])] += 1
+
+    def _disappeared(self, data: Mapping[str, Any]) -> None:
+        _less(self.elements, shown(data["element"]))
+
+    def _text(self, data: Mapping[str, Any]) -> None:
+        self.told = True
+        for line in str(data["text"]).split("\n"):
+            if len(self.lines) < MOST:
+                self.lines[plain(line)] += 1
+
+    def _text_gone(self, data: Mapping[str, Any]) -> None:
+        for line in str(data["text"]).split("\n"):
+            _less(self.lines, plain(line))
+
+    def _field(self, data: Mapping[str, Any]) -> None:
+        one = shown(data["element"])
+        value, checked = data.get("value"), data.get("checked")
+        text = ", ".join(map(str, value)) if isinstance(value, list) else value
+        secret = text is None and checked is None
+        name = one.name or plain(str(data["field"]))
+        self.fields[(str(data.get("frame")), str(data["field"]))] = Filled(
+            name, one.role, text if text is None else str(text), checked, secret and bool(data.get("filled"))
+        )
+        if len(self.fields) > MOST:
+            self.fields.pop(next(iter(self.fields)))
+
+    def _went(self, data: Mapping[str, Any]) -> None:
+        if not data.get("main"):
+            return
+        self.url = str(data["url"])
+        if not data.get("same_document"):
+            self.elements.clear()
+            self.lines.clear()
+            self.fields.clear()
+
+
+def _less(counted: Counter[Any], key: Any) -> None:
+    if counted[key] > 1:
+        counted[key] -= 1
+    else:
+        del counted[key]
+
+
+_TAKES = {
+    "element.appeared": Screen._appeared,
+    "element.disappeared": Screen._disappeared,
+    "text.appeared": Screen._text,
+    "text.disappeared": Screen._text_gone,
+    "field.filled": Screen._field,
+    "page.navigated": Screen._went,
+}

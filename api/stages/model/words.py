@@ -1,0 +1,117 @@
+"""What a goal asks for, and how well a word of the page or of the agent agrees with it. Pure; compiles nothing given.
+
+A *slot* is a part of the instruction that a page would hold literally: what stands in quotation marks, numbers,
+dates, times, addresses, names. A *phrase* is a run of whole words.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+LONGEST = 2_000
+"""Characters of any one text that are looked at."""
+STOP = frozenset(
+    "a an and are as at be by click do field fields find for from given have in into it its of on or press that the "
+    "their them then this to use using which with your you enter select submit button link text".split()
+)
+ERRORS = frozenset(
+    "error errors failed failure invalid denied wrong incorrect forbidden unavailable exception expired unable "
+    "required missing rejected sorry oops".split()
+)
+SUCCESS = frozenset("success successful successfully completed complete confirmed thank thanks saved done".split())
+SUBMITS = frozenset(
+    "submit ok send search login log save confirm done next book buy add apply yes continue go accept finish".split()
+)
+REFUSALS = frozenset("cancel close no back reset clear delete remove dismiss undo exit quit".split())
+
+_WORD = re.compile(r"[^\W_]+(?:[.:/@'-][^\W_]+)*", re.UNICODE)
+_QUOTED = re.compile(r"\"([^\"]{1,200})\"|“([^”]{1,200})”|'([^']{2,200})'(?!\w)")
+_LITERAL = re.compile(r"\b\d+(?:[/:.-]\d+)*\b|[#@]\w+|\b[^\s@]{1,64}@[^\s@]{1,64}\b")
+_NAME = re.compile(r"(?<=[a-z,:] )[A-Z][\w-]*(?: [A-Z][\w-]*)*")
+_NUMBER = re.compile(r"\d+")
+
+
+class Goal(NamedTuple):
+    """An instruction, read once: its words as one text with spaces around, its rare words, its slots in order."""
+
+    text: str
+    words: frozenset[str]
+    slots: tuple[str, ...]
+    numbers: frozenset[frozenset[int]]
+
+
+def plain(text: str) -> str:
+    """Lower case, NFKC, words only, one space between them."""
+    return _plain(text[:LONGEST])
+
+
+@lru_cache(maxsize=4096)
+def _plain(text: str) -> str:
+    return " ".join(_WORD.findall(unicodedata.normalize("NFKC", text).lower()))
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(plain(text).split())
+
+
+@lru_cache(maxsize=1024)
+def read_goal(instruction: str) -> Goal:
+    """What is asked."""
+    text = plain(instruction)
+    instruction = instruction[:LONGEST]
+    found = [next(filter(None, groups)) for groups in _QUOTED.findall(instruction)]
+    rest = _QUOTED.sub(" ", instruction)
+    found += _LITERAL.findall(rest) + _NAME.findall(rest)
+    slots = dict.fromkeys(filter(None, map(plain, found)))
+    order = sorted((one for one in slots if one not in STOP), key=lambda slot: text.find(slot))
+    rare = frozenset(text.split()) - STOP
+    return Goal(f" {text} ", rare, tuple(order), frozenset(filter(None, map(numbers, found))))
+
+
+def numbers(text: str) -> frozenset[int]:
+    """The numbers of a date or a time, in whatever order and notation it is written; few, else none."""
+    found = [int(one) for one in _NUMBER.findall(text[:40])]
+    if len(found) < 2:
+        return frozenset()
+    if len(found) == 2 and "p" in text.lower() and found[0] < 12:
+        found[0] += 12
+    return frozenset(found)
+
+
+def in_goal(name: str, goal: Goal) -> float:
+    """1 if the goal has the whole phrase, else the share of its rare words that the goal has; 0 for nothing."""
+    text = plain(name)
+    if not text:
+        return 0.0
+    if f" {text} " in goal.text and not (len(text) == 1 and text.isalpha()):
+        return 1.0
+    rare = [word for word in text.split() if word not in STOP]
+    if not rare:
+        return 0.0
+    return 0.9 * sum(word in goal.words for word in rare) / len(rare)
+
+
+def value_agrees(value: str, goal: Goal) -> float:
+    """How well what a field holds agrees with a slot: 1 the whole of one, less where it is only the start of one."""
+    text = plain(value)
+    if not text:
+        return 0.0
+    if text in goal.slots:
+        return 1.0
+    if (found := numbers(value)) and found in goal.numbers:
+        return 1.0
+    best = 0.9 if f" {text} " in goal.text else 0.0
+    for slot in goal.slots:
+        if slot.startswith(text) or text.startswith(slot):
+            best = max(best, 0.8 * min(len(slot), len(text)) / max(len(slot), len(text)))
+    return best
+
+
+def share(some: Iterable[str], of: frozenset[str]) -> float:
+    """The share of ``of`` that is in ``some``; 0 where there is nothing to share."""
+    return len(of.intersection(some)) / len(of) if of else 0.0

@@ -1,0 +1,1 @@
+"""From preferences to a reward model: pairs, boosting, calibration on groups left out, measures. Extra: train."""
