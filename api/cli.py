@@ -18,6 +18,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "rescore": ("api.commands.rescore", "score stored episodes or recordings by changed rules, and show what differs"),
     "export": ("api.commands.export", "episodes, rewards and returns-to-go as Parquet files"),
     "audit": ("api.commands.audit", "explain a reward, verify the whole log, report on many episodes"),
+    "rm": ("api.commands.rm", "train, measure and promote the learned reward model"),
     "recording": ("api.commands.recording", "show what is in a recording, verify that it is as it was written"),
     "episode": ("api.commands.episode", "open an episode on a running service"),
     "token": ("api.commands.token", "create, list and revoke tokens"),
