@@ -41,14 +41,13 @@ def login_path(request: Request) -> str:
     return "/login?next=" + quote(request.url.path + query, safe="")
 
 
-async def sent_form(request: Request, most: int) -> dict[str, str]:
+async def sent_form(request: Request, most: int) -> dict[str, list[str]]:
     """The fields of a form that one of this site's own pages sent, of at most ``most`` bytes.
 
     Raises `ForbiddenError` for another site's, `TooLargeError`.
     """
     _same_site(request)
-    fields = parse_qs((await read_body(request, most)).decode("utf-8", "replace"), keep_blank_values=True)
-    return {name: values[-1] for name, values in fields.items()}
+    return parse_qs((await read_body(request, most)).decode("utf-8", "replace"), keep_blank_values=True)
 
 
 @router.get("/login")
@@ -61,7 +60,7 @@ async def login(request: Request) -> Response:
 async def log_in(request: Request) -> Response:
     """Take the token; a wrong one is told so beside the field."""
     form = await sent_form(request, MOST)
-    token, following = form.get("token", "").strip(), _inner(form.get("next", ""))
+    token, following = form.get("token", [""])[0].strip(), _inner(form.get("next", [""])[0])
     try:
         allowed(await known(parts_of(request), f"Bearer {token}"), READ)
     except ProblemError as problem:

@@ -45,7 +45,7 @@ async def register(request: Request) -> Response:
         task = _task(spec, lines)
         if parts.settings.tasks_need_tests:
             # Scoring recordings takes a while: not in the loop that answers everybody.
-            await asyncio.to_thread(_tested, task, spec)
+            await asyncio.to_thread(tested, task, spec)
         new, said = await parts.tasks.register(who.tenant, task)
         return answer(said, 201 if new else 200)
 
@@ -72,7 +72,7 @@ def _task(spec: Any, lines: dict[Where, int]) -> Task:
         raise bad_task(error) from None
 
 
-def _tested(task: Task, spec: Any) -> None:
+def tested(task: Task, spec: Any) -> None:
     """Refuse a task whose own recordings do not show that it can be reached, and not be had for nothing."""
     tests = spec.get("tests", [])
     try:

@@ -22,6 +22,9 @@ _QUEUED = (
     .where(episodes.c.tenant == _tenant)
 )
 _SIGNED = select(func.count()).select_from(leaves)
+_BY_TASK = (
+    select(episodes.c.task, func.count().label("many")).where(episodes.c.tenant == _tenant).group_by(episodes.c.task)
+)
 _THESE = select(episodes).where(episodes.c.id.in_(bindparam("ids", expanding=True)))
 _WAITING = select(func.count()).select_from(leases).where(leases.c.tenant == _tenant, leases.c.state == "queued")
 _RUNNING = (
@@ -65,6 +68,10 @@ class Overview:
         running = await self._database.first(_RUNNING, {"tenant": tenant})
         closed = await self._database.first(_CLOSED, {"tenant": tenant, "since": since})
         return {"queued": queued[0], "running": running[0], "closed": closed[0], "steps": closed[1] or 0}
+
+    async def of_tasks(self, tenant: str) -> dict[str, int]:
+        """How many episodes each task has."""
+        return {row.task: row.many for row in await self._database.all(_BY_TASK, {"tenant": tenant})}
 
     async def first_hits(self, tenant: str, task: str, version: str | None, newest: int) -> tuple[int, Sequence[Any]]:
         """How many closed episodes of the task were looked at, and rows ``(id, step, episodes)``: in how many of them

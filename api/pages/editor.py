@@ -1,0 +1,165 @@
+"""A task's editor: a changed task is checked, then tried on recordings that are there, and then saved as a version."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import orjson
+import yaml
+from fastapi import APIRouter, Request, Response
+
+from api.errors import InvalidError, ProblemError
+from api.pages.render import page
+from api.pages.viewer import sent_form, viewer
+from api.parts import Parts
+from api.rescoring.report import episode_lines
+from api.rescoring.scored import task_bytes
+from api.rescoring.stored import material
+from api.rescoring.work import outcome
+from api.routes.support import AUTHOR, READ, parts_of
+from api.routes.tasks import tested
+from api.store.corpus import Corpus, Stored
+from api.store.episodes import describe
+from api.store.search import Wanted
+from api.store.tokens import Principal
+from api.tasks import BadTaskError, check_task, read_task_yaml
+from detectors.codec import sha256
+from detectors.ruleset import compile_task
+from detectors.types import Task
+
+OFFERED, CHOSEN = 20, 5
+"""Closed episodes that are offered to try a task on, and how many of them are chosen at first."""
+_PLAIN: Mapping[str, Any] = {
+    "weight": 1.0, "after": [], "before": [], "repeat": 1, "baseline": "never", "must_hold_at_end": False,
+}  # fmt: skip
+
+router = APIRouter(include_in_schema=False)
+
+
+class Tried(NamedTuple):
+    """What a changed task made of one stored episode; ``lines`` say the differences."""
+
+    episode: str
+    status: str
+    old: float | None
+    new: float | None
+    success: tuple[bool | None, bool | None]
+    lines: list[str]
+
+
+class Draft(NamedTuple):
+    """What somebody wrote: the task if it is one, else its problems."""
+
+    text: str
+    spec: Any
+    task: Task | None
+    problems: list[Any]
+
+
+@router.get("/editor")
+async def edit(request: Request) -> Response:
+    """``?task=ID&version=V``: begin from that one."""
+    who = await viewer(request, READ | AUTHOR)
+    parts = parts_of(request)
+    id = request.query_params.get("task", "")
+    row = await parts.tasks.find(who.tenant, id, request.query_params.get("version") or None)
+    text = written(orjson.loads(bytes(row.body)))
+    chosen = [one["episode"] for one in (await _offered(parts, who, id))[:CHOSEN]]
+    return await _page(parts, who, id, draft(text), chosen)
+
+
+@router.post("/editor")
+async def act(request: Request) -> Response:
+    """`do`: `try` it on the chosen episodes, or `save` what was tried."""
+    who = await viewer(request, AUTHOR)
+    parts = parts_of(request)
+    form = await sent_form(request, 4 * parts.settings.limits.task_bytes)
+    text = form.get("text", [""])[-1].replace("\r\n", "\n")
+    if len(text.encode()) > parts.settings.limits.task_bytes:
+        raise InvalidError(f"text: {len(text.encode())} bytes, wanted at most {parts.settings.limits.task_bytes}")
+    id, chosen = form.get("task", [""])[-1], form.get("episode", [])[:OFFERED]
+    found = await asyncio.to_thread(draft, text)
+    if found.task is None:
+        return await _page(parts, who, id, found, chosen, status=422)
+    if form.get("do", [""])[-1] == "save" and form.get("tried", [""])[-1] == sha256(text.encode()):
+        try:
+            if parts.settings.tasks_need_tests:
+                await asyncio.to_thread(tested, found.task, found.spec)
+            await parts.tasks.register(who.tenant, found.task)
+        except ProblemError as problem:
+            return await _page(parts, who, id, found, chosen, refused=problem.detail, status=problem.status)
+        return Response(status_code=303, headers={"location": _path(found.task)})
+    tried = await _tried(parts, who, found.task, chosen)
+    return await _page(parts, who, id, found, chosen, tried=tried)
+
+
+def draft(text: str) -> Draft:
+    """What the text says, with every problem named."""
+    try:
+        spec, lines = read_task_yaml(text)
+        task = check_task(spec, lines)
+    except BadTaskError as error:
+        return Draft(text, None, None, error.problems)
+    return Draft(text, spec, task, [])
+
+
+def written(spec: Mapping[str, Any]) -> str:
+    """A registered task as YAML to begin from, without what it would say by itself."""
+    short = {key: value for key, value in spec.items() if value not in ({}, [])}
+    short["milestones"] = [
+        {key: value for key, value in one.items() if key not in _PLAIN or value != _PLAIN[key]}
+        for one in spec["milestones"]
+    ]
+    if check_task(short) != check_task(dict(spec)):
+        short = dict(spec)
+    said: str = yaml.safe_dump(short, sort_keys=False, allow_unicode=True, width=100)
+    return said
+
+
+def _path(task: Task) -> str:
+    return f"/tasks/{quote(task.id)}?version={quote(task.version, safe='')}"
+
+
+async def _offered(parts: Parts, who: Principal, task: str) -> list[dict[str, Any]]:
+    rows, _ = await parts.search.page(Wanted(who.tenant, task=task, status="closed"), OFFERED)
+    return [describe(row) for row in rows]
+
+
+async def _tried(parts: Parts, who: Principal, task: Task, chosen: Sequence[str]) -> list[Tried]:
+    for episode in chosen:
+        await parts.episodes.owned(who.tenant, episode)
+    rows = [await parts.episodes.get(episode) for episode in chosen]
+    stored = await Corpus(parts.database).whole([row for row in rows if row.status == "closed"])
+    return await asyncio.to_thread(_outcomes, stored, task_bytes(task))
+
+
+def _outcomes(stored: Sequence[Stored], task: bytes) -> list[Tried]:
+    return [_of(one, outcome(material(one, task, keep=False))) for one in stored]
+
+
+def _of(stored: Stored, told: Mapping[str, Any]) -> Tried:
+    old, new = told["old"] or {}, told["new"] or {}
+    lines = list(_lines(told))
+    success = (old.get("success"), new.get("success"))
+    return Tried(stored.row.id, told["status"], old.get("total"), new.get("total"), success, lines)
+
+
+def _lines(told: Mapping[str, Any]) -> Iterator[str]:
+    if told["status"] in ("changed", "failed"):
+        lines = list(episode_lines(told))
+        yield from lines[told["status"] == "changed" :][:200]
+
+
+async def _page(
+    parts: Parts, who: Principal, id: str, found: Draft, chosen: Sequence[str], *, status: int = 200, **more: Any
+) -> Response:
+    rules = None if found.task is None else compile_task(found.task)
+    told: dict[str, Any] = {"tried": None, "refused": None, **more}
+    return page(
+        "editor.html", status, id=id, text=found.text, problems=found.problems, rules=rules,
+        digest=sha256(found.text.encode()) if told["tried"] is not None else "", chosen=chosen,
+        offered=await _offered(parts, who, id), may_save=who.scope in AUTHOR, **told,
+    )  # fmt: skip

@@ -1,0 +1,107 @@
+"""Tasks: what is asked, what counts, in which order, and how often each milestone was really reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from fastapi import APIRouter, Request, Response
+
+from api.errors import InvalidError
+from api.explaining import in_general
+from api.pages.graph import BOX, TALL, graph
+from api.pages.render import page
+from api.pages.selected import ALL, WINDOWS
+from api.pages.viewer import viewer
+from api.routes.support import AUTHOR, READ, parts_of
+from detectors.ruleset import Ruleset
+
+EVERY = 10**9
+_BARS = 12
+
+router = APIRouter(include_in_schema=False)
+
+
+class Hits(NamedTuple):
+    """How often a milestone came, and when first: ``steps`` has the episodes of each first step, by step."""
+
+    reached: int
+    baseline: int
+    rate: float | None
+    steps: list[tuple[int, int]]
+
+    @property
+    def middle(self) -> int | None:
+        """The median of the first steps."""
+        half, passed = (self.reached + 1) // 2, 0
+        for step, episodes in self.steps:
+            passed += episodes
+            if passed >= half:
+                return step
+        return None
+
+    @property
+    def shape(self) -> list[float]:
+        """The first steps as at most a dozen bars, each a part of the highest."""
+        if not self.steps:
+            return []
+        wide = max(1, -(-(self.steps[-1][0] + 1) // _BARS))
+        bars = [0] * (self.steps[-1][0] // wide + 1)
+        for step, episodes in self.steps:
+            bars[step // wide] += episodes
+        return [bar / max(bars) for bar in bars]
+
+
+@router.get("/tasks")
+async def tasks(request: Request) -> Response:
+    """Every task of the tenant's, its latest version first."""
+    who = await viewer(request, READ | AUTHOR)
+    found: dict[str, list[Any]] = {}
+    for row in await parts_of(request).tasks.listed(who.tenant):
+        found.setdefault(row.id, []).insert(0, row)
+    many = await parts_of(request).overview.of_tasks(who.tenant)
+    return page("tasks.html", tasks=dict(sorted(found.items())), many=many, may_edit=who.scope in AUTHOR)
+
+
+@router.get("/tasks/{id:path}")
+async def task(request: Request, id: str) -> Response:
+    """One task; ``?version=`` another than its latest, ``&over=`` how many episodes are counted."""
+    who = await viewer(request, READ | AUTHOR)
+    parts, version = parts_of(request), request.query_params.get("version") or None
+    over = request.query_params.get("over", str(WINDOWS[0]))
+    if over not in (ALL, *map(str, WINDOWS)):
+        raise InvalidError(f"over: got {over[:40]!r}, wanted {', '.join(map(str, WINDOWS))} or {ALL}")
+    row = await parts.tasks.find(who.tenant, id, version)
+    rules = await parts.tasks.ruleset(row.number)
+    newest = EVERY if over == ALL else int(over)
+    many, hits = await parts.overview.first_hits(who.tenant, id, row.version, newest)
+    versions = [one.version for one in await parts.tasks.listed(who.tenant) if one.id == id]
+    return page(
+        "task.html", task=rules.task, rules=rules, row=row, graph=graph(rules), box=(BOX, TALL), many=many, over=over,
+        milestones=list(_milestones(rules, many, hits)), versions=versions, windows=(*WINDOWS, ALL),
+        may_edit=who.scope in AUTHOR,
+    )  # fmt: skip
+
+
+def _milestones(rules: Ruleset, many: int, rows: Sequence[Any]) -> Iterable[dict[str, Any]]:
+    by_id: dict[str, list[tuple[int, int]]] = {}
+    for row in rows:
+        by_id.setdefault(row.id, []).append((row.step, row.episodes))
+    for place, told in enumerate(in_general(rules)):
+        spec = rules.task.milestones[place]
+        hits = hits_of(by_id.get(spec.id, []), many)
+        yield {"spec": spec, "worth": told.worth, "waits": told.waits, "hits": hits, "mark": _mark(spec, hits, many)}
+
+
+def hits_of(steps: Sequence[tuple[int, int]], many: int) -> Hits:
+    """What rows of (first step, episodes) come to, of ``many`` episodes; step -1 is before the first."""
+    after = [(step, episodes) for step, episodes in steps if step >= 0]
+    reached = sum(episodes for _, episodes in after)
+    baseline = sum(episodes for step, episodes in steps if step < 0)
+    return Hits(reached, baseline, reached / many if many else None, after)
+
+
+def _mark(spec: Any, hits: Hits, many: int) -> str:
+    if not many or spec.penalty is not None:
+        return ""
+    return "never" if not hits.reached else "always" if hits.reached == many else ""
