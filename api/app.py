@@ -14,11 +14,14 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
+from api.cascade.stages import Stages, stages_of
 from api.errors import MethodError, NotFoundError, ProblemError
 from api.metrics import Metrics
 from api.notify import Notifier
+from api.pages import audit as audit_page
+from api.pages import compare, editor, fleet, listing, training, viewer
+from api.pages import task as task_page
 from api.pages import episode as episode_page
-from api.pages import listing, viewer
 from api.pages.problems import told_as_page
 from api.parts import Parts
 from api.routes import (
@@ -44,14 +47,18 @@ VERSION = version("milestoned")
 log = structlog.get_logger()
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """The service over ``settings``; its lifespan upgrades the schema and opens the database."""
+def create_app(settings: Settings, stages: Stages | None = None) -> FastAPI:
+    """The service over ``settings``; its lifespan upgrades the schema and opens the database.
+
+    ``stages``: instead of those that the settings name. Raises `StageError` for one that can't be had.
+    """
+    asked = stages_of(settings.stages) if stages is None else stages
     notifier = Notifier()
     metrics = Metrics(lambda: notifier.waiting)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        parts = Parts.build(settings, notifier, metrics)
+        parts = Parts.build(settings, notifier, metrics, asked)
         try:
             await parts.start()
             app.state.parts = parts
@@ -69,6 +76,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.notifier = notifier
     app.state.metrics = metrics
+    app.state.off = tuple(asked.off.values())
     intents: WeakValueDictionary[str, Lock] = WeakValueDictionary()
     app.state.intents = intents
     # Routes are tried in order: those that are called most come first.
@@ -91,7 +99,7 @@ def create_app(settings: Settings) -> FastAPI:
         operations,
     ):
         app.include_router(noun.router)
-    for pages in (listing, episode_page, viewer):
+    for pages in (listing, episode_page, fleet, compare, task_page, editor, training, audit_page, viewer):
         app.include_router(pages.router)
     app.add_exception_handler(ProblemError, _problem)
     app.add_exception_handler(HTTPException, _http)

@@ -1,7 +1,7 @@
 """What was earned: milestones and sealed rewards, written with the segment that earned them.
 
-A sealed reward never changes, so its bytes may be kept in memory until its episode is deleted; `settling` is never
-stored.
+A final reward never changes, so its bytes may be kept in memory until its episode is deleted; `settling` is never
+stored. A step that is asked about beyond the rules is stored as `escalating`, and replaced once, by what was decided.
 """
 
 from __future__ import annotations
@@ -10,18 +10,53 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, func, insert, select
+from sqlalchemy import Float, Numeric, bindparam, case, cast, func, insert, select, update
 
 from api.store.database import Database
-from api.tables import milestones, rewards
+from api.tables import episodes, milestones, rewards, verdicts
 from detectors.codec import canonical
+from detectors.deciding import escalating, waits
+from detectors.engine import Outcome
 from detectors.rewards import encode_reward, milestone_to_json
+from detectors.ruleset import Ruleset
 from detectors.types import Milestone, Reward
 
 INSERT_MILESTONES = insert(milestones)
 INSERT_REWARDS = insert(rewards)
 
-_BODY = select(rewards.c.body).where(rewards.c.episode == bindparam("episode"), rewards.c.step == bindparam("step"))
+ESCALATING = "escalating"
+DECIDED = "step.decided"
+"""The kind of the event in an episode's log of verdicts that seals a step's value (api/store/verdicts.py)."""
+ASIDE = 0
+"""The ``first`` of an arrival that is no segment: the step ``last`` was decided."""
+DECIDE = (
+    update(rewards)
+    .where(
+        rewards.c.episode == bindparam("of_episode"),
+        rewards.c.step == bindparam("of_step"),
+        rewards.c.status == ESCALATING,
+    )
+    .values({name: bindparam(f"new_{name}") for name in ("status", "reward", "body")})
+)
+"""What was asked is answered: the step's one and final value."""
+_of_total = rewards.c.episode == bindparam("of_episode")
+_sum = cast(func.round(cast(func.sum(rewards.c.reward), Numeric), 12), Float)
+TOTAL = (
+    update(episodes)
+    .where(episodes.c.id == bindparam("of_episode"))
+    .values(
+        total=select(case((func.count() > func.count(rewards.c.reward), None), else_=_sum))
+        .where(_of_total)
+        .scalar_subquery()
+    )
+)
+"""`detectors.rewards.episode_total` of what is stored, for episodes whose rewards the engine alone does not know.
+
+Each has at most 12 decimals, so that their sum, rounded to 12, is the same in whatever order a database adds."""
+
+_BODY = select(rewards.c.body, rewards.c.status).where(
+    rewards.c.episode == bindparam("episode"), rewards.c.step == bindparam("step")
+)
 _ALL = select(rewards.c.body).where(rewards.c.episode == bindparam("episode")).order_by(rewards.c.step)
 _LAST = select(func.max(rewards.c.step)).where(rewards.c.episode == bindparam("episode"))
 
@@ -34,6 +69,16 @@ def _between(table: Any, column: Any, order: Any) -> Any:
     )
 
 
+_DECIDED = (
+    select(rewards.c.step)
+    .join(verdicts, (rewards.c.episode == verdicts.c.episode) & (rewards.c.step == verdicts.c.step))
+    .where(verdicts.c.episode == bindparam("episode"), verdicts.c.kind == DECIDED)
+    .where(rewards.c.through <= bindparam("through"))
+    .order_by(verdicts.c.seq)
+)
+_ESCALATING = (
+    select(rewards.c.step).where(rewards.c.episode == bindparam("episode"), rewards.c.status == ESCALATING).limit(1)
+)
 _MILESTONES_BETWEEN = _between(milestones, milestones.c.seq, milestones.c.number)
 _REWARDS_BETWEEN = _between(rewards, rewards.c.through, rewards.c.step)
 
@@ -60,15 +105,23 @@ class Ledger:
         """Forget what is in memory: an episode was deleted."""
         self._bytes.clear()
 
-    async def sealed(self, episode: str, step: int) -> bytes | None:
-        """The sealed reward's bytes, or None while there is none."""
+    async def stored(self, episode: str, step: int) -> tuple[bytes | None, bool]:
+        """The step's reward as it is stored, and whether it is final; (None, False) before it is sealed."""
         body = self.remembered(episode, step)
-        if body is None:
-            row = await self._database.first(_BODY, {"episode": episode, "step": step})
-            if row is not None:
-                body = bytes(row.body)
-                self.remember(episode, step, body)
-        return body
+        if body is not None:
+            return body, True
+        row = await self._database.first(_BODY, {"episode": episode, "step": step})
+        if row is None:
+            return None, False
+        body, final = bytes(row.body), row.status != ESCALATING
+        if final:
+            self.remember(episode, step, body)
+        return body, final
+
+    async def sealed(self, episode: str, step: int) -> bytes | None:
+        """The final reward's bytes, or None while there is none."""
+        body, final = await self.stored(episode, step)
+        return body if final else None
 
     async def all(self, episode: str) -> list[bytes]:
         """Every sealed reward of the episode, by step."""
@@ -86,6 +139,14 @@ class Ledger:
     async def rewards_between(self, episode: str, first: int, last: int) -> list[tuple[int, bytes]]:
         """Rewards sealed by events ``first`` to ``last``, with the event's seq."""
         return await self._pairs(_REWARDS_BETWEEN, episode, first, last)
+
+    async def decided(self, episode: str, through: int) -> list[int]:
+        """Steps sealed by event ``through`` whose value was decided beyond the rules, as they were decided."""
+        return [row.step for row in await self._database.all(_DECIDED, {"episode": episode, "through": through})]
+
+    async def escalating(self, episode: str) -> bool:
+        """Whether a step of the episode waits for an answer from beyond the rules."""
+        return await self._database.first(_ESCALATING, {"episode": episode}) is not None
 
     async def _pairs(self, statement: Any, episode: str, first: int, last: int) -> list[tuple[int, bytes]]:
         rows = await self._database.all(statement, {"episode": episode, "first": first, "last": last})
@@ -109,6 +170,15 @@ def milestone_rows(
         }
         for n, m in enumerate(found)
     ]
+
+
+def told(rules: Ruleset, outcome: Outcome) -> list[Reward]:
+    """The newly sealed rewards as they are stored: those that are asked about wait for their answers."""
+    if not outcome.asks:
+        return outcome.rewards
+    of = [[ask for ask in outcome.asks if ask.step == reward.step] for reward in outcome.rewards]
+    pairs = zip(outcome.rewards, of, strict=True)
+    return [escalating(rules, reward, asked) if waits(asked) else reward for reward, asked in pairs]
 
 
 def reward_rows(sealed: Iterable[Reward]) -> list[dict[str, Any]]:

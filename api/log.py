@@ -16,14 +16,15 @@ from sqlalchemy import bindparam, delete, insert, select, update
 
 from api.errors import EpisodeClosedError, ForkedLogError, GapInLogError, OtherEpisodeError, UnavailableError
 from api.frames import NUMBERED, read_segment
-from api.ledger import INSERT_MILESTONES, INSERT_REWARDS, Ledger, milestone_rows, reward_rows
+from api.ledger import ESCALATING, INSERT_MILESTONES, INSERT_REWARDS, TOTAL, Ledger, milestone_rows, reward_rows, told
 from api.metrics import Metrics
-from api.notify import Notifier, log_of
+from api.notify import ASKED, Notifier, log_of
 from api.settings import Limits
 from api.store.arrivals import arriving
 from api.store.database import Database, now
 from api.store.engines import STATE_EVERY, Engines, Live
 from api.store.episodes import Episodes
+from api.store.escalations import queueing
 from api.store.writer import GroupWriter, OutrunError, Rows
 from api.tables import closings, commands, engine_states, episodes, segments, steps
 from detectors.engine import Outcome
@@ -56,6 +57,7 @@ STATEMENTS = (
     .where(commands.c.episode == _of_episode, commands.c.kind == "episode.close", commands.c.seq.is_(None))
     .values(seq=bindparam("at_seq")),
     insert(closings),
+    TOTAL,
 )
 (
     SEGMENT,
@@ -70,8 +72,10 @@ STATEMENTS = (
     CLOSE,
     CLOSE_COMMAND,
     CLOSING,
+    SUM,
     ARRIVAL,
-) = range(len(STATEMENTS) + 1)
+    ASK,
+) = range(len(STATEMENTS) + 2)
 
 _SAME = select(segments.c.digest).where(
     segments.c.episode == bindparam("episode"), segments.c.first == bindparam("first")
@@ -106,7 +110,7 @@ class Log:
     ) -> None:
         self._database, self._engines, self._episodes, self._ledger = database, engines, episodes, ledger
         self._notifier, self._metrics, self._limits = notifier, metrics, limits
-        self._writer = GroupWriter(database, (*STATEMENTS, arriving(database.embedded)))
+        self._writer = GroupWriter(database, (*STATEMENTS, arriving(database.embedded), queueing(database.embedded)))
 
     async def append(self, episode: str, frame: bytes) -> Acknowledged:
         """Append the segment in ``frame``; the same one again is acknowledged again. Raises `ProblemError`."""
@@ -169,18 +173,20 @@ class Log:
         live.step = -1 if live.engine.step is None else live.engine.step
         live.milestones += len(rows[MILESTONES])
         live.stored = segment.last if rows[STATE] else live.stored
-        for row in rows[REWARDS]:
+        final = [row for row in rows[REWARDS] if row["status"] != ESCALATING]
+        for row in final:
             self._ledger.remember(segment.episode, row["step"], row["body"])
-        self._metrics.appended(segment.count, [row["status"] for row in rows[REWARDS]], len(rows[MILESTONES]))
+        self._metrics.appended(segment.count, [row["status"] for row in final], len(rows[MILESTONES]))
         self._notifier.tell(log_of(segment.episode))
+        if rows[ASK]:
+            self._notifier.tell(ASKED)
 
     async def after(self, episode: str, after: int, count: int) -> Sequence[Any]:
         """At most ``count`` stored segments (first, last, frame) that hold events beyond ``after``."""
         return await self._database.all(_NEXT, {"episode": episode, "after": after, "count": count})
 
-    async def frames(self, episode: str) -> AsyncIterator[bytes]:
-        """Every stored frame, in order, one in memory at a time."""
-        after = 0
+    async def frames(self, episode: str, after: int = 0) -> AsyncIterator[bytes]:
+        """Every stored frame beyond event ``after``, in order, one in memory at a time."""
         while rows := await self.after(episode, after, 1):
             after = rows[0].last
             yield bytes(rows[0].frame)
@@ -210,11 +216,13 @@ def _rows(live: Live, segment: Segment, frame: bytes, outcome: Outcome) -> Rows:
     whose = {"of_episode": episode}
     began, ended, journalled = marks(segment.events, live.step)
     keep = segment.last - live.stored >= STATE_EVERY or engine.closed
+    sealed = told(engine.ruleset, outcome)
+    escalates = engine.ruleset.task.escalation is not None
     position = {
         "through": segment.last,
         "head": segment.digest,
         "step": engine.step,
-        "success": engine.success,
+        "success": sealed[-1].success if escalates and sealed and engine.closed else engine.success,
         "total": engine.total,
         "milestones": live.milestones + len(outcome.milestones),
     }
@@ -224,7 +232,7 @@ def _rows(live: Live, segment: Segment, frame: bytes, outcome: Outcome) -> Rows:
         BEGAN: [{"episode": episode, "step": step, "began": seq, "ended": None} for step, seq in began],
         ENDED: [{**whose, "of_step": step, "at_seq": seq} for step, seq in ended],
         MILESTONES: milestone_rows(episode, live.milestones, segment.first, segment.last, outcome.milestones),
-        REWARDS: reward_rows(outcome.rewards),
+        REWARDS: reward_rows(sealed),
         COMMANDS: [{**whose, "of_number": number, "at_seq": seq} for number, seq in journalled],
         OLD_STATE: [whose] if keep else [],
         STATE: [{"episode": episode, "through": segment.last, "body": engine.dump()}] if keep else [],
@@ -232,6 +240,8 @@ def _rows(live: Live, segment: Segment, frame: bytes, outcome: Outcome) -> Rows:
         CLOSE: [{**whose, "new_closed_at": now()}] if engine.closed else [],
         CLOSE_COMMAND: [{**whose, "at_seq": segment.last}] if engine.closed else [],
         CLOSING: [{"episode": episode, "queued_at": now()}] if engine.closed else [],
+        SUM: [whose] if escalates else [],
+        ASK: [{"episode": episode, "step": a.step, "item": a.item, "audit": a.audit} for a in outcome.asks],
         ARRIVAL: [{**stored, "earned": len(outcome.milestones) + len(outcome.rewards)}],
     }
 

@@ -24,6 +24,22 @@ class Metrics:
         self.sandboxes = Gauge("milestoned_sandboxes", "Sandboxes of the fleet.", ["state"], registry=registry)
         self.queued = Gauge("milestoned_episodes_queued", "Episodes that wait for a sandbox.", registry=registry)
         self.checkpoints = Counter("milestoned_checkpoints", "Checkpoints signed.", ["of"], registry=registry)
+        self.escalations = Counter(
+            "milestoned_escalations",
+            "Questions taken up, by what became of them.",
+            ["stage", "state"],
+            registry=registry,
+        )
+        self.verdicts = Counter("milestoned_verdicts", "Answers of stages.", ["stage", "outcome"], registry=registry)
+        self.stage_cost = Counter("milestoned_stage_cost", "Money spent on stages.", ["stage"], registry=registry)
+        self.stage_seconds = Histogram(
+            "milestoned_stage_seconds",
+            "From a question to its answer.",
+            ["stage"],
+            buckets=(*_BUCKETS, 15.0, 60.0),
+            registry=registry,
+        )
+        self.escalating = Gauge("milestoned_escalating", "Items that wait for an answer.", registry=registry)
         self.ingest_seconds = Histogram(
             "milestoned_ingest_seconds",
             "From a segment's receipt to its durability.",

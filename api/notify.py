@@ -23,6 +23,9 @@ def commands_of(episode: str) -> Topic:
     return ("commands", episode)
 
 
+ASKED: Topic = ("asked", "")
+"""Something was queued that the rules leave to others."""
+
 ANY_LOG: Topic = ("log", "")
 """Something was appended to some episode's log."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -10,6 +11,9 @@ from typing import Self
 from api.audit.checkpointer import Checkpointer
 from api.audit.delivery import delivery_of
 from api.audit.watching import HealthGauges
+from api.cascade.seen import Readings
+from api.cascade.stages import Stages
+from api.cascade.worker import Stores, Worker
 from api.channel import Channel
 from api.errors import UnavailableError
 from api.fleet.ending import end
@@ -36,16 +40,20 @@ from api.store.commands import Commands
 from api.store.database import Database
 from api.store.engines import Engines
 from api.store.episodes import Episodes
+from api.store.escalations import Escalations
 from api.store.idempotency import Answers
 from api.store.leases import Leases
 from api.store.migrate import upgrade
+from api.store.opinions import Opinions
 from api.store.overview import Overview
 from api.store.removal import Removal
 from api.store.rescores import Rescores
 from api.store.sandboxes import Sandboxes
 from api.store.search import Search
 from api.store.tasks import Tasks
+from api.store.together import Together
 from api.store.tokens import FIRST, Tokens
+from api.store.verdicts import Verdicts
 from api.streaming import Streams
 from api.upkeep import Upkeep
 
@@ -89,10 +97,14 @@ class Parts:
     removal: Removal
     arrivals: Arrivals
     upkeep: Upkeep
+    escalations: Escalations
+    verdicts: Verdicts
+    stages: Stages
+    cascade: Worker
     broadcast: Broadcast | None
 
     @classmethod
-    def build(cls, settings: Settings, notifier: Notifier, metrics: Metrics) -> Self:
+    def build(cls, settings: Settings, notifier: Notifier, metrics: Metrics, stages: Stages) -> Self:
         """Put the parts together; nothing is read or written yet but the secret."""
         limits = settings.limits
         database = Database(settings.database)
@@ -107,7 +119,10 @@ class Parts:
         removal, answers, arrivals = Removal(database, signer, notifier), Answers(database), Arrivals(database)
         streams = Streams(log, ledger, episodes, arrivals, notifier, limits.heartbeat_s)
         outlines = Outlines(log)
-        for remembering in (engines, episodes, ledger, streams, outlines):
+        runner, together = uuid.uuid4().hex, Together(database)
+        escalations, verdicts = Escalations(database, together, runner), Verdicts(database, together)
+        opinions, readings = Opinions(together, database.embedded, runner), Readings(log)
+        for remembering in (engines, episodes, ledger, streams, outlines, readings):
             notifier.on_gone(remembering.forget)
         sandboxes, leases = Sandboxes(database), Leases(database, notifier)
         rescores = Rescores(database)
@@ -154,6 +169,18 @@ class Parts:
             removal=removal,
             arrivals=arrivals,
             upkeep=Upkeep(episodes.partitions, removal, answers, arrivals, limits.keys_kept_days, settings.keep_days),
+            escalations=escalations,
+            verdicts=verdicts,
+            stages=stages,
+            cascade=Worker(
+                Stores(escalations, opinions, verdicts, tasks),
+                readings,
+                notifier,
+                metrics,
+                runner,
+                stages,
+                settings.stages,
+            ),
             broadcast=None if database.embedded else Broadcast(database.url, notifier),
         )
 
@@ -167,6 +194,7 @@ class Parts:
         await self.upkeep.start()
         self.checkpointer.start()
         self.rescorer.start()
+        self.cascade.start()
         await self.watch.start()
 
     async def stop(self) -> None:
@@ -174,6 +202,8 @@ class Parts:
         self.notifier.stop()
         await self.checkpointer.stop()
         await self.rescorer.stop()
+        await self.cascade.stop()
+        await self.stages.close()
         await self.watch.stop()
         await self.upkeep.stop()
         with suppress(UnavailableError):  # no more is lost than when a token was used last

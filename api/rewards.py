@@ -22,17 +22,24 @@ class RewardReader:
         return self._ledger.remembered(episode, step) if self._episodes.surely_owned(tenant, episode) else None
 
     async def read(self, tenant: str, episode: str, step: int, deadline: Deadline) -> bytes:
-        """The sealed reward, or a `settling` one when time is up. Raises `NotFoundError`."""
+        """The final reward, or when time is up a `settling` or `escalating` one. Raises `NotFoundError`."""
         await self._episodes.owned(tenant, episode)
         while True:
             changed = self._notifier.watch(log_of(episode))
-            body = await self._ledger.sealed(episode, step)
-            if body is not None:
+            body, final = await self._ledger.stored(episode, step)
+            if body is not None and (final or not await self._notifier.wait(changed, deadline.left())):
                 return body
+            if body is not None:
+                continue
             row = await self._episodes.get(episode)
             if (row.step is not None and step < row.step) or row.status == "closed":
                 # The row may be younger than the first look, so one more look decides.
-                return await self._ledger.sealed(episode, step) or await self._missing(row, step)
+                body, final = await self._ledger.stored(episode, step)
+                if body is None:
+                    return await self._missing(row, step)
+                if final:
+                    return body
+                continue
             if not await self._notifier.wait(changed, deadline.left()):
                 return _unsealed(row, step)
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from api.cascade.stages import StageSettings
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -66,6 +68,7 @@ class Settings:
     keep_days: float | None = None
     tasks_need_tests: bool = False
     limits: Limits = field(default_factory=Limits)
+    stages: StageSettings = field(default_factory=StageSettings)
 
     @property
     def database(self) -> str:

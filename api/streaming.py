@@ -15,7 +15,7 @@ import orjson
 
 from api.fanout import Shared
 from api.following import decoded, event_to_json
-from api.ledger import Ledger
+from api.ledger import ASIDE, Ledger
 from api.log import Log
 from api.notify import ANY_LOG, Notifier, log_of
 from api.store.arrivals import START, Arrivals, Place
@@ -88,17 +88,25 @@ class Streams:
         for frame in await self._earned(episode, after, after) if after else ():
             if frame.name in kinds:
                 yield _sent(frame.name, frame.seq, frame.body)
-        at_once = 0
+        at_once, decided, closed = 0, set[int](), False
         while True:
             changed = self._notifier.watch(log_of(episode))
-            piece = await self._piece(episode, after, changed)
+            piece = None if closed else await self._piece(episode, after, changed)
+            # Decided after its segment was told: under the number that was told last, so that nobody goes back by it.
+            for step in await self._ledger.decided(episode, after) if "reward" in kinds else ():
+                if step not in decided and (body := await self._ledger.sealed(episode, step)) is not None:
+                    decided.add(step)
+                    yield _sent("reward", after, body)
+            if closed and not await self._ledger.escalating(episode):
+                return
             if piece is not None:
                 for frame in piece.frames:
                     if frame.name in kinds:
                         yield _sent(frame.name, frame.seq, frame.body)
                 after, at_once = piece.last, at_once + 1
                 if piece.closed:
-                    return
+                    closed = True
+                    continue
                 if at_once % LAGGING_AFTER == 0:
                     yield await self._lagging(episode, after)
             else:
@@ -184,13 +192,21 @@ class Streams:
             return
         if "event" not in wanted.kinds and not row.earned:
             return
-        piece = await self._piece(row.episode, row.first - 1, None)
+        frames = await self._frames(row)
         head = orjson.dumps({"episode": row.episode, "task": row.task, "labels": labels})[:-1]
-        for frame in piece.frames if piece is not None else ():
+        for frame in frames:
             # What event `after` earned is told again: its watcher may have got the event without it.
             if frame.name in wanted.kinds and (frame.seq > after or (frame.seq == after and frame.rank)):
                 body = b'%b,"%b":%b}' % (head, frame.name.encode(), frame.body)
                 yield _sent(frame.name, _id(Place(row.xact, row.position), frame.seq), body)
+
+    async def _frames(self, row: Any) -> Sequence[Frame]:
+        """What one arrival tells: a segment, or the reward of a step that was decided."""
+        if row.first == ASIDE:
+            body, _ = await self._ledger.stored(row.episode, row.last)
+            return () if body is None else (Frame(MOST_SEQ, 2, body),)
+        piece = await self._piece(row.episode, row.first - 1, None)
+        return () if piece is None else piece.frames
 
 
 def place_of(id: str) -> tuple[Place, int]:

@@ -47,7 +47,7 @@ def escalation_from_json(read: Reader, spec: Any, milestones: tuple[MilestoneSpe
         route=read.get(spec, "route", _PATH, lambda v: v in ("cascade", "blend"), "cascade or blend", "cascade"),
         escalate=escalate,
         audit=float(read.get(spec, "audit", _PATH, _part, "a share from 0 to 1", 0.01 if escalate else 0.0)),
-        confident=float(read.get(spec, "confident", _PATH, _part, "a confidence from 0 to 1", 0.8)),
+        confident=float(read.get(spec, "confident", _PATH, _part, "a confidence from 0 to 1", 0.7)),
         tiers=_tiers(read, spec),
         weights=_weights(read, spec),
         decisive=read.get(spec, "decisive", _PATH, is_decisive, f"one of {', '.join(DECISIVE)}", "positive"),
@@ -69,11 +69,12 @@ def escalation_to_json(e: Escalation) -> dict[str, Any]:
         "audit": e.audit,
         "confident": e.confident,
         "tiers": list(e.tiers),
-        "weights": dict(e.weights),
         "decisive": e.decisive,
         "worth": e.worth,
         "patience_s": e.patience_s,
     }
+    if e.route == "blend":
+        out["weights"] = dict(e.weights)
     rubric = {name: rubric_to_json(lines) for name, lines in (("goal", e.goal), ("step", e.step)) if lines}
     budget = {
         scope: {name: value for name, value in (("calls", b.calls), ("cost", b.cost)) if value is not None}

@@ -186,7 +186,7 @@ class Escalation:
     route: Literal["cascade", "blend"] = "cascade"
     escalate: tuple[str, ...] = ("unscored",)
     audit: float = 0.01
-    confident: float = 0.8
+    confident: float = 0.7
     tiers: tuple[str, ...] = ("model", "judge")
     weights: Mapping[str, float] = field(default_factory=lambda: {"rule": 0.5, "model": 0.3, "judge": 0.2})
     decisive: Decisive = "positive"

@@ -1,1 +1,1 @@
-"""From what the rules said of a step to its final value: which stage is asked, what it costs, who decides."""
+"""What happens where rules are silent: questions are taken from the queue, put to the stages, and answered once."""

@@ -9,7 +9,7 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -18,8 +18,10 @@ import orjson
 import uvicorn
 
 from api.app import create_app
+from api.cascade.stages import StageError
 from api.commands.common import add_store, days, hold, store_settings
 from api.commands.exposure import add_exposure, refusal_of
+from api.commands.stages import add_stages, stage_settings
 from api.keys import admin_token_file, write_private
 from api.notify import Notifier
 from api.routes.at_root import AtRoot
@@ -64,6 +66,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="where signed checkpoints go, outside the database (default: $MILESTONED_CHECKPOINTS, else nowhere)",
     )
     add_exposure(parser)
+    add_stages(parser)
     parser.set_defaults(run=run)
 
 
@@ -77,6 +80,7 @@ def run(args: argparse.Namespace) -> int:
         limits=replace(settings.limits, sandbox_lost_s=args.sandbox_lost_s),
     )
     settings = replace(settings, checkpoints=args.checkpoints or settings.checkpoints)
+    settings = replace(settings, stages=stage_settings(args))
     refusal = refusal_of(args, settings)
     if refusal is not None:
         print(refusal, file=sys.stderr)
@@ -97,7 +101,11 @@ def run(args: argparse.Namespace) -> int:
     host, port = listeners[0].getsockname()[:2]
     if args.nemo_port is not None:
         listeners.append(_listen(args.host, args.nemo_port))
-    app = create_app(settings)
+    try:
+        app = create_app(settings)
+    except StageError as error:
+        print(error, file=sys.stderr)
+        return 2
     nemo = listeners[-1].getsockname()[1] if len(listeners) > 1 else None
     config = uvicorn.Config(
         app if nemo is None else AtRoot(app, nemo, "/nemo"),
@@ -112,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
         ssl_keyfile=args.tls_key,
         forwarded_allow_ips=args.forwarded_allow_ips,
     )
-    server = _Server(config, app.state.notifier, lambda: _announce(args, settings, host, port, nemo))
+    server = _Server(config, app.state.notifier, lambda: _announce(args, settings, host, port, nemo, app.state.off))
     try:
         server.run(sockets=listeners)
     finally:
@@ -161,7 +169,9 @@ def _spread_out() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def _announce(args: argparse.Namespace, settings: Settings, host: str, port: int, nemo: int | None) -> None:
+def _announce(
+    args: argparse.Namespace, settings: Settings, host: str, port: int, nemo: int | None, off: Iterable[str]
+) -> None:
     told = {"host": host, "port": port, "pid": os.getpid()} | ({} if nemo is None else {"nemo_port": nemo})
     write_private(settings.data / "service.json", orjson.dumps(told).decode())
     if args.port_file is not None:
@@ -169,6 +179,8 @@ def _announce(args: argparse.Namespace, settings: Settings, host: str, port: int
     where = "in MILESTONED_ADMIN_TOKEN" if settings.admin_token else f"in {admin_token_file(settings)}"
     scheme = "http" if args.tls_cert is None else "https"
     print(f"milestoned listens on {scheme}://{host}:{port}; the first admin token is {where}", flush=True)
+    for why in off:
+        print(why, flush=True)
 
 
 def _listen(host: str, port: int) -> socket.socket:

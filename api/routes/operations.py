@@ -43,5 +43,6 @@ async def metrics(request: Request) -> Response:
     parts = parts_of(request)
     parts.metrics.open_episodes.set(await parts.episodes.count_open())
     parts.metrics.fleet(await parts.sandboxes.counts(), await parts.leases.queued())
+    parts.metrics.escalating.set(await parts.escalations.count())
     await parts.health.refresh()
     return Response(parts.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 from api.routes.describe import problems, query
-from api.routes.shapes import EventsShape, TrajectoryShape
+from api.routes.shapes import EventsShape, TrajectoryShape, VerdictsShape
 from api.routes.support import READ, SEQ_MOST, answer, caller, parts_of, whole_query
 from api.trajectory import transitions
 
@@ -48,6 +48,26 @@ async def events(request: Request) -> Response:
     kinds = frozenset(request.query_params.getlist("kind"))
     found, following = await parts.follower.page(episode, after, limit, kinds)
     return answer({"events": found, "through": row.through, "next": following})
+
+
+@router.get(
+    "/v1/episodes/{episode}/verdicts",
+    summary="What was said beyond the rules",
+    responses={200: {"model": VerdictsShape}, **problems(401, 403, 404, 422)},
+    openapi_extra={"parameters": [query("after", "Those with a higher number.", SEQ_MOST)]},
+)
+async def verdicts(request: Request) -> Response:
+    """The episode's log of verdicts: each names its stage, model, prompt, evidence, votes and cost, and the one before.
+
+    With what the episode still waits for.
+    """
+    await caller(request, READ)
+    parts = parts_of(request)
+    episode = request.path_params["episode"]
+    await parts.episodes.get(episode)
+    found = await parts.verdicts.of(episode, whole_query(request, "after", 0, SEQ_MOST))
+    waiting = [{"step": row.step, "item": row.item, "audit": row.audit} for row in await parts.escalations.of(episode)]
+    return answer({"verdicts": found, "waiting": waiting})
 
 
 @router.get(

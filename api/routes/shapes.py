@@ -245,7 +245,7 @@ class RewardShape(BaseModel):
 
     episode: str
     step: int
-    status: Literal["settling", "sealed", "unobserved"]
+    status: Literal["settling", "escalating", "sealed", "unobserved", "unscored"]
     reward: float | None
     mask: bool
     reason: str | None
@@ -298,6 +298,13 @@ class EventsShape(BaseModel):
     events: list[EventShape]
     through: int
     next: int | None
+
+
+class VerdictsShape(BaseModel):
+    """An episode's log of verdicts, and the items that wait for an answer."""
+
+    verdicts: list[dict[str, Any]]
+    waiting: list[dict[str, Any]]
 
 
 class TransitionShape(BaseModel):

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from api.errors import NotFoundError, ProblemError
-from api.ledger import Ledger
+from api.ledger import ESCALATING, Ledger
 from api.notify import Deadline, Notifier, log_of
 from api.rewards import RewardReader
 from api.scoring.fold import Fold, fold
@@ -22,6 +22,8 @@ from api.store.tasks import Tasks
 from detectors.rewards import encode_reward
 
 SETTLING = "milestoned:settling"
+FAILURES = {"settling": SETTLING, "escalating": "milestoned:escalating", "unscored": "milestoned:unscored"}
+"""By a reward's status, where it has no value; of all others nobody can know it."""
 UNOBSERVED = "milestoned:unobserved"
 
 
@@ -93,6 +95,8 @@ class Scorer:
 
     async def _episode(self, episode: str, folding: Folding, deadline: Deadline, since: int = 0) -> Score:
         row = await self._closed(episode, deadline)
+        await self._answered(row, deadline)
+        row = await self._episodes.get(episode)
         steps = [one for one in map(orjson.loads, await self._ledger.all(episode)) if one["step"] >= since]
         if row.status != "closed":
             why = f"the episode is {row.status}, not closed; the log is at event {row.through}"
@@ -103,6 +107,13 @@ class Scorer:
         value = fold([step["reward"] for step in steps], folding.how, folding.gamma)
         masked = next((step for step in steps if step["reward"] is None), steps[-1])
         return _of(steps, value, {**masked, "done": True, "success": row.success}, episode, None, row.task)
+
+    async def _answered(self, row: Any, deadline: Deadline) -> None:
+        """Wait for what is asked beyond the rules about a closed episode."""
+        if row.status == "closed" and row.total is None:
+            for document in map(orjson.loads, await self._ledger.all(row.id)):
+                if document["status"] == ESCALATING:
+                    await self._rewards.read(row.tenant, row.id, document["step"], deadline)
 
     async def _closed(self, episode: str, deadline: Deadline) -> Any:
         while True:
@@ -125,7 +136,6 @@ def _of(
         for name, part in document["components"].items():
             before = components.get(name, 0.0)
             components[name] = None if part is None or before is None else before + part
-    settling = last["status"] == "settling"
     return Score(
         reward=value,
         reward_components=components,
@@ -137,6 +147,6 @@ def _of(
         step=step,
         task=task,
         digest=last["digest"],
-        failure_kind=None if value is not None else SETTLING if settling else UNOBSERVED,
+        failure_kind=None if value is not None else FAILURES.get(last["status"], UNOBSERVED),
         failure_reason=None if value is not None else last["reason"],
     )

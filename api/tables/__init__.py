@@ -17,22 +17,28 @@ from api.tables.log import (
     tasks,
     tombstones,
 )
+from api.tables.marks import episode_marks
 from api.tables.rescores import rescored, rescores
+from api.tables.verdicts import budgets, escalations, opinions, verdicts
 
 __all__ = [
     "arrivals",
     "audit_trees",
+    "budgets",
     "checkpoints",
     "closings",
     "commands",
     "engine_states",
     "episode_facts",
+    "episode_marks",
     "episodes",
+    "escalations",
     "idempotency",
     "leases",
     "leaves",
     "metadata",
     "milestones",
+    "opinions",
     "rescored",
     "rescores",
     "rewards",
@@ -42,4 +48,5 @@ __all__ = [
     "tasks",
     "tokens",
     "tombstones",
+    "verdicts",
 ]

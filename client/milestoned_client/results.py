@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 from milestoned_client.errors import ProblemError, UnexpectedAnswerError, problem_from_json
 
 T = TypeVar("T")
-Status = Literal["settling", "sealed", "unobserved"]
+Status = Literal["settling", "escalating", "sealed", "unobserved", "unscored"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Reward:
     @property
     def settled(self) -> bool:
         """True once the reward is final: it will never change again."""
-        return self.status != "settling"
+        return self.status not in ("settling", "escalating")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import zstandard
 from sqlalchemy import text
 
 from api.app import create_app
+from api.cascade.stages import Stages, StageSettings
 from api.settings import Limits, Settings
 from detectors.codec import GENESIS, encode_segment, sha256
 from detectors.types import Event
@@ -104,7 +105,12 @@ class Store(NamedTuple):
 
 @asynccontextmanager
 async def running(
-    store: Store, checkpoints: str = "", tasks_need_tests: bool = False, **limits: Any
+    store: Store,
+    checkpoints: str = "",
+    tasks_need_tests: bool = False,
+    stages: Stages | None = None,
+    cascade: StageSettings | None = None,
+    **limits: Any,
 ) -> AsyncIterator[Service]:
     """The application over the database of ``store``."""
     kept = Limits(**limits)
@@ -116,8 +122,9 @@ async def running(
         checkpoints=checkpoints,
         tasks_need_tests=tasks_need_tests,
         limits=kept,
+        stages=cascade or StageSettings(),
     )
-    app = create_app(settings)
+    app = create_app(settings, stages)
     async with app.router.lifespan_context(app):
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://service.test", timeout=60) as http:

@@ -208,9 +208,10 @@ def test_tasks_that_are_refused(more: dict[str, Any], path: str) -> None:
     assert path in str(caught.value)
 
 
-def test_the_canonical_form_is_read_again() -> None:
+@pytest.mark.parametrize("route", ["cascade", "blend"])
+def test_the_canonical_form_is_read_again(route: str) -> None:
     """With every default written out."""
-    escalation = {"route": "blend", "budget": {"day": {"cost": 2.5}}, "rubric": {"step": ["It helped."]}}
+    escalation = {"route": route, "budget": {"day": {"cost": 2.5}}, "rubric": {"step": ["It helped."]}}
     task = rules(NICE, **escalation).task
     assert task_from_json(task_to_json(task)) == task
 

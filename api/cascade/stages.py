@@ -1,0 +1,84 @@
+"""The stages that a service has, by what its operator set; of those that it has not, why."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+
+from api.stages.base import Stage
+from detectors.types import Budget
+
+TIERS = ("model", "judge")
+
+
+class StageError(ValueError):
+    """A stage that was asked for can't be had; the message says which, why and what was wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageSettings:
+    """``model``: a model's folder or a scorer's address; ``judges``: addresses of endpoints; both empty: off.
+
+    ``at_once``: calls of one endpoint that run together at this replica; ``lease_s``: after which the work of a worker
+    that died is taken up; ``budgets``: the operator's, by scope.
+    """
+
+    model: str = ""
+    judges: tuple[str, ...] = ()
+    at_once: int = 8
+    lease_s: float = 30.0
+    budgets: Mapping[str, Budget] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """The stages by tier, each with its endpoints, and why a tier has none."""
+
+    by_tier: Mapping[str, Sequence[Stage]]
+    off: Mapping[str, str]
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        for listed in self.by_tier.values():
+            for stage in listed:
+                if hasattr(stage, "close"):
+                    await stage.close()
+
+
+def stages_of(settings: StageSettings, env: Mapping[str, str] = os.environ) -> Stages:
+    """What the settings and the environment say. Raises `StageError`."""
+    found: dict[str, Sequence[Stage]] = {}
+    model = settings.model or env.get("MILESTONED_MODEL", "")
+    urls = settings.judges or tuple(filter(None, env.get("MILESTONED_JUDGE_URL", "").split()))
+    try:
+        if model:
+            found["model"] = [_model(model, env)]
+        if urls:
+            found["judge"] = [_judge(url, env) for url in urls]
+    except ValueError as error:
+        raise StageError(str(error)) from None
+    except ImportError as error:
+        raise StageError(f"{error.name or error}: not installed; wanted an installation with the extra [rm]") from None
+    why = {"model": "started without --model", "judge": "started without --judge"}
+    return Stages(found, {tier: f"the {tier} is off: {why[tier]}" for tier in TIERS if tier not in found})
+
+
+def _model(named: str, env: Mapping[str, str]) -> Stage:
+    # Extras are imported where they are asked for: the base service starts without them.
+    if named.startswith(("http://", "https://")):
+        scorer: Stage = import_module("api.stages.remote").remote(named, env)
+        return scorer
+    folder = Path(named)
+    if not folder.is_dir():
+        raise StageError(f"--model {named}: no folder there; wanted a model's folder or an address")
+    loaded: Stage = import_module("api.stages.model").load(folder)
+    return loaded
+
+
+def _judge(url: str, env: Mapping[str, str]) -> Stage:
+    settings = import_module("api.stages.judge.settings").judge_settings({**env, "MILESTONED_JUDGE_URL": url})
+    judge: Stage = import_module("api.stages.judge.judge").Judge(settings)
+    return judge

@@ -1,0 +1,262 @@
+"""Takes what was queued, asks, keeps the answer: as many at once as endpoints bear, again where nobody answered.
+
+Nothing is known here that is not in the database: a worker that is killed leaves its rows to the end of their lease,
+and whoever takes them up finds what was said already, and what was billed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+
+import structlog
+
+from api.cascade.seen import Readings, Seen
+from api.cascade.spending import budgets_of
+from api.cascade.stages import Stages, StageSettings
+from api.cascade.words import abstained, checked, kept
+from api.errors import ProblemError, UnavailableError
+from api.metrics import Metrics
+from api.notify import ASKED, Notifier, log_of
+from api.stages.base import Opinion, Question, Stage
+from api.store.database import now
+from api.store.escalations import Asked, Escalations
+from api.store.opinions import Asking, Opinions
+from api.store.tasks import Tasks
+from api.store.verdicts import Said, Verdicts, words_of
+from detectors.deciding import decide, next_tier
+from detectors.types import Ask, Reward
+
+LOOK_S = 5.0
+"""How often the queue is looked at unasked."""
+BACK_OFF_S = 1.0
+LONGEST_S = 60.0
+BUSY_S = 0.2
+"""When to look again for an answer that somebody else waits for."""
+AHEAD = 4
+"""Rows in work for each call that may run: reading, billing and keeping go on meanwhile."""
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """A stage, and how many calls of it may run at once."""
+
+    stage: Stage
+    at_once: asyncio.Semaphore
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """What the worker reads and writes."""
+
+    escalations: Escalations
+    opinions: Opinions
+    verdicts: Verdicts
+    tasks: Tasks
+
+
+class Worker:
+    """The one who asks, in the background of a service."""
+
+    def __init__(
+        self,
+        stores: Stores,
+        readings: Readings,
+        notifier: Notifier,
+        metrics: Metrics,
+        runner: str,
+        stages: Stages,
+        settings: StageSettings,
+    ) -> None:
+        self._stores, self._readings, self._notifier, self._metrics = stores, readings, notifier, metrics
+        self._runner, self._off, self._budgets, self._lease_s = runner, stages.off, settings.budgets, settings.lease_s
+        self._tiers = {
+            name: [Tier(stage, asyncio.Semaphore(settings.at_once)) for stage in listed]
+            for name, listed in stages.by_tier.items()
+        }
+        self._most = AHEAD * settings.at_once * max(1, sum(map(len, stages.by_tier.values())))
+        self._running: set[asyncio.Task[None]] = set()
+        self._main: list[asyncio.Task[None]] = []
+        self._freed = asyncio.Event()
+
+    def start(self) -> None:
+        """Work until `stop`."""
+        self._main = [
+            asyncio.create_task(self._run(), name="cascade"),
+            asyncio.create_task(self._renew(), name="cascade leases"),
+        ]
+
+    async def stop(self) -> None:
+        """Let go; what is not answered stays queued."""
+        for task in (*self._main, *self._running):
+            task.cancel()
+        await asyncio.gather(*self._main, *self._running, return_exceptions=True)
+
+    async def _run(self) -> None:
+        orphaned = False
+        while True:
+            news = self._notifier.watch(ASKED)
+            self._freed.clear()
+            try:
+                if not orphaned:
+                    await self._stores.escalations.orphaned()
+                    await self._stores.opinions.orphaned()
+                    orphaned = True
+                free = self._most - len(self._running)
+                rows = await self._stores.escalations.take(min(free, self._most // 2), self._lease_s) if free else []
+                wait_s = 0.0 if rows and free > len(rows) else await self._pause()
+            except UnavailableError as error:
+                log.warning("Escalations have to wait.", why=error.detail)
+                rows, wait_s = [], LOOK_S
+            for row in rows:
+                self._begin(row)
+            if wait_s > 0:
+                await self._rest(news, wait_s)
+
+    async def _pause(self) -> float:
+        """How long until there is something to take, as far as anybody knows."""
+        if len(self._running) >= self._most:
+            return LOOK_S
+        due = await self._stores.escalations.next_due_s()
+        return LOOK_S if due is None else min(LOOK_S, max(0.01, due))
+
+    async def _rest(self, news: asyncio.Event, seconds: float) -> None:
+        """Until something is queued, a place becomes free, or ``seconds`` have passed."""
+        waiting = [asyncio.ensure_future(event.wait()) for event in (news, self._freed)]
+        _, pending = await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        for one in pending:
+            one.cancel()
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(self._lease_s / 3)
+            if self._running:
+                with suppress(UnavailableError):
+                    await self._stores.escalations.renew(self._lease_s)
+                    await self._stores.opinions.renew(self._lease_s)
+
+    def _begin(self, asked: Asked) -> None:
+        task = asyncio.create_task(self._work(asked), name=f"escalation {asked.episode}/{asked.step}/{asked.item}")
+        self._running.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
+        if len(self._running) <= self._most // 2:
+            self._freed.set()
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, ProblemError):
+            log.warning("An escalation has to wait.", what=task.get_name(), why=error.detail)
+        elif error is not None:  # a fault of ours: its lease ends, and it is tried again
+            log.error("An escalation failed unexpectedly.", what=task.get_name(), exc_info=error)
+
+    async def _work(self, asked: Asked) -> None:
+        began = time.monotonic()
+        rules = await self._stores.tasks.ruleset(asked.task_number)
+        seen = await self._readings.of(asked, lambda: rules)
+        if asked.step not in seen.rewards:
+            return  # the episode was deleted meanwhile, and its rows with it
+        ask = seen.ask(asked.step, asked.item)
+        words = words_of(await self._stores.verdicts.of_step(asked.episode, asked.step), audit=asked.audit)
+        reward = seen.rewards[asked.step]
+        while ask is not None and (tier := next_tier(rules, reward, ask, words)) is not None:
+            said = await self._say(asked, ask, seen, tier, asked.waited_s + time.monotonic() - began)
+            if said is None:
+                return
+            data = {"kind": "verdict.given", "item": asked.item, "audit": asked.audit, **(said.data or {})}
+            words += words_of([data], audit=asked.audit)
+            more = next_tier(rules, reward, ask, words) is not None
+            final = await self._keep(said._replace(last=not more), seen)
+            if final or not more:
+                return
+        await self._keep(Said(asked.episode, asked.step, asked.item, None), seen)
+
+    async def _keep(self, said: Said, seen: Seen) -> bool:
+        asks = seen.asks.get(said.step, [])
+        reward = seen.rewards[said.step]
+        final = await self._stores.verdicts.keep(
+            said, self._runner, lambda words: decide(seen.rules, reward, asks, words)
+        )
+        if final is not None:
+            self._tell(final)
+        return final is not None
+
+    def _tell(self, final: Reward) -> None:
+        self._metrics.sealed.labels(final.status).inc()
+        self._notifier.tell(log_of(final.episode))
+
+    async def _say(self, asked: Asked, ask: Ask, seen: Seen, tier: str, waited_s: float) -> Said | None:
+        """What the tier says, as it is to be kept; None where the item was put off."""
+        said = Said(asked.episode, asked.step, asked.item, None)
+        through = seen.rewards[asked.step].through
+        listed = self._tiers.get(tier)
+        if not listed:
+            return said._replace(data=_event(abstained(tier, self._off.get(tier, f"the {tier} is off")), through))
+        question = seen.question(ask)
+        policy = seen.rules.task.escalation
+        assert policy is not None, "only tasks with a policy ask"
+        chosen = listed[(asked.step + asked.attempts) % len(listed)]
+        digest = await asyncio.to_thread(chosen.stage.digest, question)
+        most = getattr(chosen.stage, "most_calls", None)
+        calls = 0 if tier != "judge" else 1 if most is None else most(question)
+        budgets = budgets_of(asked, policy.budget, self._budgets, now()[:10])
+        asking = Asking(tier, digest, asked.episode, calls, budgets)
+        begun = await self._stores.opinions.begin(asking, self._lease_s)
+        self._metrics.escalations.labels(tier, begun.state).inc()
+        if begun.state == "known":
+            assert begun.body is not None
+            free = {**begun.body, "verdict": {**begun.body["verdict"], "cost": 0.0}}
+            return said._replace(data={**free, "question": digest, "cached": True})
+        if begun.state == "busy":
+            await self._stores.escalations.later(asked, BUSY_S * random.uniform(0.5, 1.5))
+            return None
+        if begun.state == "spent":
+            return said._replace(data=_event(abstained(tier, begun.why), through))
+        return await self._ask(chosen, question, said, asking, asked, waited_s, policy.patience_s)
+
+    async def _ask(
+        self,
+        tier: Tier,
+        question: Question,
+        said: Said,
+        asking: Asking,
+        asked: Asked,
+        waited_s: float,
+        patience_s: float,
+    ) -> Said | None:
+        async with tier.at_once:
+            began = time.monotonic()
+            opinion = checked(await tier.stage.ask(question), asking.stage)
+        self._metrics.stage_seconds.labels(asking.stage).observe(time.monotonic() - began)
+        through = question.rewards[-1].through
+        cost = opinion.verdict.cost
+        self._metrics.stage_cost.labels(asking.stage).inc(cost)
+        used = opinion.record.get("calls")
+        calls = used if asking.calls and type(used) is int and used >= 0 else asking.calls
+        if not opinion.again:
+            body = kept(opinion, through)
+            data = {**body, "question": asking.digest, "cached": False, "seconds": round(time.monotonic() - began, 3)}
+            self._metrics.verdicts.labels(asking.stage, _outcome(opinion)).inc()
+            return said._replace(data=data, asking=asking, kept=body, calls=calls, cost=cost)
+        if waited_s < patience_s:
+            await self._stores.opinions.again(asking)
+            pause = min(LONGEST_S, BACK_OFF_S * 2 ** min(asked.attempts, 16)) * random.uniform(0.5, 1.0)
+            await self._stores.escalations.later(asked, min(pause, patience_s - waited_s))
+            log.info("A stage can't be asked now.", stage=asking.stage, why=opinion.verdict.why, again_in_s=pause)
+            return None
+        why = f"no answer in {patience_s:g} s: {opinion.verdict.why}"
+        data = _event(abstained(asking.stage, why), through)
+        return said._replace(data={**data, "question": asking.digest}, asking=asking, calls=calls, cost=cost)
+
+
+def _event(opinion: Opinion, through: int) -> dict[str, object]:
+    return {**kept(opinion, through), "question": None, "cached": False}
+
+
+def _outcome(opinion: Opinion) -> str:
+    return "abstained" if opinion.verdict.score is None else "scored"

@@ -1,0 +1,108 @@
+"""The queue of what goes beyond the rules: filled by the transaction that seals a step, emptied by answers.
+
+Who takes a row has it until its lease ends; then it comes due again by itself, so what a killed worker held is taken up
+by another. The database's clock alone says when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Insert, and_, bindparam, func, insert, literal, or_, select, update
+
+from api.store.clock import clock
+from api.store.database import Database
+from api.store.together import Together
+from api.tables import episodes, escalations
+
+_e = escalations.c
+_LATER = (
+    update(escalations)
+    .where(_e.episode == bindparam("of_episode"), _e.step == bindparam("of_step"), _e.item == bindparam("of_item"))
+    .where(_e.runner == bindparam("by"))
+)
+
+
+class Asked(NamedTuple):
+    """One item of a step that waits for an answer; ``waited_s`` since it was queued."""
+
+    episode: str
+    step: int
+    item: str
+    audit: bool
+    attempts: int
+    waited_s: float
+    tenant: str
+    task: str
+    task_number: int
+
+
+def queueing(embedded: bool) -> Insert:
+    """The statement that queues an item, in the transaction that seals its step."""
+    at = clock(embedded)
+    return insert(escalations).values(queued_at=at, due=at, attempts=literal(0))
+
+
+class Escalations:
+    """The queue in one database, for the worker called ``runner``."""
+
+    def __init__(self, database: Database, together: Together, runner: str) -> None:
+        self._database, self._together, self._runner = database, together, runner
+        self._now = clock(database.embedded)
+
+    async def take(self, most: int, lease_s: float) -> list[Asked]:
+        """The oldest ``most`` that are due, now this worker's."""
+        due = (
+            select(_e.episode, _e.step, _e.item)
+            .where(_e.due <= self._now)
+            .order_by(_e.due)
+            .limit(most)
+            .with_for_update(skip_locked=True)
+        )
+
+        def work(conn: Any) -> list[Asked]:
+            keys = conn.execute(due).all()
+            if not keys:
+                return []
+            mine = or_(*(and_(_e.episode == k.episode, _e.step == k.step, _e.item == k.item) for k in keys))
+            conn.execute(update(escalations).where(mine).values(runner=self._runner, due=self._now + lease_s))
+            names = (_e.episode, _e.step, _e.item, _e.audit, _e.attempts, (self._now - _e.queued_at).label("waited_s"))
+            of = (episodes.c.tenant, episodes.c.task, episodes.c.task_number)
+            rows = conn.execute(select(*names, *of).join(episodes, episodes.c.id == _e.episode).where(mine))
+            return [Asked(*row) for row in rows]
+
+        return await self._together.do(work)
+
+    async def renew(self, lease_s: float) -> None:
+        """Keep what this worker has."""
+        held = update(escalations).where(_e.runner == self._runner).values(due=self._now + lease_s)
+        # What was put off has no runner, so that it is not put off for longer.
+        await self._together.do(lambda conn: conn.execute(held) and None)
+
+    async def later(self, asked: Asked, after_s: float) -> None:
+        """Put one off: it comes due in ``after_s`` seconds, for whoever looks."""
+        names = {"of_episode": asked.episode, "of_step": asked.step, "of_item": asked.item, "by": self._runner}
+        put_off = _LATER.values(runner=None, due=self._now + after_s, attempts=_e.attempts + 1)
+        await self._together.do(lambda conn: conn.execute(put_off, names) and None)
+
+    async def orphaned(self) -> None:
+        """In a database of its own, whoever else holds a row was this service before it was started again."""
+        if self._database.embedded:
+            free = update(escalations).where(_e.runner.is_not(None)).values(runner=None, due=0.0)
+            await self._together.do(lambda conn: conn.execute(free) and None)
+
+    async def next_due_s(self) -> float | None:
+        """Seconds until the next row comes due (negative: it is); None where there is none."""
+        row = await self._database.first(select(func.min(_e.due) - self._now))
+        return None if row[0] is None else float(row[0])
+
+    async def count(self) -> int:
+        """How many wait or are worked at."""
+        row = await self._database.first(select(func.count()).select_from(escalations))
+        return int(row[0])
+
+    async def of(self, episode: str) -> Sequence[Any]:
+        """The rows of one episode, in the order of its steps."""
+        rows = select(escalations).where(_e.episode == episode).order_by(_e.step, _e.item)
+        return await self._database.all(rows)

@@ -1,0 +1,79 @@
+"""One transaction for many who wait: work of the cascade's queue, one after the other, committed at once.
+
+On Postgres an advisory lock lets one such transaction of all replicas run at a time, and it takes the locks of its
+episodes first and sorted, as appends do: so nobody waits in a circle, and what a budget says is true until the commit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, bindparam, func, select
+
+from api.store.database import Database
+from api.tables import episodes
+
+T = TypeVar("T")
+TOGETHER = 64
+ADVISORY_KEY = 0x6D696C71
+"""Any number that nobody else takes in this database."""
+
+_LOCKED = (
+    select(episodes.c.id)
+    .where(episodes.c.id.in_(bindparam("ids", expanding=True)))
+    .order_by(episodes.c.id)
+    .with_for_update()
+)
+
+
+@dataclass(slots=True, eq=False)
+class _Ticket:
+    work: Callable[[Connection], Any]
+    episode: str | None
+    done: bool = False
+    result: Any = None
+
+
+class Together:
+    """The one writer of a replica's cascade."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._pen = asyncio.Lock()
+        self._waiting: list[_Ticket] = []
+
+    async def do(self, work: Callable[[Connection], T], episode: str | None = None) -> T:
+        """What ``work`` gives, durable; with ``episode``, under the lock of its row. ``work`` must not fail.
+
+        Raises `UnavailableError`, with nothing written of all that was to be committed together.
+        """
+        ticket = _Ticket(work, episode)
+        self._waiting.append(ticket)
+        try:
+            async with self._pen:
+                if not ticket.done:
+                    await self._write()
+        finally:
+            if ticket in self._waiting:
+                self._waiting.remove(ticket)
+        return ticket.result  # type: ignore[no-any-return]
+
+    async def _write(self) -> None:
+        # Who holds the pen and is not done yet is among the first, for those before it were done before it.
+        batch, self._waiting = self._waiting[:TOGETHER], self._waiting[TOGETHER:]
+
+        def work(conn: Connection) -> None:
+            if not self._database.embedded:
+                conn.execute(select(func.pg_advisory_xact_lock(ADVISORY_KEY)))
+            whose = sorted({one.episode for one in batch if one.episode is not None})
+            if whose:
+                conn.execute(_LOCKED, {"ids": whose})
+            for one in batch:
+                one.result = one.work(conn)
+
+        await self._database.run(work)
+        for one in batch:
+            one.done = True
