@@ -24,7 +24,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2}[\s:]?){12,}")
 _SPELLED = re.compile(r"(?:\b\w\b[\s.\-_*]{1,3}){6,}\w\b")
 _LEET = str.maketrans("013457@$!|", "oieastasil")
-_BIDI = re.compile("[\u202a-\u202e\u2066-\u2069\u200f]")
+_TELLTALE = re.compile(r"instruct|verdict|success|judge|criteri|score|reward|answer|system|ignore|task", re.IGNORECASE)
 _PRINTABLE = 0.9
 
 
@@ -41,7 +41,7 @@ def views(text: str) -> Iterator[str]:
     # Which characters look alike depends on the language: what is told by confusables is read unfolded too.
     yield shown.casefold()
     seen = {shown.casefold()}
-    for view in (*_spellings(shown), *_decoded(shown), *_turned(text, shown)):
+    for view in (*_spellings(shown), *_decoded(shown), *_turned(shown)):
         folded = _folded(view)
         if folded not in seen:
             seen.add(folded)
@@ -68,7 +68,13 @@ def _decoded(shown: str) -> Iterator[str]:
         yield from _readable(_base64(run))
     for run in _HEX.findall(shown):
         yield from _readable(bytes.fromhex(re.sub(r"[\s:]", "", run)))
-    yield codecs.encode(shown, "rot13")
+
+
+def _turned(shown: str) -> Iterator[str]:
+    # Every text can be turned; only what then has such a word is worth a search.
+    for view in (shown[::-1], codecs.encode(shown, "rot13")):
+        if _TELLTALE.search(view):
+            yield view
 
 
 def _base64(run: str) -> bytes:
@@ -83,12 +89,3 @@ def _readable(data: bytes) -> Iterator[str]:
     text = data.decode("utf-8", errors="replace")
     if text and sum(c.isprintable() and c != "\ufffd" for c in text) >= _PRINTABLE * len(text):
         yield text
-
-
-def _turned(text: str, shown: str) -> Iterator[str]:
-    # Stored backwards and shown forwards, by an override; or simply backwards.
-    yield shown[::-1]
-    if hidden := "".join(chr(ord(c) - 0xE0000) for c in text if 0xE0020 <= ord(c) <= 0xE007E):
-        yield hidden
-    if _BIDI.search(text):
-        yield " ".join(part[::-1] for part in _BIDI.split(text))

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from api.stages.judge.facts import Fact
+from api.stages.judge.facts import Fact, flagged
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,15 @@ class Evidence:
 
 
 def fitted(facts: Sequence[Fact], most: int) -> Evidence:
-    """As many ``facts`` as ``most`` characters hold: a third of them from the head, the rest from the tail."""
+    """As many ``facts`` as ``most`` characters hold, flagged: a third of them from the head, the rest from the tail."""
     sizes = [len(orjson.dumps(fact.data)) + 60 for fact in facts]
     if sum(sizes) <= most:
-        return Evidence(tuple(facts))
+        return Evidence(tuple(flagged(facts)))
     head = _fill(sizes, most // 3)
     tail = _fill(sizes[head:][::-1], most - sum(sizes[:head]))
-    return Evidence(tuple(facts[:head]), tuple(facts[len(facts) - tail :]), len(facts) - head - tail)
+    # Flagged once it is cut: what is left out costs nothing, and what the cut brings together is read together.
+    shown = flagged([*facts[:head], *facts[len(facts) - tail :]])
+    return Evidence(tuple(shown[:head]), tuple(shown[head:]), len(facts) - head - tail)
 
 
 def _fill(sizes: Sequence[int], most: int) -> int:

@@ -30,8 +30,10 @@ _UNSHOWN_FIELDS = frozenset(
     "trusted main commit toolkit sha256 via type hops call".split()
 )
 _SENDING = frozenset({"request.finished", "request.redirected", "request.failed"})
+_NEAR = 120
+"""Characters of a neighbour that can belong to one instruction."""
 _JOINED = (2, 3)
-"""How many neighbours are read as one text: an instruction can be spread over lines."""
+"""How many neighbours are read as one text: an instruction can be spread over lines that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ class Reader:
 
 
 def facts_of(question: Question, reader: Reader) -> list[Fact]:
-    """What ``question`` is about, in the log's order, flagged; of a step also where it began."""
+    """What ``question`` is about, in the log's order; of a step also where it began. `flagged` is the caller's."""
     wanted: list[Fact] = []
     before: dict[tuple[str, Any], tuple[Event, int]] = {}
     for event, step in stepped(question.events):
@@ -102,7 +104,7 @@ def facts_of(question: Question, reader: Reader) -> list[Fact]:
         elif event.kind in _STANDING:
             before[event.kind, event.data.get("tab")] = event, step
     standing = [reader.fact(event, step) for event, step in sorted(before.values(), key=lambda pair: pair[0].seq)]
-    return flagged([*standing, *wanted]) + list(_earned(question))
+    return [*standing, *wanted, *_earned(question)]
 
 
 def stepped(events: Iterable[Event]) -> Iterator[tuple[Event, int]]:
@@ -115,17 +117,22 @@ def stepped(events: Iterable[Event]) -> Iterator[tuple[Event, int]]:
 
 
 def flagged(facts: Sequence[Fact]) -> list[Fact]:
-    """``facts`` with what is suspicious about each, alone and beside its neighbours."""
-    words = [" \n".join(texts(fact.data)) for fact in facts]
-    found = [dict.fromkeys(_own(fact, word)) for fact, word in zip(facts, words, strict=True)]
+    """``facts`` with what is suspicious about each, alone and beside its neighbours; what is ours is not looked at."""
+    words = ["" if fact.seq is None else " \n".join(texts(fact.data)) for fact in facts]
+    found = [dict.fromkeys(_own(fact, word)) if word else {} for fact, word in zip(facts, words, strict=True)]
     for width in _JOINED:
-        for start in range(len(facts) - width + 1):
-            window = range(start, start + width)
-            if not any(found[i] for i in window):
-                for name in flags(" ".join(words[i] for i in window), STRONG):
-                    for i in window:
-                        found[i][name] = None
+        shown = [i for i, names in enumerate(found) if words[i] and not names]
+        for window in zip(*(shown[start:] for start in range(width)), strict=False):
+            for name in _spread([words[i] for i in window]):
+                for i in window:
+                    found[i][name] = None
     return [replace(fact, flags=tuple(names)) for fact, names in zip(facts, found, strict=True)]
+
+
+def _spread(words: Sequence[str]) -> tuple[str, ...]:
+    if any(len(word) > _NEAR for word in words[1:-1]):
+        return ()
+    return flags(" ".join([words[0][-_NEAR:], *words[1:-1], words[-1][:_NEAR]]), STRONG)
 
 
 def texts(data: Any) -> Iterator[str]:
@@ -143,11 +150,10 @@ def texts(data: Any) -> Iterator[str]:
 
 
 def _own(fact: Fact, joined: str) -> Iterator[str]:
-    values = fact.data.values() if isinstance(fact.data, Mapping) else [fact.data]
-    said = [value for value in values if not (isinstance(value, str) and value == fact.data.get("tab"))]
-    if said and all(isinstance(value, str) and not any(c.isalnum() for c in value) for value in said):
-        yield "mute"
     for text in texts(fact.data):
+        # A colon alone has earned rewards (arXiv 2507.08794), and proves nothing.
+        if text and not any(c.isalnum() for c in text):
+            yield "mute"
         yield from flags(text)
     yield from flags(joined)
 

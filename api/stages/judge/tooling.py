@@ -7,8 +7,6 @@ audit and decide nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import orjson
@@ -17,7 +15,7 @@ from api.stages.base import Question
 from api.stages.judge.answers import UnreadableError, read_object
 from api.stages.judge.endpoint import Endpoint, Reply
 from api.stages.judge.evidence import Lines
-from api.stages.judge.facts import Fact, Reader, facts_of, flagged
+from api.stages.judge.facts import Fact, Reader, flagged
 from api.stages.judge.settings import JudgeSettings
 from api.stages.judge.tools import ToolError, calculated, events_between, file_events, text_at
 from detectors.types import Event
@@ -71,13 +69,7 @@ class Desk:
 
     def _facts(self, found: list[tuple[Event, int]]) -> list[Fact]:
         # A step's beginning holds the agent's own words; it is no more shown here than anywhere.
-        facts = flagged([self._reader.fact(event, step) for event, step in found if event.kind != "step.began"])
-        return [replace(fact, flags=fact.flags or self._flags.get(fact.key, ())) for fact in facts]
-
-    @cached_property
-    def _flags(self) -> dict[str, tuple[str, ...]]:
-        # What is suspicious only beside its neighbours is so when it is asked for alone, too.
-        return {fact.key: fact.flags for fact in facts_of(replace(self._question, about="goal"), self._reader)}
+        return flagged([self._reader.fact(event, step) for event, step in found if event.kind != "step.began"])
 
 
 async def consult(

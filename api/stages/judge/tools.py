@@ -42,7 +42,8 @@ def events_between(question: Question, first: int, last: int) -> list[tuple[Even
     """The events ``first`` to ``last`` with their steps, at most `MOST_EVENTS`."""
     if not 1 <= first <= last:
         raise ToolError(f"events {first} to {last}: wanted numbers from 1, the first not above the last")
-    found = [(event, step) for event, step in stepped(question.events) if first <= event.seq <= last]
+    # Their neighbours come along: what is suspicious only beside them would be shown alone.
+    found = [(event, step) for event, step in stepped(question.events) if first - 2 <= event.seq <= last + 2]
     if not found:
         raise ToolError(f"events {first} to {last}: the log has none; it ends with {question.events[-1].seq}")
     return found[:MOST_EVENTS]
