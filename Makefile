@@ -5,8 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 PAGE := agentd/sources/cdp/page
-# RL trainers that bring a gigabyte: an environment each, made by `make test-all` alone.
-HEAVY := trl verl nemo verifiers browsergym learning
+# RL trainers that bring a gigabyte, and a benchmark: an environment each, made by `make test-all` alone.
+HEAVY := trl verl nemo verifiers browsergym learning webarena
 BUNDLE := $(PAGE)/observer.bundle.js
 # What the tests of a desktop drive, and are driven by.
 DESKTOP := xdotool xclip openbox x11-xserver-utils dbus at-spi2-core python3-pyatspi mousepad featherpad \

@@ -1,0 +1,21 @@
+"""Runs in .venv-webarena: lines {task_id, answer, entries} in, its own evaluator's score of each out."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+
+from webarena_verified.api import WebArenaVerified
+from webarena_verified.types.config import WebArenaVerifiedConfig
+
+if __name__ == "__main__":
+    logging.disable(logging.CRITICAL)
+    sites = {f"__{name.upper()}__": {"urls": [url]} for name, url in json.loads(sys.argv[1]).items()}
+    judge = WebArenaVerified(config=WebArenaVerifiedConfig(environments=sites))
+    for line in sys.stdin:
+        case = json.loads(line)
+        found = judge.evaluate_task(
+            task_id=case["task_id"], agent_response=case["answer"], network_trace=case["entries"]
+        )
+        print(json.dumps(found.score), flush=True)
