@@ -1,0 +1,118 @@
+"""OSWorld's tasks: its evaluator JSON as tasks of ours, wherever events, readers of files or probes can decide.
+
+A folder holds ``<group>/<id>.json`` as upstream's evaluation_examples/examples does. Where a function compares with an
+expected file, its facts are taken from ``gold/<id>/<name>.json`` in that folder, as `agentd read` prints them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from api.importing.base import BadSourceError, Imported, Table
+from api.importing.osworld import files, machine
+from api.importing.osworld.base import KINDS, Call, ExternalError, Part
+from api.importing.osworld.files import NeedsGoldError
+
+FUNCTIONS = {**files.FUNCTIONS, **machine.FUNCTIONS}
+POSTCONFIG = "the harness must do the evaluator's postconfig before it closes the episode"
+START = "what is so at the start pays nothing here; the original pays it"
+
+
+def tasks(source: Path, sites: Mapping[str, str]) -> Iterator[Imported]:
+    """Every task below ``source``; raises `BadSourceError`. ``sites`` is not needed: the machine is watched itself."""
+    for path in _paths(source):
+        try:
+            spec = orjson.loads(path.read_bytes())
+            yield _task(source, path, spec["id"], spec["instruction"], spec["evaluator"])
+        except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+            raise BadSourceError(f"{path}: {error!r}; wanted OSWorld's id, instruction and evaluator") from None
+
+
+def coverage(source: Path) -> Table:
+    """Tasks by group and kind; ``ready``: those that became a task of ours with what is there."""
+    counted: dict[str, Counter[str]] = defaultdict(Counter)
+    missing: Counter[str] = Counter()
+    for one in tasks(source, {}):
+        counts = counted[one.name.rpartition("/")[0] or "."]
+        counts[one.kind] += 1
+        counts["ready"] += one.spec is not None
+        missing.update(one.remarks[-1:] if one.kind == "external" else ())
+    total = sum(counted.values(), Counter[str]())
+    rows = [(group, *_row(counts)) for group, counts in [*sorted(counted.items()), ("all", total)]]
+    notes = [f"External: {why}, {many} task{'s' * (many > 1)}." for why, many in sorted(missing.items())]
+    return Table("OSWorld", ("group", "tasks", *KINDS, "ready"), rows, notes)
+
+
+def _row(counts: Counter[str]) -> tuple[int, ...]:
+    return sum(counts[kind] for kind in KINDS), *(counts[kind] for kind in KINDS), counts["ready"]
+
+
+def _paths(source: Path) -> list[Path]:
+    if not source.is_dir():
+        raise BadSourceError("wanted a folder of <group>/<id>.json")
+    found = [path for path in sorted(source.rglob("*.json")) if "gold" not in path.relative_to(source).parts]
+    if not found:
+        raise BadSourceError("no *.json in it; wanted <group>/<id>.json")
+    return found
+
+
+def _task(source: Path, path: Path, name: str, instruction: str, evaluator: Mapping[str, Any]) -> Imported:
+    place = str(path.relative_to(source).with_suffix(""))
+    remarks = [START] + ([POSTCONFIG] if evaluator.get("postconfig") else [])
+    try:
+        parts = _parts(source, name, evaluator)
+    except (ExternalError, KeyError, TypeError, IndexError) as error:
+        why = str(error) if isinstance(error, ExternalError) else f"an argument that is not there: {error!r}"
+        return Imported(place, None, "external", (*remarks, why))
+    except NeedsGoldError as needed:
+        return Imported(place, None, "file", (*remarks, str(needed)))
+    kinds = {part.kind for _, part in parts}
+    kind = next(kind for kind in reversed(KINDS) if kind in kinds)
+    remarks += [remark for _, part in parts for remark in part.remarks]
+    return Imported(place, _spec(name, instruction, evaluator, parts), kind, tuple(remarks))
+
+
+def _parts(source: Path, name: str, evaluator: Mapping[str, Any]) -> list[tuple[str, Part]]:
+    functions = _many(evaluator["func"])
+    sides = {key: _many(evaluator.get(key) or {}) for key in ("result", "expected", "options")}
+
+    def gold(file: str) -> Mapping[str, Any] | None:
+        path = source / "gold" / name / f"{file}.json"
+        return orjson.loads(path.read_bytes())["facts"] if path.is_file() else None
+
+    parts = []
+    for n, function in enumerate(functions):
+        if function not in FUNCTIONS:
+            raise ExternalError(f"the function {function}")
+        at = {key: (side[n] if n < len(side) else {}) or {} for key, side in sides.items()}
+        call = Call(function, at["result"], at["expected"], at["options"], f"asked-{n}", gold)
+        parts.append((call.probe, FUNCTIONS[function](call)))
+    return parts
+
+
+def _many(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _spec(name: str, instruction: str, evaluator: Mapping[str, Any], parts: list[tuple[str, Part]]) -> dict[str, Any]:
+    """The task: a milestone for each function, worth nothing much alone, and the goal over them at the end."""
+    conditions = [dict(part.when) for _, part in parts]
+    if len(conditions) == 1:
+        when = conditions[0]
+    else:
+        alternatives = evaluator.get("conj", "and") == "or"
+        when = {"any_of": conditions} if alternatives else {"all_of": {"holding": True, "of": conditions}}
+    probes = [{"id": probe, **part.probe} for probe, part in parts if part.probe is not None]
+    spec: dict[str, Any] = {
+        "id": f"osworld/{name}",
+        "version": "1",
+        "instruction": instruction,
+        "weights": {"goal": 1.0},
+        "milestones": [{"id": "solved", "when": {"goal": {"when": when}}, "must_hold_at_end": True}],
+    }
+    return {**spec, "probes": probes} if probes else spec
