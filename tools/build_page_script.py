@@ -97,7 +97,8 @@ def _installed(modules: Path, package: str) -> bool:
 
 
 def _bundle(root: Path, modules: Path, name: str) -> str:
-    quiet = ("--drop:console", "--minify-identifiers") if name == "visual.js" else ()  # a harness may listen to the console
+    # rrweb's: a harness may listen to the console.
+    quiet = ("--drop:console", "--minify-identifiers") if name == "visual.js" else ()
     return _node(
         str(modules / "esbuild" / "bin" / "esbuild"), str(root / PAGE / name), *quiet,
         "--bundle", "--format=iife", "--minify-whitespace", "--minify-syntax", "--charset=utf8",

@@ -97,6 +97,7 @@ function toggle() {
   play.setAttribute("aria-pressed", lanes.playing);
   before = performance.now();
   if (lanes.playing) requestAnimationFrame(tick);
+  else document.dispatchEvent(new CustomEvent("clock", { detail: { at } }));
 }
 
 play.addEventListener("click", toggle);

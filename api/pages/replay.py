@@ -1,0 +1,86 @@
+"""What an episode looked like: screenshots, and the replay of its pages in a frame of its own.
+
+The frame is sandboxed, and its policy lets two scripts run, both ours, and nothing be loaded but pictures that the
+recording itself holds. In it rrweb's player builds the recorded page in another frame, in which no script runs at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+from collections.abc import Sequence
+
+import orjson
+from fastapi import APIRouter, Request, Response
+
+from api.errors import NotFoundError
+from api.pages.render import HEADERS, page, static_path
+from api.pages.replaying import is_whole, shown
+from api.pages.viewer import viewer
+from api.routes.support import JSON, SEQ_MOST, parts_of, whole_query
+from detectors.types import Event
+
+MOST_CHARACTERS = 8 << 20
+"""Of recorded text in one answer; a message is never cut."""
+LOOK = 500
+"""Events that are read at once."""
+PICTURES = {"webp": "image/webp", "png": "image/png"}
+POLICY = (
+    "default-src 'none'; script-src {scripts}; style-src 'self' 'unsafe-inline'; img-src data:; font-src data:; "
+    "connect-src {source}; frame-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+)
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/episodes/{episode}/pictures/{sha256}")
+async def picture(request: Request) -> Response:
+    """A screenshot that the daemon put into the log."""
+    await viewer(request)
+    parts, sha256 = parts_of(request), request.path_params["sha256"]
+    row = await parts.episodes.get(request.path_params["episode"])
+    seq = (await parts.outlines.of(row.id, row.through)).pictures.get(sha256)
+    found = [] if seq is None else await parts.follower.between(row.id, seq, seq)
+    kind = PICTURES.get(str(found[0].data.get("format"))) if found else None
+    if kind is None:
+        raise NotFoundError(f"picture: {sha256[:80]} is not in the log of {row.id}")
+    try:
+        content = base64.b64decode(str(found[0].data.get("base64")), validate=True)
+    except binascii.Error:
+        raise NotFoundError(f"picture: event {seq} of {row.id} holds none that can be read") from None
+    kept = {"cache-control": "private, max-age=86400, immutable"}
+    return Response(content, 200, {**HEADERS, **kept}, kind)
+
+
+@router.get("/episodes/{episode}/replay")
+async def replay(request: Request) -> Response:
+    """The document of the frame that shows the replay."""
+    await viewer(request)
+    origin = f"{request.url.scheme}://{request.headers['host']}"
+    here = f"/episodes/{request.path_params['episode']}"
+    scripts = " ".join(origin + static_path(name) for name in ("rrweb-replay.min.js", "replay.js"))
+    policy = POLICY.format(scripts=scripts, source=f"{origin}{here}/visual")
+    return page("episode/replay.html", headers={"content-security-policy": policy}, here=here)
+
+
+@router.get("/episodes/{episode}/visual")
+async def visual(request: Request) -> Response:
+    """The replay's events after the event ``after``, tab by tab, and where the next answer begins."""
+    await viewer(request)
+    parts, after = parts_of(request), whole_query(request, "after", 0, SEQ_MOST)
+    row = await parts.episodes.get(request.path_params["episode"])
+    first, last = (await parts.outlines.of(row.id, row.through)).visual
+    at, found, size = max(after + 1, first), list[Event](), 0
+    while last and at <= last and (size < MOST_CHARACTERS or not is_whole(found[-1])):
+        events = await parts.follower.between(row.id, at, min(last, at + LOOK - 1))
+        recorded = [event for event in events if event.kind == "visual.recorded"]
+        found += recorded
+        size += sum(len(event.data.get("text", "")) for event in recorded)
+        at += LOOK
+    body = await asyncio.to_thread(_told, found, at - 1 if last and at <= last else None)
+    return Response(body, 200, HEADERS, JSON)
+
+
+def _told(found: Sequence[Event], following: int | None) -> bytes:
+    return orjson.dumps({"told": [one._asdict() for one in shown(found)], "next": following})
