@@ -1,4 +1,4 @@
-"""Runs a script on its page under the daemon, and tells what the milestones say and what the page says."""
+"""Runs a script on its page, watched from inside its own browser, and tells what milestones and page say."""
 
 from __future__ import annotations
 
@@ -6,71 +6,84 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
+from milestoned_client import Closing, RewardClient
 from playwright.sync_api import Browser, Page
 
-from tests.miniwob.script import Entry, Script, query
-from tests.miniwob.site import begin, reward
+from agentd import attach
+from api.importing.miniwob import task_of
+from api.importing.miniwob.instance import Instance
+from tests.miniwob.script import Script
+from tests.miniwob.site import begin, instance, reward
+from tests.miniwob.table import ENTRIES
 from tests.support.stack import Stack
 
 Way = Literal["right", "wrong"]
-
 ACT_MS = 20_000
 """How long an act may wait for its element on a busy machine."""
+SEAL_S = 30.0
 
 
 class Outcome(NamedTuple):
-    """How one episode ended: by the milestones, and by the page."""
+    """How one episode ended: by the milestones, and by the page. ``credit``: what the goal paid, of 1."""
 
     success: bool | None
-    raw_reward: float
-    total: float | None
+    raw: float
+    credit: float | None
+    reached: list[str]
+
+
+class Case(NamedTuple):
+    """An instance, read once: its task and how it is solved and missed."""
+
+    instance: Instance
+    task: dict[str, Any]
+    script: Script
 
 
 class Bench:
-    """The running parts. Each page is read once; its two ways run as two episodes of one task."""
+    """One browser and one service for all pages; a context, an episode and a watch for each run."""
 
-    def __init__(self, origin: str, endpoint: str, browser: Browser, stack: Stack) -> None:
-        self._origin = origin
-        self._endpoint = endpoint
-        self._browser = browser
-        self._stack = stack
-        self._read: dict[str, tuple[str, Script]] = {}
+    def __init__(self, origin: str, browser: Browser, stack: Stack) -> None:
+        self._origin, self._browser, self._stack = origin, browser, stack
+        self._client: RewardClient = stack.connect()
 
-    def run(self, entry: Entry, way: Way) -> Outcome:
-        """Read the page if nobody did yet, then go one of its ways under a daemon of its own."""
-        instruction, script = self._script(entry)
-        with self._instance(entry) as page:
-            assert query(page) == instruction, "the same seed gave another instance"
-            self._stack.open(self._task(entry, instruction, script), labels={"page": entry.page, "way": way})
-            episode = self._stack.watch(("--cdp", self._endpoint))
-            for act in script.right if way == "right" else script.wrong:
-                episode.step(act._asdict())
-                act.perform(page)
-                episode.end_step()
-            closing = episode.close()
+    def read(self, name: str, seed: str) -> Case:
+        """The instance, its task and its script. Raises `UnobservableError` for a page that nobody can judge."""
+        with self._begun(name, seed) as page:
+            found = instance(page, self._origin, name, seed)
+            task = task_of(found)
+            return Case(found, task, ENTRIES[name].read(page))
+
+    def run(self, case: Case, way: Way) -> Outcome:
+        """Go one of the ways, watched."""
+        own = case.instance
+        with self._begun(own.page, own.seed) as page:
+            assert instance(page, self._origin, own.page, own.seed).utterance == own.utterance, "another instance"
+            digest = self._client.register_task(case.task)
+            episode = self._client.open(digest.id, labels={"page": own.page, "way": way})
+            state = self._stack.folder / f"watch-{episode.id}"
+            service, token = self._stack.service.url, episode.token
+            with attach(page, service=service, episode=episode.id, token=token, state=state) as watch:
+                for act in case.script.right if way == "right" else case.script.wrong:
+                    watch.begin_step(act._asdict())
+                    act.perform(page)
+                    watch.end_step()
+            closing = episode.close(wait_s=SEAL_S)
             assert closing.status == "closed", f"not decided in time: {closing}"
-            return Outcome(closing.success, reward(page), closing.total)
-
-    def _script(self, entry: Entry) -> tuple[str, Script]:
-        if entry.page not in self._read:
-            with self._instance(entry) as page:
-                instruction = query(page)
-                self._read[entry.page] = instruction, entry.read(page)
-        return self._read[entry.page]
+            return _outcome(case.task, closing, reward(page))
 
     @contextmanager
-    def _instance(self, entry: Entry) -> Iterator[Page]:
+    def _begun(self, name: str, seed: str) -> Iterator[Page]:
         with self._browser.new_context() as context:
             page = context.new_page()
             page.set_default_timeout(ACT_MS)
-            begin(page, self._origin, entry.page, entry.seed)
+            begin(page, self._origin, name, seed)
             yield page
 
-    def _task(self, entry: Entry, instruction: str, script: Script) -> dict[str, Any]:
-        return {
-            "id": f"miniwob/{entry.page}",
-            "version": "1",
-            "instruction": instruction,
-            "origin": self._origin,
-            "milestones": [{"id": "done", "when": {"goal": {"when": script.goal}}}],
-        }
+
+def _outcome(task: dict[str, Any], closing: Closing, raw: float) -> Outcome:
+    goals = {m["id"] for m in task["milestones"] if "goal" in m["when"]}
+    reached = [m for one in closing.rewards for m in one.milestones]
+    known = all(one.reward is not None for one in closing.rewards)
+    paid = sum(m.worth or 0.0 for m in reached if m.id in goals) / task["weights"]["goal"]
+    return Outcome(closing.success, raw, round(paid, 6) if known else None, [m.id for m in reached])

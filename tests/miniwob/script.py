@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page
 
 Condition = dict[str, Any]
 
@@ -37,8 +37,37 @@ class Act(NamedTuple):
                 element.press_sequentially(self.text)
             case "press":
                 element.press(self.text)
+            case "force":
+                element.click(force=True)
+            case "keys":
+                key, times = self.text.split()
+                for _ in range(int(times)):
+                    element.press(key)
+            case "select":
+                element.click(position={"x": 5, "y": 5}, click_count=int(self.text))
+            case "at":
+                x, y = map(float, self.text.split(","))
+                element.click(position={"x": x, "y": y})
+            case "drag":
+                _drag(page, element, [tuple(map(float, part.split(","))) for part in self.text.split()])
+            case "wait":
+                element.wait_for()
+                page.wait_for_timeout(float(self.text))
             case _:
-                raise ValueError(f"act: verb is {self.verb!r}, wanted click, add, hover, fill, type or press")
+                raise ValueError(f"act: verb is {self.verb!r}, wanted click, force, keys, select, at, add, hover, fill, type, press, drag, wait")
+
+
+def _drag(page: Page, element: Locator, steps: list[tuple[float, ...]]) -> None:
+    """Press in the middle of the element, go by each (dx, dy) from there, let go."""
+    element.scroll_into_view_if_needed()
+    box = element.bounding_box()
+    assert box is not None, "what is not shown can't be dragged"
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for dx, dy in steps:
+        page.mouse.move(x + dx, y + dy, steps=4)
+    page.mouse.up()
 
 
 class Script(NamedTuple):
@@ -134,6 +163,21 @@ def then(*parts: Condition) -> Condition:
 def submitted(*parts: Condition) -> Condition:
     """The parts are true at the moment when the page's submit button is clicked."""
     return then(together(*parts), clicked(id="subbtn"))
+
+
+def ways(right: list[Act], wrong: list[Act]) -> Script:
+    """A script whose goal is the importer's to say."""
+    return Script({}, right, wrong)
+
+
+def drag(target: str, *steps: tuple[float, float]) -> Act:
+    """Drag the element by these offsets from where it was taken."""
+    return Act("drag", target, " ".join(f"{x:g},{y:g}" for x, y in steps))
+
+
+def at(target: str, x: float, y: float) -> Act:
+    """Click at a place of the element."""
+    return Act("at", target, f"{x:g},{y:g}")
 
 
 SUBMIT = click("#subbtn")

@@ -18,6 +18,8 @@ from typing import Any
 
 from playwright.sync_api import Page
 
+from api.importing.miniwob.instance import Instance
+
 LONG_MS = 600_000
 """An episode's time on the page: long enough that no page is ever decided by a slow machine."""
 
@@ -67,9 +69,20 @@ def serve() -> Iterator[str]:
 
 def begin(page: Page, origin: str, name: str, seed: str) -> None:
     """Open the page and start its episode: the same seed gives the same instance."""
-    page.goto(f"{origin}/miniwob/{name}.html")
-    page.wait_for_function("() => core.cover_div !== null")
+    airline = name.removeprefix("flight.")
+    page.goto(f"{origin}/miniwob/{name}.html" if airline == name else f"{origin}/flight/{airline}/wrapper.html")
+    page.wait_for_function("() => core.cover_div !== null && WOB_TASK_READY")
     page.evaluate(START, [seed, LONG_MS])
+    page.wait_for_function("() => WOB_TASK_READY")
+
+
+def instance(page: Page, origin: str, name: str, seed: str) -> Instance:
+    """What the environment says of the instance that was begun: it is the environment's word, before anybody acts."""
+    said = page.evaluate("() => core.getUtterance()")
+    words, fields = (said, {}) if isinstance(said, str) else (said["utterance"], said["fields"])
+    if name.startswith("flight."):
+        fields = page.evaluate("() => core.currentQuestion.request")
+    return Instance(name, words, page.content(), fields, origin, seed)
 
 
 def reward(page: Page) -> float:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from tests.miniwob import clicking, filling, finding
+from tests.miniwob import choosing, clicking, dragging, filling, finding, typing
 from tests.miniwob.script import Table
 
-ENTRIES: Table = {**clicking.PAGES, **filling.PAGES, **finding.PAGES}
+ENTRIES: Table = {
+    **choosing.PAGES,
+    **clicking.PAGES,
+    **dragging.PAGES,
+    **filling.PAGES,
+    **finding.PAGES,
+    **typing.PAGES,
+}

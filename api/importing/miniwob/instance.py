@@ -16,6 +16,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from api.importing.base import BadSourceError
 
 ORIGIN = "http://127.0.0.1"
+CLOSING = {"[": "]", "{": "}"}
 
 
 @dataclass(frozen=True)
@@ -71,12 +72,12 @@ class Instance:
         return found
 
     def source(self, name: str, opening: str) -> str:
-        """What the document's own script assigns to ``name``: from its ``opening`` bracket to the one that closes it."""
-        at = self.html.find(f"var {name} = {opening}".rstrip())
-        if at < 0:
+        """What the document's own script assigns to ``name``: from its ``opening`` bracket to the one
+        that closes it, which begins a line that is indented no more than the assignment."""
+        found = re.search(rf"var {name}\s*=\s*(\{opening}.*?\n\{CLOSING[opening]})", self.html, re.DOTALL)
+        if found is None:
             raise BadSourceError(f"html: {self.page} has no {name} in its source")
-        start = self.html.index(opening, at)
-        return self.html[start : self.html.index("\n" + {"[": "]", "{": "}"}[opening], start) + 2]
+        return found[1]
 
 
 def text(node: LexborNode) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -47,7 +49,6 @@ def document(plan: Plan, instance: Instance) -> dict[str, Any]:
         before = worth
     found: dict[str, Any] = {
         "id": f"miniwob/{instance.page}",
-        "version": "1",
         "instruction": instance.utterance,
         "origin": instance.origin,
         "weights": {"ui": 0.4, "goal": 0.6} if plan.steps else {"goal": 1.0},
@@ -59,4 +60,6 @@ def document(plan: Plan, instance: Instance) -> dict[str, Any]:
             {"id": name, "script": {"url": "/*", "expression": expression}, "when": ["start", "step"]}
             for name, expression in plan.probes.items()
         ]
-    return found
+    # Each instance is a version of its page's task: the same one again is the same version.
+    content = json.dumps(found, sort_keys=True, ensure_ascii=False)
+    return found | {"version": hashlib.sha256(content.encode()).hexdigest()[:16]}

@@ -15,7 +15,11 @@ NEAR = 0.026
 def agrees(run: Mapping[str, Any]) -> bool:
     """Whether the goal's credit, of 1, is what the page paid, and success said where it paid all."""
     paid = max(0.0, float(run["raw"]))
-    return run["credit"] is not None and abs(run["credit"] - paid) <= NEAR and run["success"] is (run["credit"] >= 1 - 1e-6)
+    return (
+        run["credit"] is not None
+        and abs(run["credit"] - paid) <= NEAR
+        and run["success"] is (run["credit"] >= 1 - 1e-6)
+    )
 
 
 def table(lines: Sequence[Mapping[str, Any]]) -> Table:
@@ -35,7 +39,9 @@ def table(lines: Sequence[Mapping[str, Any]]) -> Table:
         agreed += fit == len(own)
         seeds, all_seeds = seeds + fit, all_seeds + len(own)
         steps = {len(line["steps"]) for line in own if "steps" in line}
-        rows.append((name, f"{good} of {len(runs)}", "–".join(map(str, sorted({min(steps), max(steps)}))) if steps else "", ""))
+        rows.append(
+            (name, f"{good} of {len(runs)}", "–".join(map(str, sorted({min(steps), max(steps)}))) if steps else "", "")
+        )
     unseen = sum(name in UNOBSERVABLE for name in by_page)
     note = (
         f"{len(by_page)} pages: {agreed} agree on every run of every instance ({seeds} of {all_seeds} instances), "

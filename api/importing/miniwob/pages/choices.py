@@ -27,6 +27,21 @@ return { score: every && !bad ? 1 : -1, begun: good > 0 && !bad, every: every &&
     return state_plan(body, {"wanted": wanted}, ["begun", "every"], clicked(id="submit"))
 
 
+@page("click-checkboxes-large")
+def boxes(instance: Instance) -> Plan:
+    """Just these boxes; the page pays for each that stands as it should and takes off for each other."""
+    asked = instance.find(r"^Select (.+) and click Submit\.$")[0].split(", ")
+    wanted = [text(node) in asked for node in instance.all("#area label")]
+    body = """
+const boxes = all("#area label input").map((box) => box.checked);
+const good = boxes.filter((is, n) => is === given.wanted[n]).length, own = boxes.filter((is, n) => is && given.wanted[n]).length;
+const bad = boxes.some((is, n) => is && !given.wanted[n]);
+return { score: (2 * good - boxes.length) / boxes.length, begun: own > 0 && !bad, every: good === boxes.length };
+"""
+    tiers = [((2 * n - len(wanted)) / len(wanted),) * 2 for n in range(len(wanted) // 2 + 1, len(wanted) + 1)]
+    return state_plan(body, {"wanted": wanted}, ["begun", "every"], tiers=tiers)
+
+
 @page("odd-or-even")
 def parity(instance: Instance) -> Plan:
     """Three numbers are marked as odd or even; the page pays for the right ones and takes off for the others."""

@@ -90,11 +90,14 @@ return { score: right(4) ? 1 : -1, first: right(1), second: right(2), sorted: ri
 def single_shape(instance: Instance) -> Plan:
     """A shape is moved up, down, left or right."""
     (way,) = instance.find(r"Drag the item (\w+) then press Submit")
-    body = _AT + """
+    body = (
+        _AT
+        + """
 const [x, y] = shift(one("#area svg .black-shape"));
 const went = { up: y < 0, down: y > 0, left: x < 0, right: x > 0 }[given.way];
 return { score: went ? 1 : -1, moved: x !== 0 || y !== 0, went };
 """
+    )
     return state_plan(body, {"way": way}, ["moved", "went"])
 
 
@@ -102,7 +105,9 @@ return { score: went ? 1 : -1, moved: x !== 0 || y !== 0, went };
 def shapes_into_box(instance: Instance) -> Plan:
     """All shapes of a kind are put into a box, and no other."""
     (kind,) = instance.find(r"Drag all (\w+) into the black box")
-    body = _AT + """
+    body = (
+        _AT
+        + """
 const frame = one("#shape-container");
 const box = { x: number(frame, "x"), y: number(frame, "y"), width: number(frame, "width"), height: number(frame, "height") };
 const shapes = all("#area_svg > *").filter((node) => node !== frame);
@@ -111,6 +116,7 @@ const clean = shapes.every((node) => node.tagName === given.tag || !within(node,
 const every = inside.length === own.length;
 return { score: every && clean ? 1 : -1, one: inside.length > 0 && clean, every: every && clean };
 """
+    )
     return state_plan(body, {"tag": TAGS[kind]}, ["one", "every"])
 
 
@@ -121,13 +127,16 @@ def shapes_into_boxes(instance: Instance) -> Plan:
     boxes = [node for node in instance.all("#area_svg > rect") if attribute(node, "fill") == "none"]
     sides = [{name: float(attribute(node, name)) for name in ("x", "y", "width", "height")} for node in boxes]
     given = {"tag": TAGS.get(wanted, ""), "color": wanted, "left": sides[0], "right": sides[1]}
-    body = _AT + """
+    body = (
+        _AT
+        + """
 const shapes = all("#area_svg > *").filter((node) => node.getAttribute("fill") !== "none");
 const left = (node) => (given.tag ? node.tagName === given.tag : node.getAttribute("fill") === given.color);
 const good = shapes.filter((node) => within(node, left(node) ? given.left : given.right)).length;
 const score = Math.min(1, Math.max(-1, good * 0.26 - (shapes.length - good) * 0.2));
 return { score, one: good >= 1, three: good >= 3, every: good === shapes.length };
 """
+    )
     return state_plan(body, given, ["one", "three", "every"], tiers=[(0.38, 0.38), (0.84, 0.84), (1.0, 1.0)])
 
 
@@ -148,7 +157,9 @@ return { score: went ? 1 : -1, moved: Math.abs(now - given.start) >= 1, went };
 @page("bisect-angle")
 def bisected(instance: Instance) -> Plan:
     """A line through an angle's vertex halves it; the page pays by how nearly."""
-    body = _AT + """
+    body = (
+        _AT
+        + """
 const point = (node) => [number(node, "cx"), number(node, "cy")];
 const angle = (a, b, v) => {
   const side = (p, q) => Math.hypot(p[0] - q[0], p[1] - q[1]), [av, bv, ab] = [side(a, v), side(b, v), side(a, b)];
@@ -160,6 +171,7 @@ const c = point(drawn), whole = angle(a, b, v), parts = [angle(a, c, v), angle(b
 const score = larger > whole ? -1 : (whole - larger) / (whole / 2);
 return { score, drawn: true, between: larger <= whole, near: score > 0.5 };
 """
+    )
     return state_plan(body, {}, ["drawn", "between", "near"], tiers=TWENTIETHS)
 
 

@@ -78,25 +78,6 @@ def option(instance: Instance) -> Plan:
     return Plan(right, [("option", checked(wanted)), ("pressed", right)], once=SUBMIT)
 
 
-@page("click-checkboxes-large")
-def boxes(instance: Instance) -> Plan:
-    """Just these boxes; the page pays for those that are right and takes off for those that are wrong."""
-    asked = instance.find(r"^Select (.+) and click Submit\.$")[0].split(", ")
-    names = [text(node) for node in instance.all("#area label")]
-    right = [checked(name) if name in asked else none(checked(name)) for name in names]
-    count = len(names)
-    tiers = []
-    for good in range(count // 2 + 1, count + 1):
-        credit = (2 * good - count) / count
-        tiers.append((credit, then(_so_many(good, right), SUBMIT) if good < count else then(together(*right), SUBMIT)))
-    steps = [("one", _so_many(1, [checked(name) for name in asked])), ("all", together(*map(checked, asked)))]
-    return Plan(tiers, steps, once=SUBMIT)
-
-
-def _so_many(least: int, parts: list[Condition]) -> Condition:
-    return {"count": {"at_least": least, "of": parts}}
-
-
 @page("click-scroll-list")
 def scroll_list(instance: Instance) -> Plan:
     """One or more options of a list that allows many."""
@@ -145,8 +126,13 @@ def autocomplete(instance: Instance) -> Plan:
 @page("guess-number")
 def guess(instance: Instance) -> Plan:
     """A number is guessed with the page's help; only its own word tells that it was found."""
-    hint: list[Condition] = [{"text_visible": {"text": {"contains": f"The number is {way} than"}}} for way in ("lower", "higher")]
-    steps: list[tuple[str, Any]] = [("guessed", then(filled("tt", {"glob": "?*"}), SUBMIT)), ("hint", {"any_of": {"of": hint}})]
+    hint: list[Condition] = [
+        {"text_visible": {"text": {"contains": f"The number is {way} than"}}} for way in ("lower", "higher")
+    ]
+    steps: list[tuple[str, Any]] = [
+        ("guessed", then(filled("tt", {"glob": "?*"}), SUBMIT)),
+        ("hint", {"any_of": {"of": hint}}),
+    ]
     told: Condition = {"text_visible": {"text": {"contains": "Correct!"}}}
     return Plan({"all_of": {"of": [SUBMIT, told], "holding": True}}, steps)
 
@@ -159,5 +145,3 @@ def search(instance: Instance) -> Plan:
     searched = then(typed, press)
     right = then(typed, press, clicked(role="link", name=wanted))
     return Plan(right, [("typed", typed), ("searched", searched)])
-
-

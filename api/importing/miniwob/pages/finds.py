@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from api.importing.miniwob.conditions import Condition, clicked, together
+from api.importing.miniwob.conditions import Condition, clicked
 from api.importing.miniwob.instance import Instance
 from api.importing.miniwob.plan import Plan
 from api.importing.miniwob.registry import page
@@ -28,9 +28,14 @@ const found = text(one("#contact .name")) === given.name;
 return { score: found ? 1 : -1, turned: !!one("#pagination .prev:not(.disabled)"), found };
 """
     link = clicked(tag="a", text={"glob": "?????*"})
-    pick = expression('return { score: text(one("#contact .name")) === given.name ? text(one("#contact a." + given.kind)) : null };', given)
+    pick = expression(
+        'return { score: text(one("#contact .name")) === given.name ? text(one("#contact a." + given.kind)) : null };',
+        given,
+    )
     right = scored(link, 1.0)
-    full = {"all_of": {"holding": True, "within": {"steps": 0}, "of": [picked("element.text", link), reads("ended", 1)]}}
+    full = {
+        "all_of": {"holding": True, "within": {"steps": 0}, "of": [picked("element.text", link), reads("ended", 1)]}
+    }
     steps = [("found", reads("state.found"))]
     return Plan([(0.4, right), (1.0, full)], steps, link, {PROBE: expression(body, given), PICK: pick})
 
@@ -53,10 +58,13 @@ def flight(instance: Instance) -> Plan:
     """A search for flights, of which the cheapest or the shortest is booked."""
     by, origin, to, date = instance.find(r"^Book the (\w+) one-way flight from: (.+) to: (.+) on (\d+/\d+/\d+)\.$")
     given = {"by": by, "from": origin, "to": to, "date": date}
-    body = _FLIGHTS + """
+    body = (
+        _FLIGHTS
+        + """
 const chosen = document.activeElement, booked = filled && listed && best.some((button) => button === chosen);
 const places = from.includes(given.from) && to.includes(given.to);
 return { score: booked ? 1 : -1, places, filled, listed: filled && listed };
 """
+    )
     press = clicked(role="button", name={"starts_with": "Book flight for"})
     return state_plan(body, given, ["places", "filled", "listed"], press)

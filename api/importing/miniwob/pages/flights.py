@@ -29,7 +29,9 @@ def search(instance: Instance) -> Plan:
     rows: list[Condition] = [{"form_submitted": {"fields": {name: value}}} for name, value in request.items()]
     for many, row in enumerate(rows, 1):
         tiers.append((many / len(rows), {"all_of": {"of": [whole, row], "holding": True}}))
-    steps = [(f"field-{n}", _held(name, request[name])) for n, name in enumerate((*CITIES, *DATES), 1) if name in request]
+    steps = [
+        (f"field-{n}", _held(name, request[name])) for n, name in enumerate((*CITIES, *DATES), 1) if name in request
+    ]
     return Plan(tiers, steps, sent)
 
 

@@ -80,9 +80,7 @@ def menu(instance: Instance) -> Plan:
 
 def _pointed(name: str) -> Condition:
     item = {"element.role": "menuitem", "element.name": name}
-    return any_of(
-        [{"observed": {"kind": "element.hovered", "where": item}}, clicked(role="menuitem", name=name)]
-    )
+    return any_of([{"observed": {"kind": "element.hovered", "where": item}}, clicked(role="menuitem", name=name)])
 
 
 @page("click-menu-2")
@@ -93,7 +91,9 @@ def menu_button(instance: Instance) -> Plan:
     inner = [node for node in instance.all("#menu ul li") if text(node) == label]
     right = then(opened, clicked(role="menuitem", name=label))
     deeper = [("submenu", _pointed("Playback"))] if inner else []
-    return Plan(right, [("menu", opened), *deeper, ("item", right)], once=clicked(role="menuitem", name=_leaves(instance)))
+    return Plan(
+        right, [("menu", opened), *deeper, ("item", right)], once=clicked(role="menuitem", name=_leaves(instance))
+    )
 
 
 def _leaves(instance: Instance) -> dict[str, list[str]]:

@@ -62,17 +62,23 @@ def _sent(asked: Asked) -> Plan:
     """An answer or a forwarded mail counts as it is sent: to whom, and with which words."""
     given = {"by": asked.by, "to": asked.to, "words": asked.words}
     if asked.task == "reply":
-        body = _OPEN + """
+        body = (
+            _OPEN
+            + """
 const form = one("#reply"), replying = !!form && text(one(".reply-sender", form)) === given.by;
 const written = replying && one("#reply-text").value === given.words;
 return { score: written ? 1 : -1, open, replying, written };
 """
+        )
         return state_plan(body, given, ["open", "replying", "written"], clicked(id="send-reply"))
-    body = _OPEN + """
+    body = (
+        _OPEN
+        + """
 const form = one("#forward"), forwarding = !!form && open, whole = forwarding && one("#forward-text").value === one("#email .email-body").textContent;
 const addressed = whole && one(".forward-sender", form).value === given.to;
 return { score: addressed ? 1 : -1, open, forwarding, addressed };
 """
+    )
     return state_plan(body, given, ["open", "forwarding", "addressed"], clicked(id="send-forward"))
 
 

@@ -20,7 +20,9 @@ def one_post(instance: Instance) -> Plan:
     icons = any_of([clicked(tag="li"), clicked_at({"glob": "#area>div:*>div:3>span:*"})])
     if action in ICONS:
         places = [path(found) for post in own if (found := inside(post, f".{action.lower()}")) is not None]
-        ends = [path(found) for post in posts for name in ICONS if (found := inside(post, f".{name.lower()}")) is not None]
+        ends = [
+            path(found) for post in posts for name in ICONS if (found := inside(post, f".{name.lower()}")) is not None
+        ]
         return Plan(clicked_at({"one_of": places}), once=any_of([clicked(tag="li"), clicked_at({"one_of": ends})]))
     body = """
 const open = all("#area .media").filter((post) => !has(one("ul", post), "hide"));

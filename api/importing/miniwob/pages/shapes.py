@@ -50,7 +50,10 @@ def shape(instance: Instance) -> Plan:
     right = [path(node) for node in drawn if _matches(node, words)]
     if not right:
         raise BadSourceError(f"html: nothing that is drawn is a {' '.join(words)!r}")
-    return Plan(clicked_at({"one_of": right}), once=any_of([clicked_at({"one_of": [path(node) for node in drawn]}), clicked(id="area_svg")]))
+    return Plan(
+        clicked_at({"one_of": right}),
+        once=any_of([clicked_at({"one_of": [path(node) for node in drawn]}), clicked(id="area_svg")]),
+    )
 
 
 @page("count-shape")
@@ -71,7 +74,17 @@ def pie(instance: Instance) -> Plan:
     item = any_of(_slice(number) for number in numbers)
     middle = {"element_clicked": {"id": {"starts_with": "wheelnav-divWheel-spreader"}}}
     others = any_of(_slice(re.sub(r"\D+", "", name)) for name in titles)
-    opened = any_of([middle, {"observed": {"kind": "element.clicked", "where": {"element.path": {"starts_with": "#wheelnav-divWheel-spreader"}}}}])
+    opened = any_of(
+        [
+            middle,
+            {
+                "observed": {
+                    "kind": "element.clicked",
+                    "where": {"element.path": {"starts_with": "#wheelnav-divWheel-spreader"}},
+                }
+            },
+        ]
+    )
     return Plan(item, [("open", opened), ("item", item)], once=others)
 
 

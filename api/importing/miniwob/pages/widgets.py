@@ -126,5 +126,3 @@ return { score: removed && ends ? 1 : -1, listed, tried };
     press: Condition = {"observed": {"kind": "field.filled", "where": {"element.id": "terminal-target"}}}
     plan = state_plan(body, {"ending": ending}, ["listed", "tried"], press)
     return Plan(plan.goal, plan.steps, None, plan.probes)
-
-
