@@ -6,7 +6,7 @@ import argparse
 import os
 import platform
 
-from benchmarks import adapters, browser, engine, fleet, observer, rescore, service, soak
+from benchmarks import adapters, browser, engine, fleet, observer, rescore, service, soak, webarena
 
 PARTS = {
     "engine": engine.main,
@@ -14,6 +14,7 @@ PARTS = {
     "adapters": adapters.main,
     "rescore": rescore.main,
     "browser": browser.main,
+    "webarena": webarena.main,
 }
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from agentd.convert.formats import FORMATS, Format, recognise
 from agentd.convert.source import Source
 from agentd.convert.tape import Tape
+from agentd.errors import UsageError
 from agentd.recordings import must_be_free, segments, write_recording
 from agentd.settings import Settings
 
@@ -26,13 +27,28 @@ def convert(settings: Settings) -> Made:
     must_be_free(settings.out, force=settings.force)
     source = Source(settings.input)
     format = FORMATS[settings.from_] if settings.from_ else recognise(source)
-    tape = record(source, format, settings.vouch, settings.mask)
+    tape = record(source, format, settings.vouch, settings.mask, _answer(settings))
     write_recording(segments(f"cnv-{source.sha256[:12]}", tape.lines), settings.out, force=settings.force)
     return Made(format.says, len(tape.lines), tape.step + 1)
 
 
-def record(source: Source, format: Format, vouched: tuple[str, ...] = (), mask: tuple[str, ...] = ()) -> Tape:
-    """The events of ``source``, from its opening to its close."""
+def _answer(settings: Settings) -> str | None:
+    if settings.answer is None:
+        return None
+    try:
+        return settings.answer.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--answer {settings.answer}: {error}; wanted a file of UTF-8 text") from None
+
+
+def record(
+    source: Source,
+    format: Format,
+    vouched: tuple[str, ...] = (),
+    mask: tuple[str, ...] = (),
+    answer: str | None = None,
+) -> Tape:
+    """The events of ``source``, from its opening to its close; ``answer``: what the agent said before that."""
     importer = format.importer()
     found = importer.read(source)
     tape = Tape()
@@ -44,5 +60,7 @@ def record(source: Source, format: Format, vouched: tuple[str, ...] = (), mask: 
     tape.open(about)
     tape.blind(found.shows, vouched, format.where)
     found.tell(tape, mask)
+    if answer is not None:
+        tape.tell(tape.at, "agent.answered", {"text": answer})
     tape.close(tape.at, f"{format.where} ends here")
     return tape

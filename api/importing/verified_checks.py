@@ -34,8 +34,7 @@ def check(config: Mapping[str, Any], kind: str, sites: Sites) -> Check:
     args: dict[str, Any] = {"url": _addresses(config, sites), "method": method}
     if which != "any":
         args["which"] = which
-    if expected.get("response_status") is not None:
-        args["status"] = expected["response_status"]
+    args["status"] = expected.get("response_status") or 200
     if method != "GET":
         args["not_to"] = list(REFUSED)
     for name, part in (("post_data", "body"), ("response_content", "answer")):

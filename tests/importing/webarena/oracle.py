@@ -1,10 +1,12 @@
-"""Runs in .venv-webarena: lines {task_id, answer, entries} in, its own evaluator's score of each out."""
+"""Runs in .venv-webarena: lines {task_id, answer, entries or har} in, [its own evaluator's score, seconds] out."""
 
 from __future__ import annotations
 
 import json
 import logging
 import sys
+import time
+from pathlib import Path
 
 from webarena_verified.api import WebArenaVerified
 from webarena_verified.types.config import WebArenaVerifiedConfig
@@ -15,7 +17,7 @@ if __name__ == "__main__":
     judge = WebArenaVerified(config=WebArenaVerifiedConfig(environments=sites))
     for line in sys.stdin:
         case = json.loads(line)
-        found = judge.evaluate_task(
-            task_id=case["task_id"], agent_response=case["answer"], network_trace=case["entries"]
-        )
-        print(json.dumps(found.score), flush=True)
+        trace = Path(case["har"]) if "har" in case else case["entries"]
+        began = time.perf_counter()
+        found = judge.evaluate_task(task_id=case["task_id"], agent_response=case["answer"], network_trace=trace)
+        print(json.dumps([found.score, time.perf_counter() - began]), flush=True)

@@ -11,7 +11,7 @@ _DIGIT, _SPACE = _constants.CATEGORY_DIGIT, _constants.CATEGORY_SPACE
 
 def sample(pattern: str) -> str:
     """The shortest simple text that ``pattern`` takes; fails where it finds none."""
-    for filler in ("", "a", "a 1"):
+    for filler in ("a", "", "a 1"):
         said = "".join(_some(part, filler) for part in _parser.parse(pattern.removeprefix("^").removesuffix("$")))
         if re.match(pattern, said, re.IGNORECASE):
             return said
@@ -24,7 +24,7 @@ def _some(part: tuple[Any, Any], filler: str) -> str:
         return chr(value)
     if kind in (_constants.MAX_REPEAT, _constants.MIN_REPEAT):
         least, _, inner = value
-        anything = list(inner) and list(inner)[0][0] is _constants.ANY
+        anything = next(iter(inner), (None, None))[0] is _constants.ANY
         return filler if anything and not least else "".join(_some(one, filler) for one in inner) * least
     if kind is _constants.IN:
         return _one_of(value)
@@ -41,6 +41,8 @@ def _some(part: tuple[Any, Any], filler: str) -> str:
 
 def _one_of(choices: Any) -> str:
     kind, value = choices[0]
+    if kind is _constants.NEGATE:
+        return " "
     if kind is _constants.CATEGORY:
         return "1" if value is _DIGIT else " " if value is _SPACE else "a"
     return chr(value[0] if kind is _constants.RANGE else value)

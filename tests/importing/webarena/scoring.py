@@ -15,7 +15,7 @@ from agentd.convert.formats import FORMATS
 from agentd.convert.source import Source
 from api.importing import verified
 from api.importing.verified import SITES
-from detectors.codec import decode_segment
+from detectors.codec import GENESIS, decode_segment, join_segment
 from detectors.engine import Engine
 from detectors.ruleset import Ruleset, compile_task
 from detectors.task_json import task_from_json
@@ -46,25 +46,28 @@ def theirs(cases: Iterable[Case]) -> list[bool]:
     command = [str(PYTHON), "-m", "tests.importing.webarena.oracle", json.dumps(SITES)]
     lines = "".join(case.line() for case in cases)
     done = subprocess.run(command, input=lines, capture_output=True, text=True, cwd=ROOT, check=True)
-    return [float(line) == 1.0 for line in done.stdout.splitlines()]
+    return [json.loads(line)[0] == 1.0 for line in done.stdout.splitlines()]
+
+
+def written(case: Case, folder: Path) -> Path:
+    """The case as a HAR file."""
+    page = {"id": "p", "startedDateTime": "2026-01-02T00:00:00.000Z", "title": "", "pageTimings": {}}
+    log = {"version": "1.2", "creator": {"name": "made here", "version": "1"}, "pages": [page], "entries": case.entries}
+    path = folder / f"{case.task}.har"
+    path.write_bytes(orjson.dumps({"log": log}))
+    return path
+
+
+def lines(case: Case, har: Path) -> list[bytes]:
+    """The HAR as our converter has it, with the answer before the close."""
+    said = case.answer if isinstance(case.answer, str | None) else json.dumps(case.answer)
+    return record(Source(har), FORMATS["har"], answer=said).lines
 
 
 def events(case: Case, folder: Path) -> list[Event]:
-    """The HAR as our converter has it, with the answer before the close."""
-    page = {"id": "p", "startedDateTime": "2026-01-02T00:00:00.000Z", "title": "", "pageTimings": {}}
-    creator = {"name": "made here", "version": "1"}
-    path = folder / "one.har"
-    path.write_bytes(
-        orjson.dumps({"log": {"version": "1.2", "creator": creator, "pages": [page], "entries": case.entries}})
-    )
-    tape = record(Source(path), FORMATS["har"])
-    head = {"wire": 1, "episode": "ep", "first": 1, "count": len(tape.lines), "prev": "0" * 64}
-    told = list(decode_segment(orjson.dumps(head) + b"\n" + b"".join(line + b"\n" for line in tape.lines)).events)
-    if case.answer is not None:
-        said = case.answer if isinstance(case.answer, str) else json.dumps(case.answer)
-        place = next(n for n, event in enumerate(told) if event.kind == "episode.closed")
-        told.insert(place, Event("ep", 0, "steps", "agent.answered", told[place].at, {"text": said}))
-    return [event._replace(seq=number, episode="ep") for number, event in enumerate(told, 1)]
+    """The same, decoded."""
+    told = lines(case, written(case, folder))
+    return list(decode_segment(join_segment("ep", 1, told, GENESIS)).events)
 
 
 def ours(rules: Ruleset, told: list[Event]) -> Engine:

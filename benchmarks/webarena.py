@@ -1,0 +1,139 @@
+"""Scoring one recording against its task, beside WebArena-Verified's own evaluator on the same HAR and task."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import orjson
+
+from agentd.recordings import segments, write_recording
+from api.importing import verified
+from api.recordings import replay
+from benchmarks.measure import line
+from detectors.ruleset import compile_task
+from detectors.task_json import task_from_json
+from tests.importing.webarena.hars import PLACES, Case, cases, entry, timed
+from tests.importing.webarena.scoring import HOME, PYTHON, ROOT, dataset, lines, written
+
+TASKS = 60
+ROUNDS = 3
+COLD = 5
+PAGES = 100
+"""Requests beside those that count, as a browser makes them."""
+
+
+def main() -> None:
+    """Print the figures."""
+    if not PYTHON.exists():
+        print(f"webarena: no {HOME.name} here; `make {HOME.name}/ready` makes it")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        _run(Path(folder))
+
+
+def _run(folder: Path) -> None:
+    chosen = _chosen()
+    rules = {}
+    for one in verified.tasks(HOME, {}):
+        if any(str(case.task) == one.name for case in chosen):
+            assert one.spec is not None
+            rules[int(one.name)] = compile_task(task_from_json(one.spec))
+            (folder / f"{one.name}.json").write_bytes(orjson.dumps(one.spec))
+    for case in chosen:
+        recording = segments(f"bench-{case.task}", lines(case, written(case, folder)))
+        write_recording(recording, folder / f"{case.task}.mrec", force=True)
+    size = statistics.median(len(case.entries) for case in chosen)
+    theirs, ours, whole = [], [], []
+    with _Theirs(folder) as judge:
+        for number in range(ROUNDS + 1):
+            for case in chosen:
+                paid, seconds = judge.asked(case)
+                began = time.perf_counter()
+                engine, _ = replay(folder / f"{case.task}.mrec", rules[case.task])
+                taken = time.perf_counter() - began
+                began = time.perf_counter()
+                again = lines(case, folder / f"{case.task}.har")
+                converted = time.perf_counter() - began
+                assert (paid, engine.success, len(again) > 0) == (1.0, True, True), case.task
+                if number:  # the first round warms both
+                    theirs.append(seconds)
+                    ours.append(taken)
+                    whole.append(taken + converted)
+    medians = [statistics.median(times) for times in (theirs, ours, whole)]
+    print(f"webarena: {TASKS} tasks solved, HARs of {size:g} entries, {ROUNDS} rounds, medians; one core")
+    line("WebArena-Verified's evaluator, ms", f"{medians[0] * 1000:.1f}")
+    line("a recording replayed under its task, ms", f"{medians[1] * 1000:.1f}")
+    line("theirs / ours, cold start excluded", f"{medians[0] / medians[1]:.1f}", "wanted >= 5")
+    line("theirs / ours with the HAR's conversion, excluded", f"{medians[0] / medians[2]:.1f}")
+    _cold(chosen[:COLD], folder)
+
+
+def _cold(chosen: list[Case], folder: Path) -> None:
+    """A process each, from its start to its score."""
+    theirs, ours = [], []
+    for case in chosen:
+        began = time.perf_counter()
+        with _Theirs(folder) as judge:
+            judge.asked(case)
+        theirs.append(time.perf_counter() - began)
+        command = [sys.executable, "-m", "api.cli", "replay", str(folder / f"{case.task}.mrec")]
+        began = time.perf_counter()
+        subprocess.run(
+            [*command, "--task", str(folder / f"{case.task}.json")], cwd=ROOT, check=True, capture_output=True
+        )
+        ours.append(time.perf_counter() - began)
+    medians = [statistics.median(times) for times in (theirs, ours)]
+    line("theirs, a process from its start, s", f"{medians[0]:.2f}")
+    line("ours, a process from its start (milestoned replay), s", f"{medians[1]:.2f}")
+    line("theirs / ours, cold start included", f"{medians[0] / medians[1]:.1f}", "wanted >= 5")
+
+
+def _chosen() -> list[Case]:
+    """Tasks that are solved on the network, each with the requests of an ordinary session before."""
+    found: list[Case] = []
+    for task in dataset():
+        kind = task["eval"][0]["expected"]["task_type"]
+        draft = any("dummy_bin" in str(config["expected"].get("url")) for config in task["eval"][1:])
+        markdown = "markdown" in str(task["eval"])
+        if kind == "mutate" and not draft and not markdown and len(task["eval"]) > 1:
+            right = next(cases(task))
+            home = PLACES.rendered(f"__{task['sites'][0].upper()}__/")
+            before = [entry("GET", f"{home}page-{n}.html?n={n}", 200) for n in range(PAGES)]
+            found.append(right._replace(entries=timed([*before, *right.entries])))
+    step = len(found) // TASKS
+    return found[::step][:TASKS]
+
+
+class _Theirs:
+    """Their evaluator in its own environment, one question a line."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __enter__(self) -> _Theirs:
+        command = [str(PYTHON), "-m", "tests.importing.webarena.oracle", json.dumps(verified.SITES)]
+        self._child = subprocess.Popen(command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        return self
+
+    def asked(self, case: Case) -> tuple[float, float]:
+        """Score and seconds."""
+        assert self._child.stdin is not None
+        assert self._child.stdout is not None
+        har = str(self._folder / f"{case.task}.har")
+        self._child.stdin.write(json.dumps({"task_id": case.task, "answer": case.answer, "har": har}) + "\n")
+        self._child.stdin.flush()
+        score, seconds = json.loads(self._child.stdout.readline())
+        return float(score), float(seconds)
+
+    def __exit__(self, *error: object) -> None:
+        self._child.communicate()
+
+
+if __name__ == "__main__":
+    main()
