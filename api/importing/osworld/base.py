@@ -79,7 +79,7 @@ def below(path: Any) -> str:
     path = str(one(path))
     if not path.startswith(HOME) or ".." in path.split("/") or "*" in path or "?" in path:
         raise ExternalError(f"{path} lies outside {HOME}")
-    return path.removeprefix(HOME)
+    return str(path).removeprefix(HOME)
 
 
 def all_of(parts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -99,6 +99,16 @@ def read(rule: str, path: str, **more: Any) -> dict[str, Any]:
     return {rule: {"path": path, "root": "home", **more}}
 
 
-def text(said: Any) -> Any:
+def text(said: Any) -> str:
     """A text that must be all that is said; one of nothing but blanks is told by its emptiness."""
     return str(said).strip()
+
+
+def begins(pattern: Any, *, ignore_case: bool = False) -> dict[str, Any]:
+    """A pattern that the text begins with, as Python's ``match`` has it."""
+    return {"regex": f"(?:{pattern})(?s:.*)", **({"ignore_case": True} if ignore_case else {})}
+
+
+def somewhere(pattern: Any) -> dict[str, Any]:
+    """A pattern that the text holds, as Python's ``search`` has it."""
+    return {"regex": f"(?s:.*)(?:{pattern})(?s:.*)"}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from api.importing.osworld.base import Call, ExternalError, Part, all_of, below, none_of, read
+from api.importing.osworld.base import Call, ExternalError, Part, all_of, begins, below, none_of, read
 
 GIMP = ".config/GIMP/2.10/"
 VLCRC = ".config/vlc/vlcrc"
@@ -39,7 +39,7 @@ def vlc_setting(call: Call) -> Part:
 
 
 def _hotkey(wanted: str) -> Any:
-    return {"regex": "."} if wanted == "1" else ""
+    return {"regex": ".+"} if wanted == "1" else ""
 
 
 def _ini(section: str, key: str, wanted: Any, default: str) -> Mapping[str, Any]:
@@ -81,8 +81,8 @@ def is_config(call: Call) -> Part:
 def lines(call: Call) -> Part:
     """Patterns of lines that a file has, and of those that it has not."""
     path, rules = call.file(), call.rules
-    has = [read("file_text", path, unit="line", text={"regex": one}) for one in rules.get("expect", [])]
-    not_ = [read("file_text", path, unit="line", text={"regex": one}) for one in rules.get("unexpect", [])]
+    has = [read("file_text", path, unit="line", text=begins(one)) for one in rules.get("expect", [])]
+    not_ = [read("file_text", path, unit="line", text=begins(one)) for one in rules.get("unexpect", [])]
     return _file(all_of([*has, *none_of(not_)]))
 
 
@@ -92,7 +92,7 @@ def _method(spec: Any) -> Any:
         return spec
     ref, method = spec.get("ref"), str(spec.get("method", "eq"))
     if method.startswith("re"):
-        return {"regex": str(ref), **({"ignore_case": True} if method.endswith(".I") else {})}
+        return begins(ref, ignore_case=method.endswith(".I"))
     if method in ("eq", "str_eq"):
         return ref
     if method in ("ge", "le"):

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable
 from typing import Any
 
-from api.importing.osworld.base import BUDGET_MS, Call, ExternalError, Part, all_of, none_of, text
+from api.importing.osworld.base import BUDGET_MS, Call, ExternalError, Part, all_of, none_of, somewhere, text
 from api.importing.osworld.files import preference
 
 STATUS = "http://:password@127.0.0.1:8080/requests/status.xml"
@@ -114,7 +114,7 @@ def address(call: Call) -> Part:
     """Patterns of an address at which the agent was."""
     call.of("active_url_from_accessTree", "active_tab_info")
     wanted = call.rules.get("expected", [])
-    parts = [{"observed": {"kind": "page.navigated", "where": {"main": True, "url": {"regex": one}}}} for one in wanted]
+    parts = [{"observed": {"kind": "page.navigated", "where": {"main": True, "url": somewhere(one)}}} for one in wanted]
     if not all(isinstance(one, str) for one in wanted):
         raise ExternalError("a pattern that is no text")
     return Part("event", all_of(parts))
