@@ -19,7 +19,7 @@ from api.errors import MethodError, NotFoundError, ProblemError
 from api.metrics import Metrics
 from api.notify import Notifier
 from api.pages import audit as audit_page
-from api.pages import compare, editor, fleet, listing, training, viewer
+from api.pages import compare, editor, fleet, label, listing, training, viewer
 from api.pages import episode as episode_page
 from api.pages import replay as replay_page
 from api.pages import task as task_page
@@ -100,7 +100,7 @@ def create_app(settings: Settings, stages: Stages | None = None) -> FastAPI:
         operations,
     ):
         app.include_router(noun.router)
-    for pages in (listing, episode_page, replay_page, fleet, compare, task_page, editor, training, audit_page, viewer):
+    for pages in (listing, episode_page, replay_page, fleet, compare, task_page, editor, training, label, audit_page, viewer):
         app.include_router(pages.router)
     app.add_exception_handler(ProblemError, _problem)
     app.add_exception_handler(HTTPException, _http)

@@ -46,6 +46,7 @@ from api.store.leases import Leases
 from api.store.migrate import upgrade
 from api.store.opinions import Opinions
 from api.store.overview import Overview
+from api.store.preferences import Preferences
 from api.store.removal import Removal
 from api.store.rescores import Rescores
 from api.store.sandboxes import Sandboxes
@@ -87,6 +88,7 @@ class Parts:
     outlines: Outlines
     search: Search
     overview: Overview
+    preferences: Preferences
     scorer: Scorer
     turns: Turns
     sandboxes: Sandboxes
@@ -152,6 +154,7 @@ class Parts:
             outlines=outlines,
             search=Search(database),
             overview=Overview(database),
+            preferences=Preferences(database),
             scorer=scorer,
             sandboxes=sandboxes,
             leases=leases,

@@ -28,7 +28,7 @@ from api.store.opinions import Asking, Opinions
 from api.store.tasks import Tasks
 from api.store.verdicts import Said, Verdicts, words_of
 from detectors.deciding import decide, next_tier
-from detectors.types import Ask, Reward
+from detectors.types import Ask, Reward, Verdict
 
 LOOK_S = 5.0
 """How often the queue is looked at unasked."""
@@ -171,16 +171,25 @@ class Worker:
             data = {"kind": "verdict.given", "item": asked.item, "audit": asked.audit, **(said.data or {})}
             words += words_of([data], audit=asked.audit)
             more = next_tier(rules, reward, ask, words) is not None
-            final = await self._keep(said._replace(last=not more), seen)
+            final = await self._keep(said._replace(last=not more), seen, self._runner)
             if final or not more:
                 return
-        await self._keep(Said(asked.episode, asked.step, asked.item, None), seen)
+        await self._keep(Said(asked.episode, asked.step, asked.item, None), seen, self._runner)
 
-    async def _keep(self, said: Said, seen: Seen) -> bool:
+    async def say(self, asked: Asked, verdict: Verdict) -> bool:
+        """A person's final word on an item that waits, whoever has it; False where it waits no more."""
+        rules = await self._stores.tasks.ruleset(asked.task_number)
+        seen = await self._readings.of(asked, lambda: rules)
+        if asked.step not in seen.rewards:
+            return False
+        data = _event(Opinion(verdict), seen.rewards[asked.step].through)
+        return await self._keep(Said(asked.episode, asked.step, asked.item, data), seen, None)
+
+    async def _keep(self, said: Said, seen: Seen, runner: str | None) -> bool:
         asks = seen.asks.get(said.step, [])
         reward = seen.rewards[said.step]
         final = await self._stores.verdicts.keep(
-            said, self._runner, lambda words: decide(seen.rules, reward, asks, words)
+            said, runner, lambda words: decide(seen.rules, reward, asks, words)
         )
         if final is not None:
             self._tell(final)

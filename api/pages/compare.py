@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 from api.errors import InvalidError
 from api.pages.aligned import aligned, totals
 from api.pages.lanes import said
-from api.pages.plot import HEIGHT, WIDTH, together
+from api.pages.plot import HEIGHT, WIDE, together
 from api.pages.render import page
 from api.pages.viewer import viewer
 from api.parts import Parts
@@ -107,7 +107,7 @@ def _compared(sides: tuple[Side, Side], lines: dict[int, str]) -> dict[str, Any]
         "rows": rows,
         "differing": sum(bool(row.reasons) for row in rows),
         "plot": together(names, curves) if names else None,
-        "width": WIDTH,
+        "width": WIDE,
         "height": HEIGHT,
         "same_task": sides[0].row["task"] == sides[1].row["task"],
     }

@@ -36,6 +36,9 @@ _PLAIN: Mapping[str, Any] = {
     "weight": 1.0, "after": [], "before": [], "repeat": 1, "baseline": "never", "must_hold_at_end": False,
 }  # fmt: skip
 
+_USUAL: Mapping[str, Any] = {"penalty_floor": -1.0, "settings": {"quiet_ms": 50, "settle_ms": 1000}}
+_FIRST = ("id", "version", "instruction", "origin", "weights", "component", "weight", "penalty", "after", "when")
+
 router = APIRouter(include_in_schema=False)
 
 
@@ -108,15 +111,21 @@ def draft(text: str) -> Draft:
 
 def written(spec: Mapping[str, Any]) -> str:
     """A registered task as YAML to begin from, without what it would say by itself."""
-    short = {key: value for key, value in spec.items() if value not in ({}, [])}
+    short = {key: value for key, value in _sorted(spec, _FIRST) if value not in ({}, []) and value != _USUAL.get(key)}
     short["milestones"] = [
-        {key: value for key, value in one.items() if key not in _PLAIN or value != _PLAIN[key]}
+        {key: value for key, value in _sorted(one, _FIRST) if key not in _PLAIN or value != _PLAIN[key]}
         for one in spec["milestones"]
     ]
     if check_task(short) != check_task(dict(spec)):
         short = dict(spec)
     said: str = yaml.safe_dump(short, sort_keys=False, allow_unicode=True, width=100)
     return said
+
+
+def _sorted(spec: Mapping[str, Any], first: Sequence[str]) -> list[tuple[str, Any]]:
+    """Names as an author would write them: those of ``first``, then others, a task's milestones last."""
+    places = {name: place for place, name in enumerate(first)}
+    return sorted(spec.items(), key=lambda item: (item[0] == "milestones", places.get(item[0], len(first))))
 
 
 def _path(task: Task) -> str:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from api.pages.curve import Bar, Tick
 
-WIDTH, HEIGHT = 420.0, 170.0
+WIDTH, WIDE, HEIGHT = 420.0, 960.0, 170.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 14.0, 12.0, 26.0
 _MOST_TICKS = 5
 _LONGEST = 12
@@ -71,15 +71,15 @@ def stacked(names: Sequence[str], parts: Sequence[Mapping[str, float]]) -> Plot 
 def together(names: Sequence[str], series: Sequence[Sequence[float]]) -> Plot:
     """Lines over one axis, the longest of them as long as ``names``; one begins where the others do."""
     values = [value for one in series for value in one]
-    scale = _Scale(len(names), min(0.0, *values), max(1.0, *values))
+    scale = _Scale(len(names), min(0.0, *values), max(1.0, *values), WIDE)
     lines = [" ".join(f"{scale.x(place)},{scale.y(value)}" for place, value in enumerate(one)) for one in series]
     return Plot(lines, [], [], _ticks(names, scale), scale.levels(), scale.y(0.0))
 
 
 class _Scale:
-    def __init__(self, places: int, low: float, high: float) -> None:
+    def __init__(self, places: int, low: float, high: float, width: float = WIDTH) -> None:
         self._low, self._high = low, high if high > low else low + 1.0
-        self.slot = (WIDTH - _LEFT - _RIGHT) / places
+        self.slot = (width - _LEFT - _RIGHT) / places
 
     def x(self, place: float) -> float:
         return round(_LEFT + self.slot * (place + 0.5), 2)

@@ -17,6 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from api.errors import NotFoundError
 from api.recording_text import clip
+from api.store.marks import label_text
 
 STATIC = Path(__file__).with_name("static")
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
@@ -36,7 +37,7 @@ def _environment() -> Environment:
         loader=PackageLoader("api.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    for filter in (number, signed, seconds, moment, clip, percent, ago):
+    for filter in (number, signed, seconds, moment, clip, percent, ago, label_text):
         made.filters[filter.__name__] = filter
     made.globals["static"] = static_path
     return made

@@ -21,6 +21,7 @@ from api.store.database import Database
 from api.store.episodes import locked
 from api.store.marks import has_mark, label_key
 from api.store.partitions import Partitions
+from api.store.preferences import removed_with
 from api.store.tombstones import document, tombstone_row
 from api.tables import (
     closings,
@@ -105,6 +106,7 @@ class Removal:
         await conn.execute(insert(tombstones), values)
         for table in (*_ROWS, *_BEYOND):
             await conn.execute(delete(table).where(table.c.episode == row.id))
+        await conn.execute(removed_with(row.id))
         held = (sandboxes.c.episode == row.id, sandboxes.c.state == "busy")
         await conn.execute(update(sandboxes).where(*held).values(state="idle", episode=None))
         # The answer that opened it would else be given again.

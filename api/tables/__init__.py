@@ -18,6 +18,7 @@ from api.tables.log import (
     tombstones,
 )
 from api.tables.marks import episode_marks
+from api.tables.preferences import preferences
 from api.tables.rescores import rescored, rescores
 from api.tables.verdicts import budgets, escalations, opinions, verdicts
 
@@ -39,6 +40,7 @@ __all__ = [
     "metadata",
     "milestones",
     "opinions",
+    "preferences",
     "rescored",
     "rescores",
     "rewards",

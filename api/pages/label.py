@@ -1,0 +1,181 @@
+"""Label: people say which of two trajectories is better, or whether a step brought the task on; keyboard first."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import zipfile
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+import orjson
+from fastapi import APIRouter, Request, Response
+
+from api.errors import InvalidError
+from api.labelling.agreement import alpha
+from api.labelling.exporting import FOLDER, lines
+from api.labelling.queue import Item, by_item, disagreed, open_to, queue, swapped
+from api.pages.render import HEADERS, page
+from api.pages.viewer import sent_form, viewer
+from api.parts import Parts
+from api.routes.support import READ, TRAINER, parts_of
+from api.store.corpus import Corpus, Stored
+from api.store.escalations import Asked
+from api.store.preferences import STEP, Word
+from api.store.tokens import Principal
+from detectors.types import Verdict
+
+AROUND = 6
+"""Steps before the one that is asked about that are shown with it."""
+MOST_EPISODES = 2_000
+"""Recordings in one file of preferences."""
+
+router = APIRouter(include_in_schema=False)
+
+
+class Side(NamedTuple):
+    """One trajectory, or a part of it, as it is looked at."""
+
+    episode: str
+    instruction: str
+    steps: list[dict[str, Any]]
+
+
+@router.get("/label")
+async def label(request: Request) -> Response:
+    """What this person is asked next; ``?task=``: of that task alone."""
+    who = await viewer(request)
+    parts, task = parts_of(request), request.query_params.get("task", "").strip()
+    items, words = await _queue(parts, who, task)
+    mine = open_to(items, words, who.id)
+    item = mine[0] if mine else None
+    sides = [] if item is None else await _sides(parts, item, who.id)
+    said = [word for word in words if word.annotator == who.id]
+    return page(
+        "label.html", item=item, sides=sides, task=task, left=len(mine), said=len(said), people=_people(words, who),
+        agreement=_agreement(words), may_say=who.scope in TRAINER, last=said[-1] if said else None,
+    )  # fmt: skip
+
+
+@router.post("/label")
+async def say(request: Request) -> Response:
+    """Keep what was said; the next one follows."""
+    who = await viewer(request, TRAINER)
+    parts, form = parts_of(request), await sent_form(request, 16 * 1024)
+    said = {name: values[-1] for name, values in form.items()}
+    task = said.get("task", "")
+    item = await _item(parts, who, said)
+    choice = _choice(item, said.get("choice", ""))
+    final = bool(said.get("final")) and not item.second and choice in ("yes", "no")
+    if final:
+        final = await _final(parts, who, item, choice)
+    await parts.preferences.say(
+        who.tenant, who.id, Word(item.task, item.first, item.second, item.step, item.item, choice, final)
+    )
+    back = "/label?" + urlencode({"task": task}) if task else "/label"
+    return Response(status_code=303, headers={"location": back})
+
+
+@router.get("/label/preferences.zip")
+async def export(request: Request) -> Response:
+    """Everybody's words as `preferences.jsonl` (pref/1) with the recordings that they are about."""
+    who = await viewer(request, READ)
+    parts = parts_of(request)
+    words = await parts.preferences.all(who.tenant)
+    ids = sorted({id for word in words for id in (word.first, word.second) if id})
+    if len(ids) > MOST_EPISODES:
+        raise InvalidError(f"preferences: they are about {len(ids)} episodes, wanted at most {MOST_EPISODES}")
+    stored = await Corpus(parts.database).whole([await parts.episodes.get(id) for id in ids])
+    made = await asyncio.to_thread(_zipped, words, stored)
+    headers = {**HEADERS, "content-disposition": 'attachment; filename="preferences.zip"'}
+    return Response(made, 200, headers, "application/zip")
+
+
+async def _queue(parts: Parts, who: Principal, task: str) -> tuple[list[Item], Sequence[Any]]:
+    store, of = parts.preferences, task or None
+    words = await store.all(who.tenant, of)
+    waiting, unsettled = await store.waiting(who.tenant, of), await store.unsettled(who.tenant, of)
+    return queue(waiting, unsettled, words, await store.closed(who.tenant, of)), words
+
+
+async def _item(parts: Parts, who: Principal, said: Mapping[str, str]) -> Item:
+    """What the form is about: episodes of the caller's own. Raises `InvalidError`, `NotFoundError`."""
+    first, second, step = said.get("first", ""), said.get("second", ""), said.get("step", "-1")
+    if step.lstrip("-").isdecimal() is False or len(step) > 12:
+        raise InvalidError(f"step: got {step[:20]!r}, wanted a number")
+    for episode in filter(None, (first, second)):
+        await parts.episodes.owned(who.tenant, episode)
+    if not first or (second and first >= second):
+        raise InvalidError(f"second: got {second[:40]!r}, wanted an episode other than the first, and after it")
+    row = await parts.episodes.get(first)
+    if second and (await parts.episodes.get(second)).task != row.task:
+        raise InvalidError("second: got an episode of another task, wanted one of the same")
+    return Item(row.task, first, second, -1 if second else int(step), said.get("item", "")[:512], "")
+
+
+def _choice(item: Item, said: str) -> str:
+    if not item.second:
+        known: Mapping[str, str] = {one: one for one in STEP}
+    else:
+        known = {item.first: "first", item.second: "second", "tie": "tie", "unsure": "unsure"}
+    if said not in known:
+        raise InvalidError(f"choice: got {said[:40]!r}, wanted one of {', '.join(known)}")
+    return known[said]
+
+
+async def _final(parts: Parts, who: Principal, item: Item, choice: str) -> bool:
+    """Let it be the step's final verdict, where that still waits."""
+    waiting = [row for row in await parts.preferences.waiting(who.tenant) if row.episode == item.first]
+    for row in waiting:
+        if (row.step, row.item) == (item.step, item.item):
+            asked = Asked(
+                row.episode, row.step, row.item, row.audit, row.attempts, 0.0, who.tenant, row.task, row.task_number
+            )
+            verdict = Verdict("person", float(choice == "yes"), 1.0, "said on the page of labels", who.id)
+            await parts.cascade.say(asked, verdict)
+            return True
+    return False
+
+
+async def _sides(parts: Parts, item: Item, annotator: str) -> list[Side]:
+    ids = [item.first, item.second] if item.second else [item.first]
+    sides = [await _side(parts, id, item) for id in ids]
+    return sides[::-1] if item.second and swapped(item, annotator) else sides
+
+
+async def _side(parts: Parts, episode: str, item: Item) -> Side:
+    row = await parts.episodes.get(episode)
+    outline = await parts.outlines.of(episode, row.through)
+    rewards = {one["step"]: one for one in map(orjson.loads, await parts.ledger.all(episode))}
+    steps = [
+        {"span": span, "milestones": rewards[span.step]["milestones"] if span.step in rewards else []}
+        for span in outline.spans
+        if span.step is not None and (item.second or item.step - AROUND <= span.step <= item.step)
+    ]
+    return Side(episode, (await parts.tasks.ruleset(row.task_number)).task.instruction, steps)
+
+
+def _people(words: Sequence[Any], who: Principal) -> list[tuple[str, int]]:
+    found: dict[str, int] = {}
+    for word in words:
+        found[word.annotator] = found.get(word.annotator, 0) + 1
+    return sorted((("you" if id == who.id else id, many) for id, many in found.items()), key=lambda one: -one[1])
+
+
+def _agreement(words: Sequence[Any]) -> dict[str, Any]:
+    """Krippendorff's alpha, and how many items two people or more said something of."""
+    groups = list(by_item(words).values())
+    told = [[word.choice for word in said if word.choice != "unsure"] for said in groups]
+    both = [said for said in groups if len([word for word in said if word.choice != "unsure"]) > 1]
+    return {"alpha": alpha(told), "items": len(both), "disagreed": sum(map(disagreed, both))}
+
+
+def _zipped(words: Sequence[Any], stored: Sequence[Stored]) -> bytes:
+    tasks = {one.row.id: orjson.loads(one.task) for one in stored}
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as made:
+        made.writestr("preferences.jsonl", b"".join(lines(words, tasks)))
+        for one in stored:
+            made.writestr(f"{FOLDER}/{one.row.id}.mrec", one.content)
+    return out.getvalue()
