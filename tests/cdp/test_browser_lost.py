@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from playwright.async_api import async_playwright
 
 from agentd.sources.base import SourceLostError
 from agentd.sources.cdp import CdpSource, script
 from tests.cdp.site import Site
-from tests.cdp.watching import watching
+from tests.cdp.watching import Data, watching
 from tests.support.chromium import Chromium, needs_chromium
 from tests.support.watching import Watch
 
@@ -39,6 +41,32 @@ async def test_a_killed_browser_is_a_loss_and_a_restarted_one_is_found(site: Sit
         after_a_restart.recall((seq, kind, data) for seq, (kind, data) in enumerate(watch.seen, 1))
         async with watching(browser, source=after_a_restart) as again:
             assert [data["tab"] for kind, data in again.seen if kind == "tab.closed"] == [old]
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["the same daemon", "a restarted one"])
+async def test_a_frame_that_went_while_nobody_looked_is_told_as_gone(site: Site, restarted: bool) -> None:
+    """What was read of its address no longer stands; of the one beside it that does."""
+    child = site.page("/child", "child")
+    url = site.page("/", f"<iframe id=goes src='{child}#goes'></iframe><iframe src='{child}#stays'></iframe>")
+    with Chromium(url=url) as browser:
+        source = CdpSource(browser.endpoint, None, {})
+        async with watching(browser, source=source) as watch:
+            await watch.until(lambda: len(_children(watch.seen)) == 2)
+        frames = _children(watch.seen)
+        async with async_playwright() as playwright:
+            agent = await playwright.chromium.connect_over_cdp(browser.endpoint)
+            await agent.contexts[0].pages[0].evaluate("document.getElementById('goes').remove()")
+        if restarted:
+            source = CdpSource(browser.endpoint, None, {})
+            source.recall((seq, kind, data) for seq, (kind, data) in enumerate(watch.seen, 1))
+        async with watching(browser, source=source) as again:
+            gone = [data["frame"] for kind, data in again.seen if kind == "frame.detached"]
+            assert gone == [frames[f"{child}#goes"]]
+            assert _children(again.seen) == {f"{child}#stays": frames[f"{child}#stays"]}
+
+
+def _children(seen: Sequence[tuple[str, Data]]) -> dict[str, str]:
+    return {data["url"]: data["frame"] for kind, data in seen if kind == "page.navigated" and not data["main"]}
 
 
 async def run(source: CdpSource) -> None:

@@ -93,8 +93,9 @@ def _names(mask: Iterable[str]) -> dict[str, Any]:
 
 
 @functools.cache
-def bundle(path: Path = BUNDLE) -> str:
-    """A bundle's text; raises MissingBundleError with the command that makes it."""
+def bundle(path: Path | None = None) -> str:
+    """A bundle's text, the observer's unless told; raises MissingBundleError with the command that makes it."""
+    path = path or BUNDLE
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:

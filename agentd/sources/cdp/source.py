@@ -17,7 +17,7 @@ from agentd.sources.cdp.attach import Attachment
 from agentd.sources.cdp.connection import CdpError, Connection, Params, Reply
 from agentd.sources.cdp.normaliser import Normaliser
 from agentd.sources.cdp.script import PageScript, bundle
-from agentd.sources.cdp.state import Seen
+from agentd.sources.cdp.state import Browser, Seen, remember
 
 Connect = Callable[[], Awaitable[Connection]]
 """Makes a new connection to the browser; raises SourceLostError where there is none."""
@@ -45,15 +45,21 @@ class CdpSource:
         self._plan = plan
         self._asks = Asks.of(plan)
         self._tabs: set[str] = set()
+        self._frames: dict[str, str] = {}  # child frame -> its tab
         self._live: _Live | None = None
 
     def recall(self, events: Iterable[tuple[int, str, Mapping[str, Any]]]) -> None:
-        """Told before the first `run` what was reported before the daemon was restarted: tabs may be gone since."""
+        """Told before the first `run` what was reported before the daemon was restarted: tabs and frames may be gone
+        since."""
         for _, kind, data in events:
             if kind == "tab.opened":
                 self._tabs.add(data["tab"])
             elif kind == "tab.closed":
                 self._tabs.discard(data["tab"])
+            elif kind == "page.navigated" and not data["main"]:
+                remember(self._frames, data["frame"], data["tab"])
+            elif kind == "frame.detached":
+                self._frames.pop(data["frame"], None)
 
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
         """Attach, report the baseline, call ``ready`` once, report until cancelled or the browser is lost."""
@@ -68,7 +74,7 @@ class CdpSource:
             await reader
         finally:
             self._live = None
-            self._tabs = set(live.normaliser.browser.tabs) or self._tabs
+            self._keep(live.normaliser.browser)
             reader.cancel()
             await asyncio.gather(reader, return_exceptions=True)
             await connection.close()
@@ -90,10 +96,20 @@ class CdpSource:
         finally:
             beginning.cancel()
             await asyncio.gather(beginning, return_exceptions=True)
-        for tab in self._tabs - set(live.normaliser.browser.tabs):
+        browser = live.normaliser.browser
+        for tab in self._tabs - set(browser.tabs):
             sink("tab.closed", {"tab": tab})
+        for frame, tab in self._frames.items():
+            if tab in browser.tabs and frame not in browser.frames:
+                sink("frame.detached", {"tab": tab, "frame": frame})
         live.settle()
-        log.info("The browser is watched.", tabs=len(live.normaliser.browser.tabs))
+        log.info("The browser is watched.", tabs=len(browser.tabs))
+
+    def _keep(self, browser: Browser) -> None:
+        """What is there now, for the next time that it is looked for."""
+        if browser.settled and browser.tabs:
+            self._tabs = set(browser.tabs)
+            self._frames = {name: frame.tab for name, frame in browser.frames.items() if frame.parent is not None}
 
 
 async def _over_websocket(endpoint: str | None, profile: Path | None) -> Connection:
