@@ -56,7 +56,7 @@ def build(root: Path) -> bool:
     library = (modules / "htmx.org" / "dist" / "htmx.min.js").read_text(encoding="utf-8")
     _write(root / SCRIPT, f"/* {HTMX}, BSD Zero Clause License */\n{library}")
     dist = modules / "@rrweb" / "replay" / "dist"
-    player = (dist / "replay.umd.min.cjs").read_text(encoding="utf-8").partition("\n//# sourceMappingURL")[0]
+    player = (dist / "replay.umd.min.cjs").read_text(encoding="utf-8").rpartition("\n//# sourceMappingURL")[0]
     _write(root / PLAYER, f"/* {REPLAY}, MIT License */\n{player}\n")
     _write(root / SHEET, (dist / "style.min.css").read_text(encoding="utf-8").partition("/*# sourceMappingURL")[0])
     licence = (modules / "dom-accessibility-api" / "LICENSE.md").read_text(encoding="utf-8").replace("*/", "* /")

@@ -20,7 +20,7 @@ SOURCES = frozenset((0, 1, 2, 3, 4, 5, 6, 8, 12, 13, 15))
 """Which of rrweb's incremental events are shown: none that draws on a canvas, loads a font, plays or runs a plug-in."""
 MOST_PIXELS = 20_000
 DEEPEST = 400
-_NAME = re.compile(r"[a-z][a-z0-9_.:-]{0,80}", re.IGNORECASE)
+_NAME = re.compile(r"[a-z_][a-z0-9_.:-]{0,80}", re.IGNORECASE)
 _SHOWN = re.compile(r"\s*data:image/(png|jpe?g|gif|webp|avif|bmp)[;,]", re.IGNORECASE)
 _CSS = re.compile(
     r"@import[^;]*;?|url\s*\((?!\s*['\"]?data:(?:image/(?!svg)|font/))[^)]*\)?|image-set\s*\([^)]*\)?|expression\s*\(",
