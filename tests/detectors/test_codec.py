@@ -30,7 +30,11 @@ REFUSED = {
     "first 0": (TEXT.replace(b'"first":1', b'"first":0'), "integers from 1"),
     "count too high": (TEXT.replace(b'"count":2', b'"count":3'), "count is 3, but 2 event lines"),
     "event cut": (TEXT.replace(SECOND, SECOND[:-1]), "not JSON"),
-    "two events in a line": (TEXT.replace(FIRST, FIRST + b"," + FIRST), "one event a line"),
+    "two events in a line": (TEXT.replace(FIRST, FIRST + b"," + FIRST), "event 1: not JSON"),
+    "an event over two lines": (  # which are two events, once the lines are joined
+        b"\n".join((HEADER, b'[1,0,"cdp","x",{"a":1', b'"b":2}],[2,0,"cdp","x",{}]', b"")),
+        "event 1: not JSON",
+    ),
     "a gap": (TEXT.replace(b"\n[2,", b"\n[3,"), "event 2: seq is 3, wanted 2"),
     "an object": (TEXT.replace(SECOND, b'{"seq":2}'), r"event 2: wanted \[seq, at"),
     "data no object": (TEXT.replace(SECOND, b'[2,0,"cdp","x",1]'), r"wanted \[int, int, string, string, object\]"),
