@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 PAGE := agentd/sources/cdp/page
 # RL trainers that bring a gigabyte, and a benchmark: an environment each, made by `make test-all` alone.
-HEAVY := trl verl nemo verifiers browsergym learning webarena
+HEAVY := trl verl nemo verifiers browsergym learning webarena judge
 BUNDLE := $(PAGE)/observer.bundle.js
 # What the tests of a desktop drive, and are driven by.
 DESKTOP := xdotool xclip openbox x11-xserver-utils dbus at-spi2-core python3-pyatspi mousepad featherpad \
@@ -58,6 +58,7 @@ pins: ## the hashed requirement files, from pyproject.toml and requirements/dev.
 	$(PIN) --no-deps requirements/trainers-alone.in -o requirements/trainers-alone.txt
 	for name in $(HEAVY); do $(PIN) --override requirements/no-torch.txt $$( [ $$name = learning ] && echo pyproject.toml ) \
 	  requirements/trainers-$$name.in -o requirements/trainers-$$name.txt || exit 1; done
+	$(PIN) --no-deps requirements/trainers-judge-alone.in -o requirements/trainers-judge-alone.txt
 	$(PIN) --no-deps requirements/trainers-verl-alone.in -o requirements/trainers-verl-alone.txt
 	$(subst 3.11,3.14,$(PIN)) --no-deps requirements/trainers-nemo-alone.in -o requirements/trainers-nemo-alone.txt
 

@@ -141,7 +141,7 @@ async def test_tools_answer_from_the_log_and_leave_a_trace(judge: Make) -> None:
     """Thought, action, observation, rationale and score are kept; what a tool found can be cited."""
     report = Event("e", 0, "probe", "probe.answered", 1, {"probe": "report", "when": "close", "value": "Total 37.50"})
     question = session(success=True)
-    task = {**question.task, "probes": {"report": {"file": "report.txt"}}}
+    task = {**question.task, "probes": [{"id": "report", "file": {"root": "home", "path": "report.txt"}}]}
     events = [*question.events, report._replace(seq=len(question.events) + 1)]
     opinion = await judge("asks", tools=True).ask(replace(question, events=events, task=task))
     assert (opinion.verdict.score, opinion.record["outcome"]) == (1.0, "agreed")

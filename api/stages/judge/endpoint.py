@@ -54,9 +54,9 @@ class Way:
 class Endpoint:
     """Asks, and remembers how. ``way`` is None until the first call has found it."""
 
-    def __init__(self, settings: JudgeSettings, peer: Peer | None = None) -> None:
+    def __init__(self, settings: JudgeSettings) -> None:
         self._settings = settings
-        self.peer = peer or Peer(settings.peer)
+        self.peer = Peer(settings.peer)
         self.way: Way | None = None
         self.probes = 0
         self._probing = asyncio.Lock()

@@ -18,7 +18,8 @@ from detectors.types import Event, Reward
 UNSHOWN = frozenset(
     "step.began step.ended step.sealed edge.computed alarm.raised alarm.ended tab.activated page.parsed page.loaded "
     "page.idled page.scrolled frame.detached request.sent download.progressed element.focused element.hovered "
-    "element.opaque widget.focused process.started process.ended app.appeared app.vanished text.selected".split()
+    "element.opaque visual.recorded visual.pictured "
+    "widget.focused process.started process.ended app.appeared app.vanished text.selected".split()
 )
 """Kinds that say nothing of what was reached, or (``step.began``) are the agent's own words."""
 CLAIMS = frozenset({"agent.answered", "agent.tool_called"})

@@ -15,7 +15,7 @@ from api.stages.judge.evidence import Evidence, fitted
 from api.stages.judge.facts import Reader, facts_of
 from api.stages.judge.prompt import prompt_digest
 from api.stages.judge.settings import JudgeSettings
-from api.stages.peer import Peer, RefusedError, UnreachableError
+from api.stages.peer import RefusedError, UnreachableError
 from detectors.codec import canonical, sha256
 from detectors.types import Verdict
 
@@ -39,14 +39,19 @@ class Judge:
 
     name: Literal["model", "judge"] = "judge"
 
-    def __init__(self, settings: JudgeSettings, peer: Peer | None = None) -> None:
+    def __init__(self, settings: JudgeSettings) -> None:
         self.settings = settings
-        self.endpoint = Endpoint(settings, peer)
+        self.endpoint = Endpoint(settings)
         self._prompt = prompt_digest(settings.mark, SCHEMA)
 
     async def close(self) -> None:
         """Let go of the endpoint's connections."""
         await self.endpoint.peer.close()
+
+    def most_calls(self, question: Question) -> int:
+        """How many calls one question can take: votes, each repaired, each with its turns."""
+        turns = self.settings.turns if self.settings.tools else 0
+        return _votes(question) * (2 + turns)
 
     def digest(self, question: Question) -> str:
         """sha256 of the model, prompt, parameters, criteria and the evidence as it is shown, without the nonce."""
@@ -75,7 +80,7 @@ class Judge:
         bill: Bill,
     ) -> Found:
         found = Found("unreadable", "")
-        for number in range(3 if question.terminal else 2):
+        for number in range(_votes(question)):
             shown = evidence
             if number == 2 and any(one.met == "yes" for one in (found.said or {}).values()):
                 # What is hidden in lines that prove nothing can't speak when they are gone.
@@ -136,6 +141,10 @@ class Judge:
             "tokens": {"in": bill.tokens_in, "out": bill.tokens_out, "counted": bill.counted},
         }
         return Opinion(verdict, record, again=found.outcome == "unavailable")
+
+
+def _votes(question: Question) -> int:
+    return 3 if question.terminal else 2
 
 
 def tallied(votes: Sequence[Vote]) -> Found:

@@ -15,7 +15,8 @@ from detectors.types import Event
 MOST_EVENTS = 20
 MOST_DIGITS = 40
 _MOST_POWER = 64
-_CONTENT = ("text", "content", "value", "rows", "lines")
+_CONTENT = "facts"
+"""The field of `file.read` in which a file's content stands."""
 _OPERATIONS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -54,8 +55,8 @@ def file_events(question: Question, path: str) -> list[tuple[Event, int]]:
     last: dict[bool, tuple[Event, int]] = {}
     for event, step in stepped(question.events):
         data = event.data
-        if path and path in (data.get("path"), data.get("name"), data.get("file")):
-            last[any(name in data for name in _CONTENT)] = event, step
+        if path and path in (data.get("path"), data.get("name")):
+            last[_CONTENT in data] = event, step
         elif event.kind == "probe.answered" and path and path == _probed(question.task, data.get("probe")):
             last[True] = event, step
     if not last:
@@ -64,9 +65,8 @@ def file_events(question: Question, path: str) -> list[tuple[Event, int]]:
 
 
 def _probed(task: Mapping[str, Any], probe: Any) -> Any:
-    probes = task.get("probes") or {}
-    spec = probes.get(probe) if isinstance(probes, Mapping) else None
-    return spec.get("file") if isinstance(spec, Mapping) else None
+    file = next((spec.get("file") for spec in task.get("probes", ()) if spec.get("id") == probe), None)
+    return file.get("path") if file else None
 
 
 def text_at(question: Question, step: int) -> list[tuple[Event, int]]:

@@ -1,0 +1,187 @@
+"""A reward model that somebody else serves: the stage `model` over HTTP, in one of three forms.
+
+``classify`` and ``score`` are vLLM's (`POST /classify` of a classifier, `POST /score` of a cross-encoder), ``openrlhf``
+is OpenRLHF's remote reward model (`POST` of query, prompts and labels). The model is shown what a judge is shown: the
+task, the criteria and the recorded facts, cleaned, without the agent's own words and without flagged lines.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import orjson
+
+from api.stages.base import Opinion, Question
+from api.stages.judge.evidence import Evidence, fitted
+from api.stages.judge.facts import Reader, facts_of
+from api.stages.judge.settings import number, peer_settings
+from api.stages.peer import Peer, PeerSettings, RefusedError, UnreachableError
+from detectors.codec import canonical, sha256
+from detectors.types import Verdict
+
+Form = Literal["classify", "score", "openrlhf"]
+VERSION = "remote/1"
+"""The version of the text that is sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteSettings:
+    """``positive``: the class of success, by label or index. A raw value s is read as 1 / (1 + exp(−(a·s + c))), where
+    ``raw`` (an OpenRLHF reward is one); else it is a probability. Within ``doubt`` of a half the stage abstains."""
+
+    peer: PeerSettings
+    model: str
+    form: Form
+    positive: str = "1"
+    raw: bool = False
+    slope: float = 1.0
+    offset: float = 0.0
+    doubt: float = 0.25
+    evidence_chars: int = 6_000
+    text_chars: int = 300
+
+
+class NoScoreError(ValueError):
+    """The scorer's answer has no score of the asked form; the message says what it had."""
+
+
+class Remote:
+    """A scorer behind one address. `close` it when done."""
+
+    name: Literal["model", "judge"] = "model"
+
+    def __init__(self, settings: RemoteSettings) -> None:
+        self.settings = settings
+        self._peer = Peer(settings.peer)
+
+    async def close(self) -> None:
+        """Let go of its connections."""
+        await self._peer.close()
+
+    def digest(self, question: Question) -> str:
+        """sha256 of the model, how its answer is read, and the two texts that it is sent."""
+        s = self.settings
+        reading = [s.form, s.positive, s.raw, s.slope, s.offset, s.doubt]
+        return sha256(canonical([VERSION, s.model, reading, *self._texts(question)]))
+
+    async def ask(self, question: Question) -> Opinion:
+        """One opinion: the probability of success, its distance from a half as confidence."""
+        asked, told = self._texts(question)
+        path, body, read = _FORMS[self.settings.form]
+        record: dict[str, Any] = {"model": self.settings.model, "form": self.settings.form, "version": VERSION}
+        try:
+            answer = await self._peer.post(path, body(self.settings.model, asked, told))
+            score = self._probability(read(answer, self.settings.positive))
+        except (UnreachableError, RefusedError) as error:
+            return self._opinion(None, f"the scorer can't be asked: {error}", record, again=True)
+        except NoScoreError as error:
+            return self._opinion(None, f"the scorer's answer can't be read: {error}", record)
+        record["probability"] = score
+        if abs(score - 0.5) < self.settings.doubt:
+            return self._opinion(None, f"{score:.3f} is within {self.settings.doubt:g} of a half", record)
+        return self._opinion(score, f"{score:.3f} by {self.settings.model}", record)
+
+    def _texts(self, question: Question) -> tuple[str, str]:
+        reader = Reader(self.settings.text_chars, "")
+        evidence: Evidence = fitted(facts_of(question, reader), self.settings.evidence_chars)
+        criteria = "\n".join(f"- {criterion.text}" for criterion in question.criteria)
+        lines = [f"{fact.kind} {orjson.dumps(fact.data).decode()}" for fact in evidence.facts if not fact.flags]
+        return f"{question.task.get('instruction', '')}\n{criteria}".strip(), "\n".join(lines)
+
+    def _probability(self, value: float) -> float:
+        if not math.isfinite(value):
+            raise NoScoreError(f"{value} is no score")
+        if self.settings.raw:
+            power = self.settings.slope * value + self.settings.offset
+            # exp overflows beyond some 700, where the answer is plain.
+            return 1.0 / (1.0 + math.exp(-max(-700.0, min(700.0, power))))
+        if not 0.0 <= value <= 1.0:
+            raise NoScoreError(f"{value} is no probability; a raw score wants MILESTONED_MODEL_RAW=1")
+        return value
+
+    def _opinion(self, score: float | None, why: str, record: dict[str, Any], *, again: bool = False) -> Opinion:
+        confidence = 0.0 if score is None else abs(2 * score - 1)
+        return Opinion(Verdict("model", score, confidence, why, self.settings.model), record, again)
+
+
+def _classify(answer: Any, positive: str) -> float:
+    data = _first(answer, "data")
+    probabilities = data.get("probs")
+    if not isinstance(probabilities, list) or not all(type(p) in (int, float) for p in probabilities):
+        raise NoScoreError(f"data[0].probs is {str(probabilities)[:80]}, wanted numbers")
+    if positive.isdecimal():
+        if int(positive) >= len(probabilities):
+            raise NoScoreError(f"data[0].probs has {len(probabilities)} classes, and class {positive} is asked for")
+        return float(probabilities[int(positive)])
+    # Only the likeliest class is named; of two, the other one is what is left.
+    if data.get("label") == positive:
+        return float(max(probabilities))
+    if len(probabilities) == 2:
+        return float(min(probabilities))
+    raise NoScoreError(f"data[0].label is {data.get('label')!r}, and of {positive!r} nothing is said: name its index")
+
+
+def _score(answer: Any, positive: str) -> float:
+    return _number(_first(answer, "data").get("score"), "data[0].score")
+
+
+def _openrlhf(answer: Any, positive: str) -> float:
+    rewards = answer.get("rewards") if isinstance(answer, Mapping) else None
+    if isinstance(rewards, list) and len(rewards) == 1:
+        return _number(rewards[0], "rewards[0]")
+    return _number(rewards, "rewards")
+
+
+def _first(answer: Any, name: str) -> Mapping[str, Any]:
+    listed = answer.get(name) if isinstance(answer, Mapping) else None
+    if not isinstance(listed, list) or len(listed) != 1 or not isinstance(listed[0], Mapping):
+        raise NoScoreError(f"{name} is {str(listed)[:80]}, wanted a list of one object")
+    return listed[0]
+
+
+def _number(value: Any, where: str) -> float:
+    if type(value) not in (int, float):
+        raise NoScoreError(f"{where} is {str(value)[:80]!r}, wanted a number")
+    return float(value)
+
+
+Body = Callable[[str, str, str], dict[str, Any]]
+_FORMS: dict[Form, tuple[str, Body, Callable[[Any, str], float]]] = {
+    "classify": ("/classify", lambda model, asked, told: {"model": model, "input": f"{asked}\n\n{told}"}, _classify),
+    "score": ("/score", lambda model, asked, told: {"model": model, "text_1": asked, "text_2": told}, _score),
+    "openrlhf": (
+        "",
+        lambda model, asked, told: {"query": [f"{asked}\n\n{told}"], "prompts": [asked], "labels": [""]},
+        _openrlhf,
+    ),
+}
+
+
+def remote(url: str, env: Mapping[str, str] = os.environ) -> Remote:
+    """The scorer at ``url``, its form and the rest from MILESTONED_MODEL_FORM and the others of docs/judge.md.
+
+    Raises ValueError, which names the variable, its value and what was wanted.
+    """
+    form = env.get("MILESTONED_MODEL_FORM", "classify")
+    if form not in _FORMS:
+        raise ValueError(f"MILESTONED_MODEL_FORM: {form!r}, wanted one of {', '.join(_FORMS)}")
+    raw = env.get("MILESTONED_MODEL_RAW", "1" if form == "openrlhf" else "0")
+    if raw not in ("0", "1"):
+        raise ValueError(f"MILESTONED_MODEL_RAW: {raw!r}, wanted 0 or 1")
+    lowest = float("-inf")
+    return Remote(
+        RemoteSettings(
+            peer=peer_settings("MILESTONED_MODEL", url, env),
+            model=env.get("MILESTONED_MODEL_NAME", "") or "remote",
+            form=form,
+            positive=env.get("MILESTONED_MODEL_POSITIVE", "1"),
+            raw=raw == "1",
+            slope=number(env, "MILESTONED_MODEL_SLOPE", 1.0, least=lowest),
+            offset=number(env, "MILESTONED_MODEL_OFFSET", 0.0, least=lowest),
+            doubt=number(env, "MILESTONED_MODEL_DOUBT", 0.25, most=0.5),
+        )
+    )
