@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from detectors.registry import Composite, rules
-from tests.detectors import tables_language, tables_probes, tables_reads, tables_senses
+from tests.detectors import tables_bench, tables_language, tables_probes, tables_reads, tables_senses
 from tests.support.logs import (
     ORIGIN,
     Said,
@@ -338,6 +338,7 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
 for table, more in (
     (YES, tables_senses.YES), (NO, tables_senses.NO), (YES, tables_probes.YES), (NO, tables_probes.NO),
     (YES, tables_language.YES), (NO, tables_language.NO), (YES, tables_reads.YES), (NO, tables_reads.NO),
+    (YES, tables_bench.YES), (NO, tables_bench.NO),
 ):  # fmt: skip
     for rule, cases in more.items():
         table[rule] = [*table.get(rule, []), *cases]
