@@ -23,12 +23,12 @@ Floats = NDArray[np.float64]
 class Settings(NamedTuple):
     """How a head is boosted. ``seed`` of the columns and rows that each tree sees."""
 
-    rounds: int = 80
-    leaves: int = 12
-    rate: float = 0.06
+    rounds: int = 250
+    leaves: int = 8
+    rate: float = 0.03
     ridge: float = 2.0
-    leaf_rows: int = 10
-    columns: float = 0.5
+    leaf_rows: int = 30
+    columns: float = 0.3
     sample: float = 0.8
     seed: int = 7
 
@@ -65,11 +65,11 @@ def _bradley_terry(problem: Problem) -> Any:
     owner, better, worse, weight = problem.owner, problem.better, problem.worse, problem.weight
 
     def objective(scores: Floats, _: Any) -> tuple[Floats, Floats]:
-        total = np.bincount(owner, scores, count)
+        total: Floats = np.bincount(owner, scores, count).astype(np.float64)
         surprise = sigmoid(total[worse] - total[better])
         pull, curve = weight * surprise, weight * surprise * (1 - surprise)
-        slope = np.bincount(worse, pull, count) - np.bincount(better, pull, count)
-        bend = np.bincount(worse, curve, count) + np.bincount(better, curve, count)
+        slope: Floats = (np.bincount(worse, pull, count) - np.bincount(better, pull, count)).astype(np.float64)
+        bend: Floats = (np.bincount(worse, curve, count) + np.bincount(better, curve, count)).astype(np.float64)
         return slope[owner], np.maximum(bend[owner], 1e-6)
 
     return objective

@@ -123,7 +123,8 @@ def by_task(cases: Sequence[Case]) -> dict[str, tuple[int, float]]:
 
 
 def _pairs(cases: Sequence[Case]) -> list[tuple[int, int]]:
-    yes, no = defaultdict(list), defaultdict(list)
+    yes: dict[str, list[int]] = defaultdict(list)
+    no: dict[str, list[int]] = defaultdict(list)
     for at, case in enumerate(cases):
         (yes if case.success else no)[case.task].append(at)
     return [(a, b) for task, some in sorted(yes.items()) for a in some for b in no[task]]

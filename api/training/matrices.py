@@ -51,8 +51,9 @@ class Problem:
 def table(preferences: Preferences) -> Table:
     """Read every side once. Raises `PreferenceError`."""
     sides: dict[str, Side] = {}
-    for one in (*preferences.pairs, *preferences.outcomes):
-        for side in (one.chosen, one.rejected) if isinstance(one, Pair) else (one.trajectory,):
+    both: list[Pair | Outcome] = [*preferences.pairs, *preferences.outcomes]
+    for one in both:
+        for side in _sides(one):
             sides.setdefault(side.key, side)
     # A recording's sides one after the other: it is read once.
     order = sorted(sides.items(), key=lambda item: (str(item[1].recording), item[0]))
@@ -79,9 +80,12 @@ def groups_of(items: Iterable[Pair | Outcome]) -> list[str]:
     """All groups, in order."""
     found: set[str] = set()
     for one in items:
-        sides = (one.chosen, one.rejected) if isinstance(one, Pair) else (one.trajectory,)
-        found |= {side.group for side in sides}
+        found |= {side.group for side in _sides(one)}
     return sorted(found)
+
+
+def _sides(one: Pair | Outcome) -> tuple[Side, ...]:
+    return (one.chosen, one.rejected) if isinstance(one, Pair) else (one.trajectory,)
 
 
 def folds(groups: Sequence[str], count: int) -> list[list[str]]:

@@ -25,7 +25,11 @@ EACH = 6
 ACROSS = 3
 """Failures of other groups that it is paired with."""
 LIKELY = 0.5
-"""The weight of a pair across groups, or of one whose lengths differ much."""
+"""The weight of a spoilt copy's pair, or of one whose lengths differ much."""
+FAR = 1.0
+"""Of a pair across groups: without them a score means something within its own task alone."""
+STEP = 0.1
+"""Of a pair of steps: they settle which step of a success counts, and must not outvote whole episodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +111,10 @@ def _copies(one: Told, events: list[Event]) -> Iterator[dict[str, Any]]:
     if one.success is None:
         return
     if not one.success:
-        how = {"how": "injected", "text": INJECTED}
-        yield _line(f"{one.id}/injected", "outcome", "perturbed", trajectory=one.side(how=how), success=False)
+        injected = {"how": "injected", "text": INJECTED}
+        yield _line(f"{one.id}/injected", "outcome", "perturbed", trajectory=one.side(how=injected), success=False)
         return
-    hows = [{"how": "truncated", "step": one.steps - 1}] if one.steps > 1 else []
+    hows: list[dict[str, Any]] = [{"how": "truncated", "step": one.steps - 1}] if one.steps > 1 else []
     hows += [{"how": "removed", "step": step} for step in one.milestones if one.steps > 1]
     for how in hows:
         rewards = scored(one.task, list(perturbed(events, how)))
@@ -135,7 +139,7 @@ def _pairs(told: list[Told], draw: random.Random) -> Iterator[dict[str, Any]]:
         others = [other for other in every if other.group != one.group]
         far = draw.sample(others, min(ACROSS, len(others)))
         for other in (*near, *far):
-            weight = 1.0 if other in near and abs(one.steps - other.steps) <= 1 else LIKELY
+            weight = FAR if other in far else 1.0 if abs(one.steps - other.steps) <= 1 else LIKELY
             sides = {"chosen": one.side(), "rejected": other.side()}
             yield _line(f"{one.id}>{other.id}", "pair", "rule", **sides, weight=weight)
             if other in near[:2]:
@@ -160,4 +164,4 @@ def _steps(told: list[Told], draw: random.Random) -> Iterator[dict[str, Any]]:
             others = idle[str(one.task["id"])]
             for other, at in draw.sample(others, min(2, len(others))):
                 sides = {"chosen": one.side(step), "rejected": other.side(at)}
-                yield _line(f"{one.id}@{step}>{other.id}@{at}", "pair", "rule", level="step", **sides, weight=LIKELY)
+                yield _line(f"{one.id}@{step}>{other.id}@{at}", "pair", "rule", level="step", **sides, weight=STEP)

@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from api.stages.model import schema
 from api.stages.model.calibration import Calibration, calibrate
@@ -116,12 +115,3 @@ def _calibrated(cases: Sequence[Scored]) -> Calibration | None:
         [one.novelty for one in cases],
     )
     return calibrate(*columns)
-
-
-def spread(values: NDArray[np.float64], share: float = 0.95) -> tuple[float, float]:
-    """The bounds between which ``share`` of the values lie, NaN left out."""
-    values = values[~np.isnan(values)]
-    if not len(values):
-        return float("nan"), float("nan")
-    low, high = np.quantile(values, [(1 - share) / 2, (1 + share) / 2])
-    return float(low), float(high)

@@ -21,9 +21,12 @@ from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playw
 
 from agentd import attach
 from agentd.errors import AgentdError
+from api.importing.base import BadSourceError
+from api.importing.miniwob import task_of
+from api.importing.miniwob.plan import UnobservableError
 from benchmarks.miniwob.policy import plan
-from tests.miniwob.script import Act, Condition, Script, query
-from tests.miniwob.site import begin, reward, serve
+from tests.miniwob.script import Act, Script
+from tests.miniwob.site import begin, instance, reward, serve
 from tests.miniwob.table import ENTRIES
 from tests.support.chromium import EXECUTABLE, FLAGS
 
@@ -34,6 +37,10 @@ KINDS = "text.appeared,text.disappeared,element.appeared,element.disappeared,ele
 """What is asked for beside the kinds that are always told."""
 HIDDEN = "#reward-display, #click-canvas { display: none !important }"
 DONE = "() => WOB_DONE_GLOBAL === true"
+
+FAILURES = (Error, IndexError, KeyError, StopIteration, ValueError, AssertionError, AgentdError)
+FAILURES += (BadSourceError, UnobservableError)
+"""What leaves out one instance of a page: its script does not know it, or nobody can judge it."""
 
 
 def main(argv: list[str]) -> int:
@@ -74,9 +81,9 @@ class Recorder:
         try:
             with self._browser.new_context() as context:
                 context.set_default_timeout(READ_MS)
-                script, instruction = self._read(context)
-                paid = [self._episode(context, script, instruction, run) for run in wanted]
-        except (Error, IndexError, KeyError, StopIteration, ValueError, AssertionError, AgentdError) as error:
+                script, task = self._read(context)
+                paid = [self._episode(context, script, task, run) for run in wanted]
+        except FAILURES as error:
             print(f"{self._name} {self._seed}: {type(error).__name__}: {str(error)[:160]!r}", flush=True)
             return
         took = (time.monotonic() - began) / len(wanted)
@@ -85,15 +92,15 @@ class Recorder:
     def _id(self, run: int) -> str:
         return f"{self._name}-{self._seed}-{run}"
 
-    def _read(self, context: BrowserContext) -> tuple[Script, str]:
+    def _read(self, context: BrowserContext) -> tuple[Script, dict[str, Any]]:
         page = context.new_page()
         begin(page, self._origin, self._name, self._seed)
-        instruction = query(page)
+        task = task_of(instance(page, self._origin, self._name, self._seed))
         script = ENTRIES[self._name].read(page)
         page.close()
-        return script, instruction
+        return script, {**task, "version": self._seed}
 
-    def _episode(self, context: BrowserContext, script: Script, instruction: str, run: int) -> float:
+    def _episode(self, context: BrowserContext, script: Script, task: dict[str, Any], run: int) -> float:
         draw = random.Random(hashlib.sha256(self._id(run).encode()).digest())
         way, noise, acts = plan(script, draw)
         page = context.new_page()
@@ -110,13 +117,6 @@ class Recorder:
                     break
             paid = reward(page) if page.evaluate(DONE) else 0.0
         page.close()
-        task = {
-            "id": f"miniwob/{self._name}",
-            "version": self._seed,
-            "instruction": instruction,
-            "origin": self._origin,
-            "milestones": milestones(script.goal),
-        }
         line = {"id": self._id(run), "file": file.name, "group": family(self._name), "way": way}
         line |= {"noise": noise, "paid": paid, "task": task}
         with self._index.open("a") as index:
@@ -127,23 +127,6 @@ class Recorder:
 def family(page: str) -> str:
     """Pages that one reader solves are one family: variants of a page must not stand on both sides of a split."""
     return f"miniwob/{ENTRIES[page].read.__name__}"
-
-
-def milestones(goal: Condition) -> list[dict[str, Any]]:
-    """The goal, and each of its parts on the way to it, so that the rules tell which steps earned something."""
-    leaves = list(parts(goal))
-    on_the_way = [{"id": f"part-{at}", "when": leaf} for at, leaf in enumerate(leaves)] if len(leaves) > 1 else []
-    return [*on_the_way, {"id": "done", "when": {"goal": {"when": goal}}}]
-
-
-def parts(goal: Condition) -> Iterator[Condition]:
-    """The conditions that a goal is made of; those that something must not be so are no part of the way."""
-    for rule, said in goal.items():
-        if rule in ("sequence", "all_of"):
-            for one in said["of"]:
-                yield from parts(one)
-        elif rule != "none_of":
-            yield {rule: said}
 
 
 def lines(index: Path) -> Iterator[dict[str, Any]]:

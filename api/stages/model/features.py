@@ -15,12 +15,17 @@ from typing import Any
 from api.stages.model.schema import NAMES
 from api.stages.model.screen import BOXES, Filled, Screen, Shown, shown
 from api.stages.model.words import (
+    ENDS,
     ERRORS,
     REFUSALS,
+    STOP,
     SUBMITS,
     SUCCESS,
     Goal,
+    case_off,
+    fulfils,
     in_goal,
+    numbers,
     plain,
     read_goal,
     share,
@@ -77,6 +82,7 @@ class Step:
     downloaded: int = 0
     navigated: int = 0
     tabs: int = 0
+    in_view: float = 0.0
 
 
 class Reader:
@@ -97,6 +103,11 @@ class Reader:
         )
         self._best: dict[str, float] = {}
         self._last = (0.0, 0.0)
+        self._named: set[str] = set()
+        self._looked: set[Shown] = set()
+        self._clicked_names: set[str] = set()
+        self._wrong_clicks = 0
+        self._ends: set[str] = set()
         self._kinds: set[str] = set()
 
     def feed(self, events: Iterable[Event]) -> None:
@@ -107,6 +118,7 @@ class Reader:
                 self._finish(last=False)
                 self._step = Step(before=self._size())
                 self._step.typed = _types(event.data.get("action"))
+                self._step.in_view = self._in_view()
             elif event.kind == "episode.closed":
                 self._finish(last=True)
                 self._end()
@@ -189,6 +201,7 @@ class Reader:
         self._targets(step, made)
         self._slots(step, made)
         self._counts(step, made)
+        self._goal(step, made, last=last)
         made["told"] = float(self._screen.told)
         made |= dict.fromkeys(("paid", "paid_so_far", "fined"), math.nan)
         self.rows.append([made[name] for name in NAMES])
@@ -250,7 +263,7 @@ class Reader:
     # -- what was clicked
 
     def _targets(self, step: Step, made: dict[str, float]) -> None:
-        named = "goal exact regret submit refusal field bare stray near".split()
+        named = "goal exact regret submit refusal field bare stray near kind".split()
         worst = dict.fromkeys((f"click_{name}" for name in named), 0.0)
         ended = False
         for element in step.clicks:
@@ -275,6 +288,10 @@ class Reader:
         regret = 0.0 if ends or field_like else self._regret(target, agrees)
         stray = not control and agrees < AGREES
         refusal = any(part in REFUSALS for part in parts) and agrees < AGREES
+        kind = any(
+            f" {word} " in goal.text for word in (target.role, target.tag, str(element.get("type") or "")) if word
+        )
+        self._ends |= {part for part in parts if part in ENDS} | ({"submit"} if ends else set())
         self._note(target, name, agrees, regret, stray=stray, ends=bool(ends), field_like=field_like)
         return {
             "click_goal": agrees,
@@ -286,6 +303,7 @@ class Reader:
             "click_bare": float(not control),
             "click_stray": float(stray),
             "click_near": self._near(name),
+            "click_kind": float(kind),
         }
 
     def _regret(self, target: Shown, agrees: float) -> float:
@@ -303,6 +321,10 @@ class Reader:
         sofar["strays"] += stray
         sofar["matched"] += agrees >= AGREES
         sofar["others"] += not (stray or ends or field_like) and agrees < AGREES
+        if agrees >= AGREES:
+            self._clicked_names.add(name)
+        elif regret > 0 or stray:
+            self._wrong_clicks += 1
         sofar["unlike"] += agrees < self._best.get(target.role, 0.0)
         self._best[target.role] = max(agrees, self._best.get(target.role, 0.0))
         if not ends:
@@ -368,6 +390,48 @@ class Reader:
         made["end_wrong"] = made["wrong_now"] if ended else 0.0
         made["end_left"] = (len(goal.slots) - len(known) + boxes_left) if ended else 0.0
 
+    # -- all that the goal names, of whatever kind
+
+    def _in_view(self) -> float:
+        slots = self.goal.slots
+        lines = [f" {line} " for line in self._screen.lines if f" {line} " not in self.goal.text]
+        lines = [line for line in lines if self.goal.text not in line]
+        return sum(any(f" {slot} " in line for line in lines) for slot in slots) / len(slots) if slots else 0.0
+
+    def _goal(self, step: Step, made: dict[str, float], *, last: bool) -> None:
+        goal, fields = self.goal, self._screen.fields.values()
+        for one in self._screen.elements:
+            if one not in self._looked:
+                self._looked.add(one)
+                if one.role in CONTROLS and one.name and in_goal(one.name, goal) == 1.0:
+                    self._named |= {one.name} - ENDS - STOP
+        texts = {plain(one.text) for one in fields if one.text}
+        checked = {one.name for one in fields if one.checked}
+        held = texts | checked | self._clicked_names
+        boxes = {one.name for one in fields if _box(one) and not one.checked}
+        wanted = self._named | set(goal.slots)
+        done = {one for one in wanted if one not in boxes and any(fulfils(value, one, goal) for value in held)}
+        if goal.numbers and any(value in goal.numbers for value in map(numbers, texts)):
+            done |= {slot for slot in goal.slots if numbers(slot) in goal.numbers}
+        left = len(wanted) - len(done)
+        share_done = len(done) / len(wanted) if wanted else 1.0
+        wrong = made["wrong_now"] + self._wrong_clicks
+        unended = float(len(goal.ends - self._ends) > 0)
+        made |= {
+            "in_view": step.in_view,
+            "case_off": float(sum(case_off(one.text, goal) for one in fields if one.text)),
+            "asks_order": float(goal.orders),
+            "named": math.log1p(len(wanted)),
+            "done": share_done,
+            "left": float(left),
+            "wrong": wrong,
+            "unended": unended,
+            "final_done": share_done if last else 0.0,
+            "final_left": float(left) if last else 0.0,
+            "final_wrong": wrong if last else 0.0,
+            "final_unended": unended if last else 0.0,
+        }
+
     def _agreement(self, one: Filled) -> float | None:
         """Of what the field holds with the goal; None where there is nothing to compare."""
         if _box(one):
@@ -412,7 +476,12 @@ def _ordered(found: Sequence[str], slots: Sequence[str]) -> float:
 
 
 def _ended(row: Row) -> Row:
-    return [1.0, *row[1:]]
+    """The row as it is where the episode ends with it."""
+    ended = list(row)
+    ended[0] = 1.0
+    for name in ("done", "left", "wrong", "unended"):
+        ended[NAMES.index("final_" + name)] = row[NAMES.index(name)]
+    return ended
 
 
 def _types(action: Any) -> bool:

@@ -86,6 +86,19 @@ FEATURES = _table(
 0 kinds             different things that the episode did so far: clicks, fills, keys, addresses
 0 words_goal        rare words of the goal, log(1 + n)
 0 asks_end          the goal itself names the ending (submit, search, send, ...)
+0 click_kind        the goal names the clicked element's role, type or tag
+0 in_view           share of the slots that stood on the page, beside the instruction, when the step began
+- case_off          values that agree with the goal but for upper and lower case
+0 asks_order        ordinals and superlatives in the goal: what can't be told by names
+0 named             all that the goal names: slots, and controls seen so far whose names it has, log(1 + n)
++ done              of these the share that is clicked, checked or in a field now
+- left              how many are not
+- wrong             values, boxes and clicks so far that the goal does not name, where it names others of their kind
+- unended           the goal names an ending (submit, search, send, ...) that was not clicked
++ final_done        done, if this is the last step, else 0
+- final_left        left, if this is the last step
+- final_wrong       wrong, if this is the last step
+- final_unended     unended, if this is the last step
 0 told              the log tells text and elements
 + paid              what the rules paid in this step; missing where no rule scores
 + paid_so_far       what they paid up to here; missing where no rule scores

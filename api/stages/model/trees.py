@@ -85,5 +85,6 @@ def from_lightgbm(dump: Mapping[str, Any]) -> Trees:
         roots.append(grow(tree["tree_structure"], 1))
     columns = list(zip(*nodes, strict=True)) if nodes else [()] * 6
     kinds = (np.int32, np.float64, np.int32, np.int32, np.float64, np.int8)
-    made = [np.asarray(column, kind) for column, kind in zip(columns, kinds, strict=True)]
-    return Trees(*made, roots=np.asarray(roots, np.int32), depth=depth)
+    made: list[Any] = [np.asarray(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    feature, threshold, left_of, right_of, value, missing_of = made
+    return Trees(feature, threshold, left_of, right_of, value, missing_of, np.asarray(roots, np.int32), depth)

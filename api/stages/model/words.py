@@ -27,11 +27,17 @@ SUBMITS = frozenset(
     "submit ok send search login log save confirm done next book buy add apply yes continue go accept finish".split()
 )
 REFUSALS = frozenset("cancel close no back reset clear delete remove dismiss undo exit quit".split())
+ORDERS = frozenset(
+    "1st 2nd 3rd first second third last next previous largest smallest biggest greatest least most cheapest longest "
+    "shortest oldest newest latest highest lowest middle odd even ascending descending".split()
+)
+ENDS = frozenset("submit search send login book buy save ok".split())
 
 _WORD = re.compile(r"[^\W_]+(?:[.:/@'-][^\W_]+)*", re.UNICODE)
 _QUOTED = re.compile(r"\"([^\"]{1,200})\"|“([^”]{1,200})”|'([^']{2,200})'(?!\w)")
 _LITERAL = re.compile(r"\b\d+(?:[/:.-]\d+)*\b|[#@]\w+|\b[^\s@]{1,64}@[^\s@]{1,64}\b")
 _NAME = re.compile(r"(?<=[a-z,:] )[A-Z][\w-]*(?: [A-Z][\w-]*)*")
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 _NUMBER = re.compile(r"\d+")
 
 
@@ -42,6 +48,11 @@ class Goal(NamedTuple):
     words: frozenset[str]
     slots: tuple[str, ...]
     numbers: frozenset[frozenset[int]]
+    raw: str
+    case: str
+    """"upper" or "lower" where the goal asks for one, else nothing."""
+    ends: frozenset[str]
+    orders: int
 
 
 def plain(text: str) -> str:
@@ -70,7 +81,11 @@ def read_goal(instruction: str) -> Goal:
     slots = dict.fromkeys(filter(None, map(plain, found)))
     order = sorted((one for one in slots if one not in STOP), key=lambda slot: text.find(slot))
     rare = frozenset(text.split()) - STOP
-    return Goal(f" {text} ", rare, tuple(order), frozenset(filter(None, map(numbers, found))))
+    said = frozenset(text.split())
+    case = next((one for one in ("upper", "lower") if one in said or one + "case" in said), "")
+    orders = len(said & ORDERS) + sum(bool(_ORDINAL.fullmatch(word)) for word in said - ORDERS)
+    dates = frozenset(filter(None, map(numbers, found)))
+    return Goal(f" {text} ", rare, tuple(order), dates, instruction, case, said & ENDS, orders)
 
 
 def numbers(text: str) -> frozenset[int]:
@@ -110,6 +125,24 @@ def value_agrees(value: str, goal: Goal) -> float:
         if slot.startswith(text) or text.startswith(slot):
             best = max(best, 0.8 * min(len(slot), len(text)) / max(len(slot), len(text)))
     return best
+
+
+def fulfils(value: str, slot: str, goal: Goal) -> bool:
+    """Whether a value is the slot; or begins or ends with it, where the goal speaks of beginnings and ends."""
+    if value == slot:
+        return True
+    if " start" in goal.text or " begin" in goal.text or " end " in goal.text or " ends " in goal.text:
+        return value.startswith(slot) or value.endswith(slot)
+    return False
+
+
+def case_off(value: str, goal: Goal) -> bool:
+    """Whether only upper and lower case are not as the goal has them, or asks for them."""
+    if not value or f" {plain(value)} " not in goal.text:
+        return False
+    if goal.case:
+        return value != (value.upper() if goal.case == "upper" else value.lower())
+    return value not in goal.raw
 
 
 def share(some: Iterable[str], of: frozenset[str]) -> float:
