@@ -19,12 +19,13 @@ from api.errors import MethodError, NotFoundError, ProblemError
 from api.metrics import Metrics
 from api.notify import Notifier
 from api.pages import audit as audit_page
-from api.pages import compare, editor, fleet, label, listing, training, viewer
+from api.pages import compare, editor, exports, fleet, label, listing, training, viewer
 from api.pages import episode as episode_page
 from api.pages import replay as replay_page
 from api.pages import task as task_page
 from api.pages.problems import told_as_page
 from api.parts import Parts
+from api.plugins import load_plugins
 from api.routes import (
     audit,
     episodes,
@@ -51,8 +52,10 @@ log = structlog.get_logger()
 def create_app(settings: Settings, stages: Stages | None = None) -> FastAPI:
     """The service over ``settings``; its lifespan upgrades the schema and opens the database.
 
-    ``stages``: instead of those that the settings name. Raises `StageError` for one that can't be had.
+    ``stages``: instead of those that the settings name. Raises `StageError` for one that can't be had, `PlugInError`
+    for a rule of others that is refused.
     """
+    load_plugins()
     asked = stages_of(settings.stages) if stages is None else stages
     notifier = Notifier()
     metrics = Metrics(lambda: notifier.waiting)
@@ -100,7 +103,21 @@ def create_app(settings: Settings, stages: Stages | None = None) -> FastAPI:
         operations,
     ):
         app.include_router(noun.router)
-    for pages in (listing, episode_page, replay_page, fleet, compare, task_page, editor, training, label, audit_page, viewer):
+    # The list's file has a path that an episode could have: it comes first.
+    for pages in (
+        exports,
+        listing,
+        episode_page,
+        replay_page,
+        fleet,
+        compare,
+        task_page,
+        editor,
+        training,
+        label,
+        audit_page,
+        viewer,
+    ):
         app.include_router(pages.router)
     app.add_exception_handler(ProblemError, _problem)
     app.add_exception_handler(HTTPException, _http)

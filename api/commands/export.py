@@ -13,12 +13,10 @@ from tqdm import tqdm
 from api.commands.corpus import UsageError, add_corpus, database_of, guarded, selection, tasks_of
 from api.commands.task import overrides
 from api.exporting.rows import Exported, Rows, tables
+from api.exporting.stored import of_store
 from api.rescoring import recorded, stored
-from api.rescoring.scored import stored_result
 from api.rescoring.work import Material
-from api.store.corpus import Selection, Stored
-from api.store.episodes import describe
-from detectors.codec import canonical
+from api.store.corpus import Selection
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -78,12 +76,7 @@ def _stored(args: argparse.Namespace, chosen: Selection) -> tuple[Iterator[Expor
     count = stored.count(url, chosen)
     if count == 0:
         raise UsageError("--stored: no closed episode is selected")
-    return map(_of_store, stored.episodes(url, chosen)), count
-
-
-def _of_store(one: Stored) -> Exported:
-    result = canonical(stored_result(one.row, one.rewards, one.milestones))
-    return Exported(one.row.id, one.content, result=result, facts=describe(one.row))
+    return map(of_store, stored.episodes(url, chosen)), count
 
 
 def _tables(episodes: Iterator[Exported], gammas: list[float], bar: tqdm[Any]) -> Iterator[Rows]:

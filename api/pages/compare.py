@@ -37,10 +37,14 @@ class Side(NamedTuple):
 
 @router.get("/compare")
 async def compare(request: Request) -> Response:
-    """``?a=`` and ``&b=`` are episodes; ``&version=`` in place of b: that version of the task of a."""
+    """``?a=`` and ``&b=``, or two ``episode=``, are episodes; ``&version=`` in place of b: a's task in that version."""
     who = await viewer(request)
     parts = parts_of(request)
     asked = {name: text for name in ("a", "b", "version") if (text := request.query_params.get(name, "").strip())}
+    if chosen := request.query_params.getlist("episode"):
+        if len(chosen) != 2:
+            raise InvalidError(f"episode: got {len(chosen)}, wanted two to compare")
+        asked = {"a": chosen[0], "b": chosen[1]}
     if "a" not in asked:
         return page("compare.html", asked=asked, sides=None, versions=[])
     left = await _stored(parts, who, asked["a"])

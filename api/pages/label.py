@@ -168,7 +168,7 @@ def _agreement(words: Sequence[Any]) -> dict[str, Any]:
     groups = list(by_item(words).values())
     told = [[word.choice for word in said if word.choice != "unsure"] for said in groups]
     both = [said for said in groups if len([word for word in said if word.choice != "unsure"]) > 1]
-    return {"alpha": alpha(told), "items": len(both), "disagreed": sum(map(disagreed, both))}
+    return {"alpha": alpha(told), "many": len(both), "disagreed": sum(map(disagreed, both))}
 
 
 def _zipped(words: Sequence[Any], stored: Sequence[Stored]) -> bytes:

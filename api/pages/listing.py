@@ -41,7 +41,7 @@ async def static(request: Request) -> Response:
 async def listing(request: Request) -> Response:
     """Episodes as the filters have them, a page at a time."""
     who = await viewer(request)
-    asked = {name: said for name in FILTERS if (said := request.query_params.get(name, "").strip())}
+    asked = asked_of(request)
     wanted = wanted_of(who.tenant, asked, request.query_params)
     rows, following = await parts_of(request).search.page(wanted, ROWS)
     more = None
@@ -49,8 +49,13 @@ async def listing(request: Request) -> Response:
         more = "/episodes?" + urlencode({**asked, "after": following.value, "after_id": following.id})
     return page(
         "episodes.html", rows=[describe(row) for row in rows], asked=asked, more=more, first=wanted.after is None,
-        statuses=STATUSES, outcomes=OUTCOMES, sorts=SORTS,
+        statuses=STATUSES, outcomes=OUTCOMES, sorts=SORTS, findings=FINDINGS,
     )  # fmt: skip
+
+
+def asked_of(request: Request) -> dict[str, str]:
+    """The filters that the address has."""
+    return {name: said for name in FILTERS if (said := request.query_params.get(name, "").strip())}
 
 
 def wanted_of(tenant: str, asked: Mapping[str, str], query: Mapping[str, str]) -> Wanted:

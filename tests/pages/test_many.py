@@ -1,0 +1,191 @@
+"""The pages of many episodes on their own wire: what each says, whose it is, what a form of theirs may do."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import AsyncIterator
+from typing import Any
+
+import orjson
+import pytest
+from jsonschema import Draft202012Validator
+
+from api.store.tokens import Terms
+from api.training.preferences import SCHEMA
+from detectors.codec import sha256
+from tests.api.conftest import postgres, store
+from tests.api.service import ADMIN, TASK, Service, Store, running
+from tests.support.logs import Said, clicked, went
+
+__all__ = ["postgres", "store"]
+HTML = {"accept": "text/html"}
+OTHER = {**TASK, "version": "2", "milestones": [*TASK["milestones"][:2], {
+    "id": "search", "when": {"url_reached": {"url": "/search"}}}, TASK["milestones"][2]]}  # fmt: skip
+GAP: Said = ("gap.began", {"source": "cdp", "reason": "the browser is gone"})
+PAGES = (
+    "/episodes", "/fleet", "/tasks", "/tasks/shop/cart", "/editor?task=shop/cart", "/training", "/label", "/audit",
+    "/audit?verify={good}", "/compare", "/compare?a={good}&b={poor}", "/compare?a={good}&version=2",
+    "/episodes/export", "/episodes/export?format=recordings", "/audit/report", "/label/preferences.zip",
+)  # fmt: skip
+
+
+class Shop:
+    """A service with two policy versions: `good` reaches the goal, `poor` looks behind the scenes and is not seen."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.good = self.poor = ""
+
+    async def fill(self) -> None:
+        for task in (TASK, OTHER):
+            await self.service.post("/v1/tasks", task)
+        buys = [(went("/search"),), (went("/cart"), clicked("Buy"))]
+        self.good = await self.run({"policy": "8", "greedy": True}, *buys)
+        self.poor = await self.run({"policy": "7"}, (went("/search"),), (went("file:///etc/rules.yaml"), GAP))
+        await self.service.app.state.parts.checkpointer.turn(head=True)
+
+    async def run(self, labels: dict[str, Any], *steps: tuple[Said, ...]) -> str:
+        body = {"task": TASK["id"], "version": "1", "labels": labels}
+        opened = (await self.service.post("/v1/episodes", body)).json()
+        said: list[Said] = [("episode.opened", {"task": TASK["id"], "digest": opened["digest"]})]
+        for number, step in enumerate(steps):
+            said += [("step.began", {"step": number, "action": {"says": f"deed {number}"}}), *step]
+        said.append(("episode.closed", {"reason": "done"}))
+        await self.service.tell(opened["episode"], opened["token"], *said)
+        return str(opened["episode"])
+
+    async def look(self, path: str, token: str = ADMIN) -> Any:
+        path = path.format(good=self.good, poor=self.poor)
+        return await self.service.get(path, None, headers={**HTML, "cookie": f"milestoned={token}"})
+
+    async def send(self, path: str, token: str = ADMIN, origin: str | None = None, **fields: Any) -> Any:
+        headers = {**HTML, "cookie": f"milestoned={token}"} | ({"origin": origin} if origin else {})
+        return await self.service.call("POST", path, None, data=fields, headers=headers)
+
+
+@pytest.fixture
+async def shop(store: Store) -> AsyncIterator[Shop]:
+    async with running(store) as service:
+        found = Shop(service)
+        await found.fill()
+        yield found
+
+
+async def test_every_page_says_what_there_is_and_nothing_of_it_to_another_tenant(shop: Shop) -> None:
+    tokens = shop.service.app.state.parts.tokens
+    _, stranger = await tokens.create("admin", "of the others", Terms("other"))
+    for path in PAGES:
+        mine = await shop.look(path)
+        assert mine.status_code == 200, (path, mine.text[:300])
+        assert "default-src 'none'" in mine.headers["content-security-policy"]
+        theirs = await shop.look(path, stranger)
+        told = theirs.text if "zip" not in theirs.headers["content-type"] else ""
+        assert shop.good not in told.replace(path.format(good=shop.good, poor=shop.poor), ""), path
+        assert "Put it into the cart" not in told, path
+        assert "first admin" not in told, path
+        if shop.good in path.format(good=shop.good, poor=""):
+            assert theirs.status_code == 404, path
+
+
+async def test_whoever_only_reads_changes_nothing(shop: Shop) -> None:
+    _, reader = await shop.service.app.state.parts.tokens.create("read", "a reader", Terms())
+    for path in ("/editor", "/label"):
+        assert (await shop.send(path, reader, text="x", first=shop.good)).status_code == 403
+        assert (await shop.send(path, origin="https://evil.test", text="x", first=shop.good)).status_code == 403
+    assert "token of the scope" in (await shop.look("/editor?task=shop/cart", reader)).text
+
+
+async def test_training_tells_versions_apart(shop: Shop) -> None:
+    text = (await shop.look("/training")).text
+    rows = re.findall(r"<tr><td><a href=\"/episodes\?label=policy%3D(\d)\".*?</tr>", text, re.S)
+    assert rows == ["7", "8"]
+    assert "100.0%" in text
+    assert "Judge's cost" in text or "Judge&#39;s cost" in text
+
+
+async def test_the_audit_names_what_somebody_should_look_at(shop: Shop) -> None:
+    text = (await shop.look("/audit")).text
+    assert "signed, and hold" in text
+    assert "file:///etc/rules.yaml" in text
+    assert "first admin" in text
+    verified = (await shop.look("/audit?verify={good}")).text
+    assert "verified</span> 1 episode" in verified
+    report = await shop.look("/audit/report?format=json")
+    assert report.headers["content-disposition"].startswith("attachment")
+    assert report.json()["totals"]["tamper"] == 1
+
+
+async def test_a_compare_gives_each_difference_its_reason(shop: Shop) -> None:
+    two = (await shop.look("/compare?episode={good}&episode={poor}")).text
+    assert "A reached buy (+0.2), B never did" in two
+    assert "B is not known here" in two
+    rules = (await shop.look("/compare?a={good}&version=2")).text
+    assert "version 2 reached search (+0.05), as paid never did" in rules
+    assert "page.navigated http://shop.test/search" in rules
+    assert (await shop.look("/compare?episode={good}")).status_code == 422
+
+
+async def test_a_task_shows_how_often_each_milestone_came(shop: Shop) -> None:
+    text = (await shop.look("/tasks/shop/cart?version=1")).text
+    assert text.count('class="arrow requires"') == 2
+    assert "1 of 2" in text
+    assert "median 1" in text
+    unseen = (await shop.look("/tasks/shop/cart?version=2")).text
+    assert "no episode" in unseen
+
+
+async def test_a_changed_task_is_tried_before_it_is_saved(shop: Shop) -> None:
+    text = (await shop.look("/editor?task=shop/cart&version=1")).text
+    written = re.search(r"<textarea.*?>\n(.*?)</textarea>", text, re.S)
+    assert written is not None
+    changed = written[1].replace("&#39;1&#39;", "'3'").replace("&#39;", "'").replace("url: /cart", "url: /search")
+    unsaved = await shop.send("/editor", task="shop/cart", text=changed, do="save")
+    assert "What it would have paid" in unsaved.text
+    tried = await shop.send("/editor", task="shop/cart", text=changed, do="try", episode=[shop.good, shop.poor])
+    assert "moved cart" in tried.text
+    digest = sha256(changed.encode())
+    assert f'name="tried" value="{digest}"' in tried.text
+    saved = await shop.send("/editor", task="shop/cart", text=changed, do="save", tried=digest)
+    assert (saved.status_code, saved.headers["location"]) == (303, "/tasks/shop/cart?version=3")
+    again = await shop.send("/editor", task="shop/cart", text=changed + "\nsettings: {quiet_ms: 60}\n", do="try")
+    digest = sha256((changed + "\nsettings: {quiet_ms: 60}\n").encode())
+    other = await shop.send("/editor", text=changed + "\nsettings: {quiet_ms: 60}\n", do="save", tried=digest)
+    assert again.status_code == 200
+    assert "wanted a new version" in other.text
+    wrong = await shop.send("/editor", task="shop/cart", text="id: x\nmilestones: 3\n", do="try")
+    assert wrong.status_code == 422
+    assert "<strong>line 2</strong>" in wrong.text
+
+
+async def test_what_people_say_becomes_preferences(shop: Shop) -> None:
+    _, second = await shop.service.app.state.parts.tokens.create("trainer", "another", Terms())
+    asked = (await shop.look("/label")).text
+    assert "Which one does it better?" in asked
+    pair = {"first": min(shop.good, shop.poor), "second": max(shop.good, shop.poor)}
+    assert (await shop.send("/label", **pair, choice=shop.good)).status_code == 303
+    assert "You have said all" in (await shop.look("/label")).text
+    assert "somebody else has said" in (await shop.look("/label", second)).text
+    await shop.send("/label", second, **pair, choice=shop.poor)
+    assert "1 item by two or more, 1 disagreed on" in (await shop.look("/label")).text
+    await shop.send("/label", second, **pair, choice=shop.good)
+    bad = await shop.send("/label", **pair, choice="ep_nobodys")
+    assert bad.status_code == 422
+    with zipfile.ZipFile(io.BytesIO((await shop.look("/label/preferences.zip")).content)) as made:
+        lines = [orjson.loads(line) for line in made.read("preferences.jsonl").splitlines()]
+        assert set(made.namelist()) >= {line["chosen"]["recording"] for line in lines}
+    for line in lines:
+        Draft202012Validator(orjson.loads(SCHEMA.read_bytes())).validate(line)
+    assert [line["chosen"]["recording"] for line in lines] == [f"recordings/{shop.good}.mrec"] * 2
+
+
+async def test_a_list_is_a_file(shop: Shop) -> None:
+    rows = (await shop.look("/episodes/export?label=policy%3D8")).text.splitlines()
+    assert rows[0].startswith("episode,task,version")
+    assert [row.split(",")[0] for row in rows[1:]] == [shop.good]
+    with zipfile.ZipFile(io.BytesIO((await shop.look("/episodes/export?format=recordings")).content)) as made:
+        assert sorted(made.namelist()) == sorted(f"{id}.mrec" for id in (shop.good, shop.poor))
+    with zipfile.ZipFile(io.BytesIO((await shop.look("/episodes/export?format=parquet")).content)) as made:
+        assert "rewards.parquet" in made.namelist()
+    assert (await shop.look("/episodes/export?format=parquet&task=none")).status_code == 422
