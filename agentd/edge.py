@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,9 +33,14 @@ def load_rules(path: Path) -> Ruleset:
     """The rules of a task as the service gives it (``GET /v1/tasks/ID``), or of its ``task``. Raises `UsageError`."""
     try:
         # What rules are made of comes with the extra `api`: a daemon without --edge does without.
+        from detectors.plugins import GROUP, Found, take
         from detectors.ruleset import compile_task
         from detectors.task_json import task_from_json
 
+        # The service may score by rules of others; a hint that is made without them would be another.
+        take(
+            Found(one.name, one.dist.name, one.dist.version, one.load) for one in entry_points(group=GROUP) if one.dist
+        )
         said = orjson.loads(path.read_bytes())
         return compile_task(task_from_json(said.get("task", said) if isinstance(said, dict) else said))
     except ImportError as error:

@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version
 
+from api.plugins import load_plugins
+from detectors.plugins import PlugInError
+
 COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("api.commands.serve", "run the service"),
     "demo": ("api.commands.demo", "watch a scripted agent earn its rewards, on a shop of ours"),
@@ -19,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("api.commands.export", "episodes, rewards and returns-to-go as Parquet files"),
     "audit": ("api.commands.audit", "explain a reward, verify the whole log, report on many episodes"),
     "rm": ("api.commands.rm", "train, measure and promote the learned reward model"),
+    "cascade": ("api.commands.cascade", "measure the tiers beyond the rules against labelled trajectories"),
     "recording": ("api.commands.recording", "show what is in a recording, verify that it is as it was written"),
     "episode": ("api.commands.episode", "open an episode on a running service"),
     "token": ("api.commands.token", "create, list and revoke tokens"),
@@ -41,6 +45,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     name = parser.parse_args(arguments[:1]).command
     module, says = COMMANDS[name]
     command = argparse.ArgumentParser(prog=f"milestoned {name}", description=says[0].upper() + says[1:] + ".")
+    try:
+        load_plugins()
+    except PlugInError as error:
+        print(f"milestoned: {error}", file=sys.stderr)
+        return 2
     import_module(module).add(command)
     args = command.parse_args(arguments[1:])
     return int(args.run(args) or 0)

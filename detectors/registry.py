@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -152,9 +152,25 @@ def composite(
     return declare
 
 
+_FOREIGN: dict[str, tuple[Rule, str]] = {}
+"""Rules of others, with the distribution and version that each comes from."""
+
+
+def add_foreign(found: Mapping[str, tuple[Rule, str]]) -> None:
+    """Take in rules of others, by name, that detectors/plugins.py has checked; those of before are let go."""
+    _FOREIGN.clear()
+    _FOREIGN.update(found)
+    rules.cache_clear()
+
+
+def foreign(name: str) -> str | None:
+    """The distribution and version that the rule comes from, as ``name==version``; None for one of our own."""
+    return _FOREIGN[name][1] if name in _FOREIGN else None
+
+
 @cache
 def rules() -> dict[str, Rule | Composite]:
-    """Every rule by name, sorted: each module of ``detectors.rules`` declares one of its own name."""
+    """Every rule by name, sorted: each module of ``detectors.rules`` declares one of its own name; then others'."""
     package = importlib.import_module("detectors.rules")
     found: dict[str, Rule | Composite] = {}
     for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda m: m.name):
@@ -162,4 +178,4 @@ def rules() -> dict[str, Rule | Composite]:
         if not isinstance(declared, Rule | Composite) or declared.name != module.name:
             raise TypeError(f"detectors/rules/{module.name}.py must declare a rule named {module.name}")
         found[module.name] = declared
-    return found
+    return found | {name: rule for name, (rule, _) in sorted(_FOREIGN.items())}

@@ -16,7 +16,7 @@ from detectors.codec import canonical, sha256
 from detectors.kinds import KINDS
 from detectors.leaning import leans
 from detectors.probes import probe_plan
-from detectors.registry import Composite, Keys, Rule, rules
+from detectors.registry import Composite, Keys, Rule, foreign, rules
 from detectors.task_json import task_to_json
 from detectors.types import Condition, Event, MilestoneSpec, Task
 
@@ -249,4 +249,6 @@ def _digest(task: Task, nodes: list[Node]) -> str:
     versions = {node.rule.name: node.rule.version for node in nodes}
     spec = task_to_json(task)
     libraries = outside.versions(spec["milestones"])
-    return sha256(canonical({"engine": ENGINE_VERSION, "rules": versions, "libraries": libraries, "task": spec}))
+    others = {name: origin for name in versions if (origin := foreign(name)) is not None}
+    said = {"engine": ENGINE_VERSION, "rules": versions, "libraries": libraries, "task": spec}
+    return sha256(canonical(said | ({"plugins": others} if others else {})))

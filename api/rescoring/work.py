@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
+from api.plugins import load_plugins
 from api.recording_text import line
 from api.recordings import RecordingError, read_frames
 from api.rescoring.differences import compare, evidence_of, is_same
@@ -48,7 +49,8 @@ class Answer(NamedTuple):
 
 
 def work(materials: Sequence[Material]) -> list[Answer]:
-    """An answer for each, in their order."""
+    """An answer for each, in their order; often in a process of its own, which must know others' rules too."""
+    load_plugins()
     told = map(outcome, materials)
     return [Answer(one["status"], canonical(one)) for one in told]
 
