@@ -6,7 +6,7 @@ import argparse
 import os
 import platform
 
-from benchmarks import adapters, browser, engine, fleet, observer, rescore, service, soak, webarena
+from benchmarks import adapters, browser, engine, fleet, observer, pages, rescore, service, soak, visual, webarena
 
 PARTS = {
     "engine": engine.main,
@@ -15,6 +15,8 @@ PARTS = {
     "rescore": rescore.main,
     "browser": browser.main,
     "webarena": webarena.main,
+    "pages": pages.main,
+    "visual": visual.main,
 }
 
 

@@ -1,0 +1,216 @@
+"""The pages: how soon each is there, how much script it brings, how a long episode scrolls, how soon news is on it.
+
+An episode of 10,000 events and 500 steps for the page of one, 100,000 episodes opened over HTTP for the lists.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import orjson
+import zstandard
+from playwright.sync_api import Page, sync_playwright
+
+from api.demo.needs import find_chromium
+from api.demo.parts import Service, start_service
+from api.demo.processes import Parts
+from benchmarks.measure import line
+from benchmarks.wire import drive, request
+from detectors.codec import GENESIS, encode_segment, sha256
+from detectors.types import Event
+from tests.support.postgres import Postgres, programs
+
+TASK: dict[str, Any] = {
+    "id": "bench/pages",
+    "version": "1",
+    "instruction": "Look through the shop, and buy.",
+    "origin": "http://shop.test",
+    "milestones": [
+        {"id": "cart", "when": {"url_reached": {"url": "/cart"}}},
+        {"id": "buy", "when": {"element_clicked": {"role": "button", "name": "Buy"}}},
+    ],
+}
+STEPS, PER_STEP, LOADS, LISTED, NEWS = 500, 20, 7, 100_000, 20
+PAGES = ("/login", "/episodes", "/fleet", "/tasks", "/training", "/audit")
+LISTS = ("/episodes", "/episodes?outcome=success", "/episodes?label=policy%3D7", "/episodes?sort=best",
+         "/episodes?task=bench/pages&status=open", "/episodes?since=2020-01-01&sort=oldest")  # fmt: skip
+PAINT = """() => {
+  const script = performance.getEntriesByType('resource').filter((one) => one.initiatorType === 'script');
+  return {paint: performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null,
+    ready: performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd,
+    script: script.reduce((sum, one) => sum + one.decodedBodySize, 0)} }"""
+SCROLL = """async () => { const list = document.getElementById('spans'); list.scrollTop = 0; const took = [];
+  let before = performance.now();
+  for (let n = 0; n < 240; n++) { list.scrollTop += 120; await new Promise(requestAnimationFrame);
+    const now = performance.now(); took.push(now - before); before = now }
+  return took }"""
+SEEN = """() => { window.seen = {}; const list = document.getElementById('spans');
+  const look = () => { for (const one of list.children) window.seen[one.dataset.step] ??= Date.now() };
+  new MutationObserver(look).observe(list, {childList: true}) }"""
+EMPTY = """async () => { const took = []; let before = performance.now();
+  for (let n = 0; n < 240; n++) { await new Promise(requestAnimationFrame);
+    const now = performance.now(); took.push(now - before); before = now }
+  return took }"""
+
+
+def main() -> None:
+    """Print the figures."""
+    with tempfile.TemporaryDirectory() as name, Parts(Path(name) / "logs") as parts:
+        service = start_service(parts, Path(name) / "service")
+        with _client(service) as client, _tab(service) as page:
+            episode, token = _open(client)
+            _tell(client, episode, token, _long())
+            _paints(page, f"/episodes/{episode}")
+            _scrolls(page, f"/episodes/{episode}?step=0")
+            _news(client, page)
+        _lists("SQLite", service)
+        if programs() is None:
+            print("Postgres is not installed: nothing is measured on it")
+            return
+        with Postgres(settings=("max_connections=200",)) as server:
+            _lists("Postgres", start_service(parts, Path(name) / "on-postgres", database=server.database()))
+
+
+@contextmanager
+def _client(service: Service) -> Iterator[httpx.Client]:
+    token = {"authorization": f"Bearer {service.token}"}
+    with httpx.Client(base_url=service.url, headers=token, timeout=60) as client:
+        client.post("/v1/tasks", json=TASK).raise_for_status()
+        yield client
+
+
+@contextmanager
+def _tab(service: Service) -> Iterator[Page]:
+    """A browser's tab of somebody who is logged in."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
+        page = browser.new_page(base_url=service.url, viewport={"width": 1280, "height": 900})
+        page.context.add_cookies([{"name": "milestoned", "value": service.token, "url": service.url}])
+        yield page
+        browser.close()
+
+
+def _open(client: httpx.Client) -> tuple[str, str]:
+    opened = client.post("/v1/episodes", json={"task": TASK["id"]}).raise_for_status().json()
+    return opened["episode"], opened["token"]
+
+
+Said = tuple[str, str, dict[str, Any]]
+
+
+def _tell(client: httpx.Client, episode: str, token: str, said: list[Said], first: int = 1, prev: str = GENESIS) -> str:
+    """Append events in segments of 500; gives the log's head."""
+    headers = {"authorization": f"Bearer {token}"}
+    for start in range(0, len(said), 500):
+        part = said[start : start + 500]
+        events = [
+            Event(episode, first + start + n, source, kind, (first + start + n) * 10_000_000, data)
+            for n, (source, kind, data) in enumerate(part)
+        ]
+        text = encode_segment(events, prev)
+        frame = zstandard.compress(text)
+        client.post(f"/v1/episodes/{episode}/events", content=frame, headers=headers).raise_for_status()
+        prev = sha256(text)
+    return prev
+
+
+def _went(path: str) -> Said:
+    data = {"tab": "T", "frame": "T", "main": True, "url": f"http://shop.test{path}", "same_document": False}
+    return ("cdp", "page.navigated", data)
+
+
+def _clicked(name: str) -> Said:
+    element = {"role": "button", "name": name, "tag": "button"}
+    return ("cdp", "element.clicked", {"tab": "T", "frame": "T", "element": element, "trusted": True})
+
+
+def _long() -> list[Said]:
+    said: list[Said] = [("journal", "episode.opened", {"task": TASK["id"], "digest": "d"})]
+    for step in range(STEPS):
+        said.append(("steps", "step.began", {"step": step, "action": {"says": f"press the button number {step}"}}))
+        said += [_went(f"/p{step}/{n}") if n % 2 else _clicked(f"Button {n}") for n in range(PER_STEP - 3)]
+        said.append(_went("/cart") if step == 40 else _clicked("Buy" if step == 250 else "Sell"))
+        said.append(("steps", "step.sealed", {"step": step, "why": "quiet"}))
+    return [*said, ("journal", "episode.closed", {"reason": "done"})]
+
+
+def _paints(page: Page, episode: str) -> None:
+    print(f"pages on loopback, median of {LOADS} loads; the episode has {STEPS * PER_STEP:,} events in {STEPS} steps")
+    for path in (*PAGES, episode):
+        answer = page.goto(path)
+        if answer is None or answer.status != 200:
+            line(f"{path}", f"status {answer and answer.status}")
+            continue
+        found = []
+        for _ in range(LOADS):
+            page.goto(path)
+            page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
+            found.append(page.evaluate(PAINT))
+        name = "/episodes/{id}" if path == episode else path
+        paint, ready = (statistics.median(one[key] for one in found) for key in ("paint", "ready"))
+        line(f"{name}: first paint, ms", f"{paint:.0f}", "wanted <= 300")
+        line(f"{name}: script, KB", f"{found[-1]['script'] / 1000:.0f}", "wanted <= 300")
+        if path == episode:
+            line(f"{name}: open, its parts at work, ms", f"{ready:.0f}", "wanted < 1000")
+
+
+def _scrolls(page: Page, path: str) -> None:
+    page.goto(path)
+    page.wait_for_selector("#s-0 .line")
+    still, moving = page.evaluate(EMPTY), page.evaluate(SCROLL)
+    print("scrolling through its events, 120 px a frame for 240 frames; reference: the same page at rest")
+    line("frame at rest, median ms", f"{statistics.median(still):.1f}")
+    line("frame while it scrolls, median ms", f"{statistics.median(moving):.1f}")
+    late = sum(took > 50 for took in moving) / len(moving)
+    line("frames that took more than 50 ms", f"{late:.1%}", "wanted <= 5 %")
+
+
+def _news(client: httpx.Client, page: Page) -> None:
+    """From the append's being sent to the step's being on the page of somebody who looks."""
+    episode, token = _open(client)
+    opening: list[Said] = [("journal", "episode.opened", {"task": TASK["id"], "digest": "d"})]
+    head = _tell(client, episode, token, opening)
+    page.goto(f"/episodes/{episode}")
+    page.wait_for_timeout(300)  # the stream of news is open
+    page.evaluate(SEEN)
+    took = []
+    for step in range(NEWS):
+        start = time.time()
+        head = _tell(client, episode, token, [("steps", "step.began", {"step": step, "action": "go"})], 2 + step, head)
+        page.wait_for_function(f"window.seen['{step}']")
+        took.append(page.evaluate(f"window.seen['{step}']") / 1000 - start)
+    print(f"news: {NEWS} steps, from the append's being sent to the step on an open page")
+    line("median, ms", f"{statistics.median(took) * 1000:.0f}", "wanted <= 200")
+    line("longest, ms", f"{max(took) * 1000:.0f}")
+
+
+def _lists(store: str, service: Service) -> None:
+    """The lists with 100,000 episodes in them, as the server answers."""
+    port = urlsplit(service.url).port or 0
+    with _client(service) as client:
+        bodies = [
+            orjson.dumps({"task": TASK["id"], "labels": {"policy": str(n % 50), "run": str(n)}}) for n in range(LISTED)
+        ]
+        asked = [request("POST", "/v1/episodes", service.token, body) for body in bodies]
+        drive(port, [asked[n::16] for n in range(16)])
+        client.headers["cookie"] = f"milestoned={service.token}"
+        print(f"lists of {LISTED:,} episodes on {store}: the whole page at the server, median of {LOADS}")
+        for path in LISTS:
+            took = []
+            for _ in range(LOADS):
+                start = time.perf_counter()
+                client.get(path).raise_for_status()
+                took.append(time.perf_counter() - start)
+            line(f"{path}, ms", f"{statistics.median(took) * 1000:.0f}", "wanted <= 100")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""What the visual recording costs the agent: its step with --visual, without, and with rrweb's own in-page recorder.
+
+Rounds take turns on one page of a few hundred elements that changes with every step. The in-page recorder is used as
+rrweb's guide has it: in the page's own world, its events kept and sent to the site twice a second.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from milestoned_client import ControlDir, RewardClient
+from playwright.sync_api import Page, Route
+
+from api.demo.parts import Service, start_daemon, start_service, start_shop
+from api.demo.processes import Parts
+from benchmarks.browser import agent, task
+from benchmarks.measure import line
+
+ROUNDS, STEPS = 8, 30
+MODULES = Path(".build/page/node_modules")
+PAGE = """<title>Rows</title><style>tr:nth-child(odd) { background: #eee }</style><h1>Rows</h1>
+<label>Name <input id=name></label><button id=go>Go 0</button><table id=rows></table><script>
+let n = 0;
+function row(text) { const one = rows.insertRow(); for (let c = 0; c < 6; c++) one.insertCell().textContent = text + c }
+for (let r = 0; r < 60; r++) row('row ' + r + ' ');
+go.onclick = () => { go.textContent = 'Go ' + ++n; rows.deleteRow(0); row(name + n + ' '); fetch('/api/ping') };
+</script>"""
+BESIDE = """() => { const kept = [];
+rrwebRecord.record({emit: (event) => kept.push(event), maskAllInputs: true});
+const send = () => kept.length && fetch('/api/ping', {method: 'POST', body: JSON.stringify(kept.splice(0))});
+setInterval(send, 500) }"""
+
+
+def main() -> None:
+    """Print the figures."""
+    with tempfile.TemporaryDirectory() as name, Parts(Path(name) / "logs") as parts:
+        folder = Path(name)
+        shop = start_shop(parts, folder / "shop", 0)
+        service = start_service(parts, folder / "service")
+        with RewardClient(service.url, service.token) as client, agent(folder, shop) as page:
+            page.route("**/rows", lambda route: route.fulfill(content_type="text/html", body=PAGE))
+            page.route("**/api/ping", _pong)
+            page.goto(shop + "rows")
+            _compare(parts, folder, client, service, page)
+
+
+def _pong(route: Route) -> None:
+    route.fulfill(status=204)
+
+
+def _compare(parts: Parts, folder: Path, client: RewardClient, service: Service, page: Page) -> None:
+    took: dict[str, list[float]] = {"off": [], "on": [], "in the page": []}
+    _steps(page, [])
+    recorder = (MODULES / "@rrweb" / "record" / "dist" / "record.umd.min.cjs").read_text(encoding="utf-8")
+    for _ in range(ROUNDS):
+        for name, options in (("off", ()), ("on", ("--visual",)), ("in the page", ())):
+            _watched(
+                parts, folder, client, service, page, options, took[name], recorder if name == "in the page" else ""
+            )
+    off, on, beside = (statistics.median(took[name]) for name in took)
+    print(
+        f"visual recording: a Playwright step (fill, click, read) beside the daemon, {ROUNDS * STEPS} of each, in turns"
+    )
+    line("off, ms", f"{off * 1000:.2f}")
+    line("on, ms", f"{on * 1000:.2f}")
+    line("off, with rrweb's own recorder in the page, ms", f"{beside * 1000:.2f}")
+    line("on / off", f"{on / off:.3f}", "wanted <= 1.10")
+    line("rrweb's own in the page / off", f"{beside / off:.3f}")
+
+
+def _watched(
+    parts: Parts, folder: Path, client: RewardClient, service: Service, page: Page, options: tuple[str, ...],
+    took: list[float], recorder: str,
+) -> None:  # fmt: skip
+    opened = client.open(client.register_task(task(page.url.removesuffix("rows"))).id)
+    state = folder / opened.id
+    browser = ("--profile", str(folder / "profile"), *options)
+    daemon = start_daemon(parts, state, service.url, opened.id, opened.token, browser)
+    page.reload()
+    if recorder:
+        page.add_script_tag(content=recorder)
+        page.evaluate(BESIDE)
+    with RewardClient(service.url, service.token, control=ControlDir(state)) as beside:
+        episode = beside.episode(opened.id)
+        for n in range(STEPS):
+            episode.step({"click": "Go"})
+            _step(page, n, took)
+            episode.end_step(n)
+    client.episode(opened.id).close()
+    daemon.part.wait_end(30)
+
+
+def _steps(page: Page, took: list[float]) -> None:
+    for n in range(STEPS):
+        _step(page, n, took)
+
+
+def _step(page: Page, n: int, took: list[float]) -> None:
+    start = time.perf_counter()
+    page.fill("#name", f"Ada {n}")
+    page.click("#go")
+    page.inner_text("#go")
+    took.append(time.perf_counter() - start)
+
+
+if __name__ == "__main__":
+    main()
