@@ -1,4 +1,4 @@
-"""Runs a script on its page, watched from inside its own browser, and tells what milestones and page say."""
+"""Runs a script on its page under the daemon, and tells what the milestones say and what the page says."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, Literal, NamedTuple
 from milestoned_client import Closing, RewardClient
 from playwright.sync_api import Browser, Page
 
-from agentd import attach
 from api.importing.miniwob import task_of
 from api.importing.miniwob.instance import Instance
+from tests.miniwob.daemon import watch
 from tests.miniwob.script import Script
-from tests.miniwob.site import begin, instance, reward
+from tests.miniwob.site import begin, instance, reward, utterance
 from tests.miniwob.table import ENTRIES
 from tests.support.stack import Stack
 
@@ -43,8 +43,8 @@ class Case(NamedTuple):
 class Bench:
     """One browser and one service for all pages; a context, an episode and a watch for each run."""
 
-    def __init__(self, origin: str, browser: Browser, stack: Stack) -> None:
-        self._origin, self._browser, self._stack = origin, browser, stack
+    def __init__(self, origin: str, endpoint: str, browser: Browser, stack: Stack) -> None:
+        self._origin, self._endpoint, self._browser, self._stack = origin, endpoint, browser, stack
         self._client: RewardClient = stack.connect()
 
     def read(self, name: str, seed: str) -> Case:
@@ -58,16 +58,15 @@ class Bench:
         """Go one of the ways, watched."""
         own = case.instance
         with self._begun(own.page, own.seed) as page:
-            assert instance(page, self._origin, own.page, own.seed).utterance == own.utterance, "another instance"
+            assert utterance(page)[0] == own.utterance, "the same seed gave another instance"
             digest = self._client.register_task(case.task)
             episode = self._client.open(digest.id, labels={"page": own.page, "way": way})
-            state = self._stack.folder / f"watch-{episode.id}"
-            service, token = self._stack.service.url, episode.token
-            with attach(page, service=service, episode=episode.id, token=token, state=state) as watch:
+            folder = self._stack.folder / f"daemon-{episode.id}"
+            with watch(episode, self._stack.url, self._endpoint, folder) as watched:
                 for act in case.script.right if way == "right" else case.script.wrong:
-                    watch.begin_step(act._asdict())
+                    watched.begin_step(act._asdict())
                     act.perform(page)
-                    watch.end_step()
+                    watched.end_step()
             closing = episode.close(wait_s=SEAL_S)
             assert closing.status == "closed", f"not decided in time: {closing}"
             return _outcome(case.task, closing, reward(page))

@@ -70,7 +70,7 @@ def pie(page: Page) -> Script:
     ids = [title.get_attribute("id") or "" for title in titles.all()]
     wanted = said(page)[0]
     other = next(name for name in names if name != wanted and len(name) == 1)
-    opened = [Act("force", "#divWheel [id*=spreader]"), Act("wait", "#divWheel svg", "900")]
+    opened = [Act("grown", "#divWheel [id$=spreader]"), Act("force", "#divWheel [id*=spreader]"), Act("grown", "#divWheel [id*=slice]")]
     right, wrong = (Act("force", "#" + ids[names.index(name)].replace("title", "slice")) for name in (wanted, other))
     return ways([*opened, right], [*opened, wrong])
 

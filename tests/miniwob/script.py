@@ -50,11 +50,26 @@ class Act(NamedTuple):
                 element.click(position={"x": x, "y": y})
             case "drag":
                 _drag(page, element, [tuple(map(float, part.split(","))) for part in self.text.split()])
+            case "turn":
+                _turn(page, element, self.text)
+            case "grown":
+                page.wait_for_function("css => document.querySelector(css).getBoundingClientRect().width > 20", arg=self.target)
             case "wait":
                 element.wait_for()
                 page.wait_for_timeout(float(self.text))
             case _:
-                raise ValueError(f"act: verb is {self.verb!r}, wanted click, force, keys, select, at, add, hover, fill, type, press, drag, wait")
+                raise ValueError(f"act: verb is {self.verb!r}, wanted click, force, keys, select, at, add, hover, fill, type, press, drag, turn, grown, wait")
+
+
+def _turn(page: Page, element: Locator, wanted: str) -> None:
+    """Drag until the cube shows ``wanted``: it swings on for as long as the machine lets it, so nothing but looking
+    says how it stands."""
+    for n in range(120):
+        if page.locator(".active").first.text_content() == wanted:
+            return
+        _drag(page, element, [(0, -40) if n % 5 < 4 else (45, 0)])
+        page.wait_for_timeout(120)  # until it rests
+    raise ValueError(f"the cube never showed {wanted}")
 
 
 def _drag(page: Page, element: Locator, steps: list[tuple[float, ...]]) -> None:

@@ -76,10 +76,15 @@ def begin(page: Page, origin: str, name: str, seed: str) -> None:
     page.wait_for_function("() => WOB_TASK_READY")
 
 
+def utterance(page: Page) -> tuple[str, dict[str, Any]]:
+    """The environment's words, and the fields that it names beside them."""
+    said = page.evaluate("() => core.getUtterance()")
+    return (said, {}) if isinstance(said, str) else (said["utterance"], said["fields"])
+
+
 def instance(page: Page, origin: str, name: str, seed: str) -> Instance:
     """What the environment says of the instance that was begun: it is the environment's word, before anybody acts."""
-    said = page.evaluate("() => core.getUtterance()")
-    words, fields = (said, {}) if isinstance(said, str) else (said["utterance"], said["fields"])
+    words, fields = utterance(page)
     if name.startswith("flight."):
         fields = page.evaluate("() => core.currentQuestion.request")
     return Instance(name, words, page.content(), fields, origin, seed)

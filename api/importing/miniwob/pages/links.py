@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from selectolax.lexbor import LexborNode
 
-from api.importing.miniwob.conditions import SUBMIT, Condition, any_of, clicked, then
+from api.importing.miniwob.conditions import Condition, any_of, clicked, then
 from api.importing.miniwob.instance import Instance, attribute, text
 from api.importing.miniwob.plan import Plan
 from api.importing.miniwob.registry import page
+from api.importing.miniwob.state import state_plan
 
 LINK = "#area span.alink"
 
@@ -62,10 +63,12 @@ def tab(instance: Instance) -> Plan:
 @page("click-collapsible-nodelay")
 def section(instance: Instance) -> Plan:
     """A section is to be open as the button is pressed."""
+    body = """
+const open = all("#area .ui-accordion-content").filter((panel) => getComputedStyle(panel).display !== "none").length === 1;
+return { score: open ? 1 : -1, open };
+"""
     opened = clicked(role="tab", name=text(instance.one("#area h3")))
-    closed: Condition = {"count": {"at_least": 2, "distinct": False, "of": [opened]}}
-    right = then({"all_of": {"of": [opened, {"none_of": {"of": [closed]}}], "holding": True}}, SUBMIT)
-    return Plan(right, [("section", opened), ("pressed", right)], once=SUBMIT)
+    return state_plan(body, {}, ["open"], before=[("section", opened)])
 
 
 @page("click-menu")

@@ -7,7 +7,7 @@ import re
 from selectolax.lexbor import LexborNode
 
 from api.importing.base import BadSourceError
-from api.importing.miniwob.conditions import any_of, clicked, clicked_at
+from api.importing.miniwob.conditions import Condition, any_of, clicked, clicked_at
 from api.importing.miniwob.instance import Instance, attribute, path, text
 from api.importing.miniwob.pages.buttons import button
 from api.importing.miniwob.plan import Plan
@@ -71,28 +71,17 @@ def pie(instance: Instance) -> Plan:
     numbers = [re.sub(r"\D+", "", name) for name, label in titles.items() if label == wanted]
     if not numbers:
         raise BadSourceError(f"html: the wheel has no {wanted!r}")
-    item = any_of(_slice(number) for number in numbers)
-    middle = {"element_clicked": {"id": {"starts_with": "wheelnav-divWheel-spreader"}}}
-    others = any_of(_slice(re.sub(r"\D+", "", name)) for name in titles)
-    opened = any_of(
-        [
-            middle,
-            {
-                "observed": {
-                    "kind": "element.clicked",
-                    "where": {"element.path": {"starts_with": "#wheelnav-divWheel-spreader"}},
-                }
-            },
-        ]
-    )
+    item = any_of(_slice(number, wanted) for number in numbers)
+    others = any_of(_slice(re.sub(r"\D+", "", name), label) for name, label in titles.items())
+    middle = {"starts_with": "wheelnav-divWheel-spreader"}
+    opened = any_of([clicked(id=middle), clicked(tag="tspan", text="+")])
     return Plan(item, [("open", opened), ("item", item)], once=others)
 
 
-def _slice(number: str) -> dict[str, object]:
+def _slice(number: str, label: str) -> Condition:
     """A click on an item's slice, its title, or the words in that."""
     places = [f"wheelnav-divWheel-slice-{number}", f"wheelnav-divWheel-title-{number}"]
-    inner = {"observed": {"kind": "element.clicked", "where": {"element.path": {"starts_with": f"#{places[1]}>"}}}}
-    return any_of([clicked(id={"one_of": places}), inner])
+    return any_of([clicked(id={"one_of": places}), clicked(tag="tspan", text=label)])
 
 
 @page("ascending-numbers")
