@@ -196,8 +196,10 @@ def _drawn(share: float, reward: Reward) -> bool:
 
 
 def _rule_words(rules: Ruleset, reward: Reward, asked: Sequence[Ask]) -> tuple[Verdict, ...]:
-    items = [ask.item for ask in asked if not ask.audit and ask.item in ("step", "goal")]
-    return tuple(word_of_rules(rules, reward, item) for item in items) or reward.verdicts
+    """On the step, always first, and on the goal where that is asked."""
+    items = {ask.item for ask in asked if not ask.audit}
+    step = word_of_rules(rules, reward, "step") if "step" in items else reward.verdicts[0]
+    return (step, word_of_rules(rules, reward, "goal")) if "goal" in items else (step,)
 
 
 def _confident(policy: Escalation, verdict: Verdict) -> bool:

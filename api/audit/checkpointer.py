@@ -16,6 +16,7 @@ import zstandard
 
 from api.audit.delivery import Delivery, DeliveryError
 from api.audit.facts import FactReader, Facts
+from api.audit.judging import chain_head
 from api.audit.note import Checkpoint, Signing, signed
 from api.audit.statement import encoded, episode_head, log_origin, rewards_digest, statement
 from api.audit.tree import Tree
@@ -109,7 +110,8 @@ class Checkpointer:
                 await asyncio.to_thread(_take, reader, bytes(segment.frame))
             bodies = await self._ledger.all(episode)
             head = episode_head(self._signer.name, episode, digests)
-            leaf = encoded(statement(row, bytes(task.body), head, rewards_digest(bodies)))
+            said = chain_head(await self._audits.verdicts(episode))
+            leaf = encoded(statement(row, bytes(task.body), head, rewards_digest(bodies), said))
             return _Closed(episode, leaf, head, reader.finish(map(orjson.loads, bodies)))
         except (zstandard.ZstdError, ValueError) as error:
             # It was stored whole: somebody changed it since. Unsigned, it is named by `audit verify`.

@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from api.audit.facts import of_rules
 from api.audit.statement import episode_origin
 from api.errors import NotFoundError
 from api.following import decoded, event_to_json
@@ -60,9 +61,15 @@ class Explainer:
                 for one in reward["milestones"]
             ],
             "verdicts": reward["verdicts"],
+            "said": await self._said(episode, step),
             "edge": await self._edge(episode, reward),
             "signed": await self._signed(episode),
         }
+
+    async def _said(self, episode: str, step: int) -> list[dict[str, Any]]:
+        """What the log of verdicts has of the step: model, prompt, evidence, votes, cost of each word."""
+        rows = await self._audits.verdicts(episode)
+        return [{**orjson.loads(bytes(row.body)), "digest": row.digest} for row in rows if row.step == step]
 
     async def _opened(self, row: Any) -> dict[str, Any]:
         token = None if row.opened_by is None else await self._audits.opener(row.opened_by)
@@ -84,7 +91,7 @@ class Explainer:
             for event in decoded(frame):
                 if event.kind == EDGE and event.data.get("step") == reward["step"]:
                     said, digest = event.data.get("reward"), event.data.get("digest")
-                    differs = said != reward["reward"]
+                    differs = said != of_rules(reward)
                     return {"seq": event.seq, "reward": said, "digest": digest, "differs": differs}
         return None
 
@@ -119,6 +126,7 @@ def as_text(said: dict[str, Any]) -> str:
             f"  {v['stage']}: {v['score']} ({v['confidence']:g} sure) by {v['by']}: {v['why']}"
             for v in said["verdicts"]
         ),
+        *(line for one in said["said"] for line in _said_line(one)),
         _edge_line(said["edge"]),
         _signed_line(said["signed"]),
     ]
@@ -131,6 +139,20 @@ def _milestone(one: dict[str, Any]) -> Iterable[str]:
     for event in one["events"]:
         data = orjson.dumps(event["data"]).decode()[:200]
         yield f"      event {event['seq']} {event['source']} {event['kind']} {data}"
+
+
+def _said_line(one: dict[str, Any]) -> Iterable[str]:
+    verdict, record = one.get("verdict"), one.get("record", {})
+    if verdict is None:
+        yield f"  verdict {one['seq']}: decided by {one['decided_by'] or 'nobody'} of verdicts {one['verdicts']}"
+        return
+    yield (
+        f"  verdict {one['seq']} on {one['item']}: {verdict['stage']} {verdict['score']} for {verdict['cost']:g}, "
+        f"{'kept from before' if one['cached'] else 'asked'}, prompt {str(record.get('prompt'))[:12]}, "
+        f"evidence {one['evidence']}{', an audit' if one['audit'] else ''}"
+    )
+    for vote in record.get("votes", ()):
+        yield f"      vote {orjson.dumps(vote).decode()[:200]}"
 
 
 def _edge_line(edge: dict[str, Any] | None) -> str:

@@ -143,7 +143,8 @@ class FactReader:
             self._verdicts(reward["verdicts"])
             if reward["step"] in self._edge:
                 said = self._edge[reward["step"]]
-                facts.edge.append([reward["step"], said, reward["reward"], said == reward["reward"]])
+                paid = of_rules(reward)
+                facts.edge.append([reward["step"], said, paid, said == paid])
         return facts
 
     def _verdicts(self, verdicts: Sequence[Mapping[str, Any]]) -> None:
@@ -160,6 +161,12 @@ def _lines(text: bytes) -> Iterable[tuple[int, bytes]]:
             if start:
                 yield start, text[start:end]
             at = text.find(needle, end)
+
+
+def of_rules(reward: Mapping[str, Any]) -> float | None:
+    """The rules' own word on a step: what the edge's hint is held against, which knows nothing that is beyond them."""
+    found: float | None = next((v["score"] for v in reward["verdicts"] if v["stage"] == "rule"), reward["reward"])
+    return found
 
 
 def is_odd(url: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from api.audit.difference import Compared, Difference, differs
+from api.audit.judging import Judged
 from api.errors import ProblemError
 from api.frames import read_segment
 from api.ledger import milestone_rows, reward_rows
@@ -18,6 +19,7 @@ from api.store.audits import Audits
 from detectors.codec import GENESIS
 from detectors.engine import Engine
 from detectors.errors import DetectorError
+from detectors.rewards import episode_total
 from detectors.ruleset import Ruleset, compile_task
 from detectors.task_json import task_from_json
 from detectors.types import Segment
@@ -33,6 +35,7 @@ class Replaying:
         self._through, self._head = 0, GENESIS
         self._milestones = 0
         self._steps: dict[int, dict[str, Any]] = {}
+        self._judged = Judged(self._id, ())
         self.digests: list[str] = []
         """Of the segments as they are stored."""
         self.events = self.rewards = 0
@@ -44,6 +47,9 @@ class Replaying:
             yield problem
         if rules is not None:
             self._engine = Engine(rules, self._id)
+        self._judged = Judged(self._id, await self._audits.verdicts(self._id))
+        for problem in self._judged.problems:
+            yield problem
         state = await self._audits.state(self._id)
         earned = self._compared("milestone", "number", self._audits.milestones)
         paid = self._compared("reward of step", "step", self._audits.rewards)
@@ -116,7 +122,7 @@ class Replaying:
         outcome = await asyncio.to_thread(engine.feed, segment.events)
         found = milestone_rows(self._id, self._milestones, segment.first, segment.last, outcome.milestones)
         self._milestones += len(found)
-        rewards = reward_rows(outcome.rewards)
+        rewards = reward_rows(self._judged.told(engine.ruleset, outcome.rewards, outcome.asks))
         self.rewards += len(rewards)
         async for one in earned.against(found):
             yield one
@@ -145,6 +151,11 @@ class Replaying:
             # An episode that is asked to close is `closing` until its log says so.
             status = "closed" if engine.closed else "closing" if row.status == "closing" else "open"
             wanted |= {"step": engine.step, "success": engine.success, "total": engine.total}
+            if engine.ruleset.task.escalation is not None:
+                wanted["total"] = episode_total(self._judged.values())
+                wanted["success"] = self._judged.success() if engine.closed else None
+            for one in self._judged.rest():
+                yield one
             wanted |= {"milestones": self._milestones, "status": status}
             named = engine.recorded_under
             for one in differs(self._id, "ruleset in event 1", named, row.digest) if named else ():

@@ -59,8 +59,9 @@ def rewards_digest(bodies: Iterable[bytes]) -> str:
     return found.hexdigest()
 
 
-def statement(row: Any, task_body: bytes, head: Checkpoint, rewards: str) -> dict[str, Any]:
-    """What is said of a closed episode: its row, its task, the root of its log, the digest of its rewards.
+def statement(row: Any, task_body: bytes, head: Checkpoint, rewards: str, verdicts: tuple[int, str]) -> dict[str, Any]:
+    """What is said of a closed episode: its row, its task, the root of its log, the digest of its rewards, and how long
+    its log of verdicts was with which head.
 
     Labels are in it as a digest only: a statement outlives the episode.
     """
@@ -73,6 +74,8 @@ def statement(row: Any, task_body: bytes, head: Checkpoint, rewards: str) -> dic
         "segments": head.size,
         "root": head.root.hex(),
         "rewards_sha256": rewards,
+        "verdicts": verdicts[0],
+        "verdicts_head": verdicts[1],
     }
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from api.audit.difference import Difference, differs, shown
+from api.audit.judging import chain_head
 from api.audit.note import Checkpoint, NoteError, PublicKey, opened, parse_checkpoint
 from api.audit.replaying import Replaying
 from api.audit.statement import encoded, episode_head, episode_of, log_origin, rewards_digest, statement
@@ -119,10 +120,13 @@ class Verifier:
             return
         task = await self._audits.task(row.task_number)
         body = b"" if task is None else bytes(task.body)
-        found = statement(row, body, head, rewards_digest(await self._ledger.all(row.id)))
+        signed = _parsed(bytes(leaf.body))
+        # What a person or an audit said later lengthens the log of verdicts; what was signed stays its beginning.
+        until = signed.get("verdicts")
+        said = chain_head(await self._audits.verdicts(row.id), until if type(until) is int and until >= 0 else None)
+        found = statement(row, body, head, rewards_digest(await self._ledger.all(row.id)), said)
         if encoded(found) == bytes(leaf.body):
             return
-        signed = _parsed(bytes(leaf.body))
         for name in sorted(found.keys() | signed.keys()):
             for one in differs(row.id, f"{name}, by the statement", found.get(name), signed.get(name)):
                 yield one

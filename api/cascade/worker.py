@@ -188,9 +188,7 @@ class Worker:
     async def _keep(self, said: Said, seen: Seen, runner: str | None) -> bool:
         asks = seen.asks.get(said.step, [])
         reward = seen.rewards[said.step]
-        final = await self._stores.verdicts.keep(
-            said, runner, lambda words: decide(seen.rules, reward, asks, words)
-        )
+        final = await self._stores.verdicts.keep(said, runner, lambda words: decide(seen.rules, reward, asks, words))
         if final is not None:
             self._tell(final)
         return final is not None

@@ -24,6 +24,7 @@ class ExplanationShape(BaseModel):
     reward: dict[str, Any]
     milestones: list[dict[str, Any]]
     verdicts: list[dict[str, Any]]
+    said: list[dict[str, Any]]
     edge: dict[str, Any] | None
     signed: dict[str, Any] | None
 

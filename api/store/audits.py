@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, exists, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.store import tombstones
@@ -19,6 +19,7 @@ from api.tables import (
     engine_states,
     episode_facts,
     episodes,
+    escalations,
     leaves,
     milestones,
     rewards,
@@ -26,6 +27,7 @@ from api.tables import (
     steps,
     tasks,
     tokens,
+    verdicts,
 )
 
 TREE = "episodes"
@@ -36,7 +38,13 @@ _SIGNING = 0x6D696C65
 
 _episode: Any = bindparam("episode")
 _EPISODE = select(episodes).where(episodes.c.id == _episode)
-_PENDING = select(closings.c.episode).order_by(closings.c.queued_at, closings.c.episode).limit(bindparam("count"))
+_ASKED = exists().where(escalations.c.episode == closings.c.episode, escalations.c.audit.is_(False))
+_PENDING = (
+    select(closings.c.episode)
+    .where(~_ASKED)
+    .order_by(closings.c.queued_at, closings.c.episode)
+    .limit(bindparam("count"))
+)
 _TASK = select(tasks).where(tasks.c.number == bindparam("number"))
 _OPENER = select(tokens.c.id, tokens.c.label, tokens.c.scope).where(tokens.c.id == bindparam("id"))
 _SEGMENTS = (
@@ -69,6 +77,7 @@ _STEPS = (
     .order_by(steps.c.step)
     .limit(bindparam("count"))
 )
+_VERDICTS = select(verdicts).where(verdicts.c.episode == _episode).order_by(verdicts.c.seq)
 _STEP = select(steps).where(steps.c.episode == _episode, steps.c.step == bindparam("step"))
 _STATE = select(engine_states).where(engine_states.c.episode == _episode)
 _LEAVES = (
@@ -172,6 +181,10 @@ class Audits:
         """Stored rewards of steps beyond ``after``."""
         return await self._database.all(_REWARDS, {"episode": episode, "after": after, "count": count})
 
+    async def verdicts(self, episode: str) -> Sequence[Any]:
+        """The stored log of verdicts."""
+        return await self._database.all(_VERDICTS, {"episode": episode})
+
     async def steps(self, episode: str, after: int, count: int) -> Sequence[Any]:
         """Where the steps beyond ``after`` began and ended."""
         return await self._database.all(_STEPS, {"episode": episode, "after": after, "count": count})
@@ -213,7 +226,10 @@ class Audits:
     # -- signing
 
     async def pending(self, count: int) -> list[str]:
-        """Closed episodes that wait for their checkpoint, the oldest first."""
+        """Closed episodes that wait for their checkpoint and for nothing else, the oldest first.
+
+        One of which a step is asked about beyond the rules has rewards that are not final yet.
+        """
         return [row.episode for row in await self._database.all(_PENDING, {"count": count})]
 
     @asynccontextmanager

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+
+from tests.cascade.listening import listen
 
 SCRIPT: dict[str, Any] = {
     "status": 200,
@@ -78,13 +79,5 @@ ROUTES = [
 ]
 
 
-class _Server(uvicorn.Server):
-    async def startup(self, sockets: Any = None) -> None:
-        await super().startup(sockets)
-        file = Path(sys.argv[1])
-        file.with_suffix(".new").write_text(str(self.servers[0].sockets[0].getsockname()[1]))
-        file.with_suffix(".new").replace(file)
-
-
 if __name__ == "__main__":
-    _Server(uvicorn.Config(Starlette(routes=ROUTES), port=0, log_level="warning", loop="uvloop")).run()
+    listen(Starlette(routes=ROUTES), Path(sys.argv[1]))
