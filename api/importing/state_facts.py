@@ -112,8 +112,8 @@ class _Walk:
             else:
                 yield Found(_part(about, "new"), {"path": f"{path}[?{self._content(row, name)}]"}, False)
         if not gone and len(after) == len(before) and list(after) != list(before):
-            for place, row in enumerate(new):
-                yield Found(about, {"path": f"{path}[{place}]{_step(name)}", "value": row[name]}, True)
+            for index, row in enumerate(new):
+                yield Found(about, {"path": f"{path}[{index}]{_step(name)}", "value": row[name]}, True)
 
     def _content(self, row: Mapping[str, Any], name: str) -> str:
         """A filter for a row by what is in it; the id that it was given is not its content."""

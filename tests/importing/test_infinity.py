@@ -81,14 +81,15 @@ def test_the_solved_state_pays_fully_and_the_start_nothing(tmp_path: Path, patch
     engine = sent(rules, solved)
     assert (engine.total, engine.success) == (rules.attainable, True) == (1.0, True)
     assert (sent(rules, SEED).total, sent(rules).total) == (0.0, 0.0)
-    for weak in ({}, [], None, "solved", dict.fromkeys(SEED), {key: [] for key in SEED}):
+    weaker: list[Any] = [{}, [], None, "solved", dict.fromkeys(SEED), {key: [] for key in SEED}]
+    for weak in weaker:
         if patch != PATCHES["all rows go"]:
             assert sent(rules, weak).total == 0.0, weak
 
 
 def test_ids_times_and_counters_are_not_asked_for(tmp_path: Path) -> None:
     """An application gives other ids and times than the benchmark's own solution."""
-    patch = [
+    patch: list[dict[str, Any]] = [
         {"op": "add", "path": "/keys/2", "value": {"id": "k3", "label": "New", "at": "2026-02-02T10:00:00Z"}},
         {"op": "replace", "path": "/_nextId", "value": 4},
     ]
@@ -150,13 +151,9 @@ def test_10_other_places_say_nothing(tmp_path: Path) -> None:
 
 
 def test_patches_that_can_t_be_done_are_named(tmp_path: Path) -> None:
-    for wrong in (
-        {"op": "remove", "path": "/no"},
-        {"op": "add", "path": "/keys/9", "value": 1},
-        {"op": "x", "path": ""},
-    ):
-        with pytest.raises(PatchError, match=wrong["op"]):
-            patched(SEED, [wrong])
+    for kind, path in (("remove", "/no"), ("add", "/keys/9"), ("otherwise", "/preferences")):
+        with pytest.raises(PatchError, match=kind):
+            patched(SEED, [{"op": kind, "path": path, "value": 1}])
 
 
 def replayed(site: StateSite, every: int) -> tuple[int, list[str]]:
@@ -182,8 +179,8 @@ def replayed(site: StateSite, every: int) -> tuple[int, list[str]]:
 
 
 @needs_cases
-def test_every_29th_task_over_the_loopback_server(site: StateSite) -> None:
-    assert replayed(site, 29) == (41, [])
+def test_every_99th_task_over_the_loopback_server(site: StateSite) -> None:
+    assert replayed(site, 99) == (13, [])
 
 
 @needs_cases
