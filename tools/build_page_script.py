@@ -16,15 +16,19 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-HTMX = "htmx.org@4.0.1"
 NAMES, RECORD, REPLAY = "dom-accessibility-api@0.7.1", "@rrweb/record@2.1.6", "@rrweb/replay@2.1.6"
-PACKAGES = (NAMES, "esbuild@0.28.2", HTMX, RECORD, REPLAY)
+CODEMIRROR = (
+    "@codemirror/autocomplete@6.20.4", "@codemirror/commands@6.11.1", "@codemirror/lang-yaml@6.1.3",
+    "@codemirror/language@6.13.1", "@codemirror/state@6.7.6", "@codemirror/view@6.43.15", "@lezer/highlight@1.2.5",
+)  # fmt: skip
+PACKAGES = (NAMES, "esbuild@0.28.2", RECORD, REPLAY, *CODEMIRROR)
 PAGE = Path("agentd/sources/cdp/page")
 BUNDLE = PAGE / "observer.bundle.js"
 VISUAL = PAGE / "visual.bundle.js"
 STATIC = Path("api/pages/static")
-SCRIPT, PLAYER, SHEET = STATIC / "htmx.min.js", STATIC / "rrweb-replay.min.js", STATIC / "rrweb-replay.css"
-MADE = (BUNDLE, VISUAL, SCRIPT, PLAYER, SHEET)
+PLAYER, SHEET = STATIC / "rrweb-replay.min.js", STATIC / "rrweb-replay.css"
+EDITOR, SOURCE = STATIC / "editor.bundle.js", Path("api/pages/source")
+MADE = (BUNDLE, VISUAL, PLAYER, SHEET, EDITOR)
 FRAME = 'document.createElement("iframe")'
 UNTOUCHED = "/* without frames in the page */\n"
 SCRATCH = Path(".build/page")
@@ -52,15 +56,15 @@ def build(root: Path) -> bool:
         _npm("install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts",
              f"--prefix={modules.parent}", *PACKAGES, cwd=modules.parent)  # fmt: skip
     _untouching(modules)
-    _write(root / VISUAL, f"/* Contains {RECORD}, MIT License */\n{_bundle(root, modules, 'visual.js')}")
-    library = (modules / "htmx.org" / "dist" / "htmx.min.js").read_text(encoding="utf-8")
-    _write(root / SCRIPT, f"/* {HTMX}, BSD Zero Clause License */\n{library}")
+    _write(root / VISUAL, f"/* Contains {RECORD}, MIT License */\n{_bundle(root, modules, PAGE / 'visual.js')}")
+    contains = f"/* Contains {', '.join(CODEMIRROR)}, MIT License */\n"
+    _write(root / EDITOR, contains + _bundle(root, modules, SOURCE / "editor.js"))
     dist = modules / "@rrweb" / "replay" / "dist"
     player = (dist / "replay.umd.min.cjs").read_text(encoding="utf-8").rpartition("\n//# sourceMappingURL")[0]
     _write(root / PLAYER, f"/* {REPLAY}, MIT License */\n{player}\n")
     _write(root / SHEET, (dist / "style.min.css").read_text(encoding="utf-8").partition("/*# sourceMappingURL")[0])
     licence = (modules / "dom-accessibility-api" / "LICENSE.md").read_text(encoding="utf-8").replace("*/", "* /")
-    names = f"/* Contains {NAMES}:\n{licence}*/\n{_bundle(root, modules, 'observer.js')}"
+    names = f"/* Contains {NAMES}:\n{licence}*/\n{_bundle(root, modules, PAGE / 'observer.js')}"
     _write(bundle, stamp + names)  # last: it says that all were made
     return True
 
@@ -84,7 +88,7 @@ def _write(path: Path, text: str) -> None:
 
 def _inputs(root: Path) -> str:
     digest = hashlib.sha256(Path(__file__).read_bytes())
-    for path in sorted((root / PAGE).glob("*.js")):
+    for path in sorted([*(root / PAGE).glob("*.js"), *(root / SOURCE).glob("*.js")]):
         if not path.name.endswith(".bundle.js"):
             digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
@@ -96,11 +100,12 @@ def _installed(modules: Path, package: str) -> bool:
     return manifest.exists() and f'"version": "{version}"' in manifest.read_text(encoding="utf-8")
 
 
-def _bundle(root: Path, modules: Path, name: str) -> str:
+def _bundle(root: Path, modules: Path, source: Path) -> str:
     # rrweb's: a harness may listen to the console.
-    quiet = ("--drop:console", "--minify-identifiers") if name == "visual.js" else ()
+    quiet = ("--drop:console",) if source.name == "visual.js" else ()
+    small = () if source.name == "observer.js" else ("--minify-identifiers",)
     return _node(
-        str(modules / "esbuild" / "bin" / "esbuild"), str(root / PAGE / name), *quiet,
+        str(modules / "esbuild" / "bin" / "esbuild"), str(root / source), *quiet, *small,
         "--bundle", "--format=iife", "--minify-whitespace", "--minify-syntax", "--charset=utf8",
         "--target=chrome120", "--log-level=warning", cwd=root, modules=modules,
     )  # fmt: skip

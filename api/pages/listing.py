@@ -34,7 +34,8 @@ async def front(request: Request) -> Response:
 @router.get("/static/{digest}/{name}")
 async def static(request: Request) -> Response:
     """A style sheet or a script."""
-    return static_file(request.path_params["digest"], request.path_params["name"])
+    packed = "gzip" in request.headers.get("accept-encoding", "")
+    return static_file(request.path_params["digest"], request.path_params["name"], packed)
 
 
 @router.get("/episodes")
