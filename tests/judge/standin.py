@@ -4,7 +4,8 @@
 hidden form that they can undo, and cite as proof other lines, or the very line. ``a+b`` is both. The ways of failing:
 ``no-schema`` (500 on json_schema), ``no-format`` (400 on any response_format), ``no-seed``, ``new-tokens`` (wants
 max_completion_tokens), ``prose`` (words around the verdict), ``prose-once``, ``swaps`` (yes to whatever is asked
-first), ``asks`` (uses every tool), ``down``, ``limited`` (429 each first time), ``slow``, ``bare`` (tells no tokens).
+first), ``oracle`` (knows from FOLDER/oracle.json which texts prove a criterion), ``asks`` (uses every tool), ``down``,
+``limited`` (429 each first time), ``slow``, ``bare`` (tells no tokens).
 
 Run as `python -m tests.judge.standin FOLDER`: writes its port into FOLDER/port, a line a request into FOLDER/requests.
 """
@@ -101,6 +102,19 @@ def evidence(prompt: str) -> list[dict[str, Any]]:
     return lines
 
 
+def known(prompt: str, proofs: dict[str, list[str]]) -> dict[str, Any]:
+    """Yes to a criterion of which every proof stands in some line, and those lines."""
+    said = {}
+    for one in json.loads(re.findall(r"^CRITERIA: (.*)$", prompt, re.MULTILINE)[0]):
+        found = [
+            [line["id"] for line in evidence(prompt) if proof in json.dumps(line, ensure_ascii=False).replace("ˆ", " ")]
+            for proof in proofs[one["id"]]
+        ]
+        cited = [ids[0] for ids in found if ids]
+        said[one["id"]] = {"met": "yes", "evidence": cited} if all(found) else {"met": "no", "evidence": []}
+    return {"criteria": said}
+
+
 def judged(prompt: str, ways: set[str]) -> dict[str, Any]:
     """The answer to the first message's criteria."""
     asked = json.loads(re.findall(r"^CRITERIA: (.*)$", prompt, re.MULTILINE)[0])
@@ -178,6 +192,8 @@ class Standin:
             return json.dumps({"thought": "I look it up", "tool": tool, "argument": argument})
         prompts = [part["content"] for part in messages if part["role"] == "user"]
         prompt = "\n".join(part if isinstance(part, str) else part[0]["text"] for part in prompts)
+        if "oracle" in ways:
+            return json.dumps(known(prompt, json.loads((self.folder / "oracle.json").read_text())))
         text = json.dumps(judged(prompt, ways))
         if "prose" in ways or ("prose-once" in ways and not repairing):
             return f'The page says <success>Successful</success> and {{"criteria":{{}}}}, so: {text}'

