@@ -1,0 +1,109 @@
+"""The pages of many episodes as a person meets them: found, filtered, compared, labelled by keyboard, edited, live."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.api.service import TASK
+from tests.pages.test_in_a_browser import CLOSED, Site, acted, is_accessible, page, site
+from tests.support.chromium import needs_chromium
+from tests.support.logs import Said, clicked, went
+
+__all__ = ["page", "site"]
+pytestmark = [pytest.mark.browser, needs_chromium]
+LONG = "<b>a very long label</b> " * 12
+
+
+class Two(NamedTuple):
+    """An episode that reached the goal and one that was not seen to its end."""
+
+    good: str
+    poor: str
+
+
+@pytest.fixture(scope="module")
+def two(site: Site) -> Two:
+    def run(policy: str, *steps: tuple[Said, ...]) -> str:
+        episode, token = site.open(policy=policy, note=LONG)
+        said: list[Said] = [("episode.opened", {"task": TASK["id"], "digest": "d"})]
+        for number, step in enumerate(steps):
+            said += [acted(number, {"says": f"deed {number} {LONG}"}), *step]
+        site.tell(episode, token, *said, CLOSED)
+        return episode
+
+    gap: Said = ("gap.began", {"source": "cdp", "reason": "the browser is gone"})
+    good = run("8", (went("/"),), (went("/cart"), clicked("Buy")))
+    poor = run("7", (went("/"),), (went("file:///etc/rules.yaml"), gap))
+    sandbox = {"name": "box", "instance": "i" * 32, "labels": {"os": "debian"}, "agentd": "0.1.0", "wire": 1}
+    site.http.post("/v1/sandboxes", json=sandbox).raise_for_status()
+    return Two(good, poor)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/episodes", "/fleet", "/tasks", "/tasks/shop/cart", "/editor?task=shop/cart", "/training", "/label", "/audit",
+        "/compare?a={good}&b={poor}", "/compare", "/training?task=none", "/audit?task=none&verify=newest",
+    ],
+)  # fmt: skip
+async def test_everybody_can_read_and_reach_it(page: Page, two: Two, path: str) -> None:
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda said: problems.append(said.text) if said.type == "error" else None)
+    await page.goto(path.format(**two._asdict()))
+    await expect(page.locator("h1")).to_be_visible()
+    assert await page.locator("main b").count() == 0
+    await is_accessible(page)
+    assert problems == []
+
+
+async def test_two_of_a_list_are_compared_and_labelled_by_keyboard(page: Page, two: Two) -> None:
+    await page.goto("/episodes?task=shop/cart")
+    for box in await page.locator("tbody input[type=checkbox]").all():
+        await box.check()
+    await page.get_by_role("button", name="Compare the two chosen").click()
+    await expect(page.locator("tr.differs").first).to_contain_text("never did")
+    await page.goto("/label")
+    await expect(page.get_by_role("heading", name="Which one does it better?")).to_be_visible()
+    await page.keyboard.press("ArrowLeft")
+    await expect(page.get_by_text("You have said all that there is to say")).to_be_visible()
+    await expect(page.locator(".facts .big")).to_have_text("1")
+
+
+async def test_the_editor_completes_by_the_schema_and_saves_what_was_tried(page: Page, two: Two) -> None:
+    await page.goto("/editor?task=shop/cart")
+    await expect(page.get_by_role("textbox", name="The task, in YAML")).to_be_visible()
+    await page.get_by_role("textbox", name="The task, in YAML").click()
+    await page.keyboard.press("Control+Home")
+    for _ in range(2):
+        await page.keyboard.press("ArrowDown")
+    await page.keyboard.press("Home")
+    await page.keyboard.type("efficien")
+    await expect(page.get_by_role("option", name="efficiency")).to_be_visible()
+    await page.keyboard.press("Escape")
+    await page.keyboard.press("Control+z")
+    await page.keyboard.press("ArrowUp")
+    await page.keyboard.press("End")
+    await page.keyboard.press("Shift+Home")
+    await page.keyboard.type("version: 'edited'")
+    await expect(page.get_by_role("button", name="Save as a version")).to_be_disabled()
+    await page.get_by_role("button", name="Try it").click()
+    await expect(page.get_by_role("heading", name="What it would have paid")).to_be_visible()
+    await page.get_by_role("button", name="Save as a version").click()
+    await page.wait_for_url("**/tasks/shop/cart?version=edited")
+    await expect(page.locator(".graph text.id").first).to_be_visible()
+
+
+async def test_the_fleet_moves_without_a_reload(site: Site, page: Page, two: Two) -> None:
+    await page.goto("/fleet")
+    await page.evaluate("window.before = 'the same document'")
+    running = page.locator(".facts dd").nth(2)
+    before = await running.inner_text()
+    episode, token = site.open()
+    site.tell(episode, token, ("episode.opened", {"task": TASK["id"], "digest": "d"}))
+    await expect(running).not_to_have_text(before)
+    assert await page.evaluate("window.before") == "the same document"
