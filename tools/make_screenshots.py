@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,7 @@ from api.demo.needs import find_chromium
 from tests.api.processes import Process
 
 OUT = Path("docs/screenshots")
-WIDE = {"width": 1280, "height": 860}
+WIDE, TALL, PHONE = {"width": 1280, "height": 860}, {"width": 1280, "height": 1120}, {"width": 390, "height": 844}
 
 
 def main() -> None:
@@ -21,7 +22,8 @@ def main() -> None:
     OUT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="milestoned-screenshots-") as folder:
         demo = [sys.executable, "-m", "api.cli", "demo", "--keep", "--out", folder]
-        subprocess.run(demo, check=True, stdout=subprocess.DEVNULL)
+        seen = {**os.environ, "AGENTD_VISUAL": "yes", "AGENTD_SCREEN": "cdp"}
+        subprocess.run(demo, check=True, stdout=subprocess.DEVNULL, env=seen)
         service = Process(Path(folder) / "work" / "service")
         service.start()
         try:
@@ -40,10 +42,21 @@ def _take(page: Page, token: str) -> None:
     page.wait_for_url("**/episodes")
     _keep(page, "episodes")
     page.locator("tbody a").first.click()
-    page.get_by_role("link", name="at step 13").first.click()
-    page.get_by_role("heading", name="Step 13").wait_for()
-    page.evaluate("scrollTo(0, 0)")
+    _episode(page)
+
+
+def _episode(page: Page) -> None:
+    """One milestone, lit in all lanes, and the replay at its step; on a phone, too, in the dark."""
+    page.set_viewport_size(TALL)
+    page.locator(".milestones").get_by_role("link", name="order").click()
+    page.get_by_role("heading", name="order").wait_for()
+    page.frame_locator(".looks iframe").frame_locator("iframe").first.get_by_text("Thank you").wait_for()
+    page.locator(".line.lit").first.wait_for()
     _keep(page, "episode")
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size(PHONE)
+    page.locator("#place").wait_for()
+    _keep(page, "episode-phone")
 
 
 def _keep(page: Page, name: str) -> None:

@@ -128,6 +128,8 @@ def _node(node: Any, depth: int) -> Any:
         sheet = name.lower() in ("link", "style") and "_cssText" in attributes
         if not _NAME.fullmatch(name) or (name.lower() in _ACTS and not sheet):
             return {**kept, "tagName": "span", "attributes": {}, "childNodes": []}
+        if name.lower() == "a" and "href" in (node.get("attributes") or {}):
+            attributes["href"] = "#"  # it looks like a link, and leads nowhere
         kept |= {"tagName": "style" if sheet else name, "attributes": attributes}
     return kept
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
+import orjson
 import pytest
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Page, async_playwright, expect
@@ -202,6 +203,55 @@ async def test_an_attackers_words_are_only_words(site: Site, page: Page) -> None
         await expect(page.get_by_text("onerror").first).to_be_visible()
         assert await page.title() != "owned"
         assert await page.locator("main img, main script, main iframe, main [href^='javascript']").count() == 0
+
+
+HOSTILE: list[Any] = [
+    {"type": 2, "id": 5, "tagName": "img", "attributes": {"src": "x", "onerror": "top.document.title='owned'"}},
+    {"type": 2, "id": 6, "tagName": "script", "attributes": {"src": "http://evil.test/s.js"}},
+    {"type": 2, "id": 7, "tagName": "iframe", "attributes": {"srcdoc": "<script>top.document.title='owned'</script>"}},
+    {"type": 2, "id": 8, "tagName": "svg", "isSVG": True, "attributes": {"onload": "top.document.title='owned'"}},
+    {"type": 2, "id": 9, "tagName": "style", "attributes": {"_cssText": "@import 'http://evil.test/a.css';"}},
+    {"type": 2, "id": 10, "tagName": "p", "attributes": {"style": "background: url(http://evil.test/p.png)"}},
+    {"type": 2, "id": 11, "tagName": "meta", "attributes": {"http-equiv": "refresh", "content": "0;http://evil.test/"}},
+    {"type": 2, "id": 12, "tagName": "iframe", "attributes": {"src": "http://evil.test/frame"}},
+    {"type": 2, "id": 13, "tagName": "object", "attributes": {"data": "http://evil.test/object"}},
+    {"type": 2, "id": 14, "tagName": "link", "attributes": {"rel": "stylesheet", "href": "http://evil.test/l.css"}},
+    {"type": 2, "id": 15, "tagName": "a", "attributes": {"href": "javascript:top.document.title='owned'"}},
+    {"type": 2, "id": 16, "tagName": "p", "attributes": {}},
+]
+
+
+def recording() -> list[dict[str, Any]]:
+    """rrweb's events of a document that tries everything, and says hello."""
+    for one in HOSTILE:
+        one["childNodes"] = []
+    HOSTILE[-1]["childNodes"] = [{"type": 3, "id": 17, "textContent": "Hello from the page"}]
+    body = {"type": 2, "id": 4, "tagName": "body", "attributes": {"onload": "alert(1)"}, "childNodes": HOSTILE}
+    head = {"type": 2, "id": 3, "tagName": "head", "attributes": {}, "childNodes": []}
+    root = {"type": 2, "id": 2, "tagName": "html", "attributes": {}, "childNodes": [head, body]}
+    node = {"type": 0, "id": 1, "childNodes": [root]}
+    meta = {"type": 4, "timestamp": 1, "data": {"href": "http://evil.test/", "width": 800, "height": 600}}
+    return [meta, {"type": 2, "timestamp": 2, "data": {"node": node, "initialOffset": {"top": 0, "left": 0}}}]
+
+
+@pytest.mark.parametrize("wall", ["cleaned and caged", "caged alone"])
+async def test_an_attackers_recording_only_looks_like_something(site: Site, page: Page, wall: str) -> None:
+    episode, token = site.open()
+    data = {"tab": "T", "stream": "s", "n": 0, "now": 2, "text": orjson.dumps(recording()).decode()}
+    site.tell(episode, token, OPENED, began(0), ("visual.recorded", data), sealed(0), CLOSED)
+    if wall == "caged alone":  # as if nothing had been taken out of it
+        raw = {"told": [{"tab": "T", "stream": "s", "n": 0, "events": recording()}], "next": None}
+        await page.route("**/visual?*", lambda route: route.fulfill(json=raw))
+    asked: list[str] = []
+    page.on("requestfinished", lambda request: asked.append(request.url))
+    page.on("dialog", lambda dialog: asked.append(dialog.message))
+    await page.goto(f"/episodes/{episode}")
+    inside = page.frame_locator(".looks iframe").frame_locator("iframe").first
+    await expect(inside.get_by_text("Hello from the page")).to_be_visible()
+    assert await page.title() == "shop/cart · milestoned"
+    assert [url for url in asked if not url.startswith((site.process.url, "data:"))] == []
+    frame = page.frame_locator(".looks iframe").locator("iframe").first
+    assert await frame.get_attribute("sandbox") == "allow-same-origin", "no script runs in it"
 
 
 async def test_without_javascript_a_step_is_a_link(site: Site, page: Page, tmp_path: Path) -> None:

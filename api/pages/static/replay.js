@@ -35,7 +35,7 @@ function open(of) {
   const last = of.events.at(-1);
   // The player wants an event beyond the last one to hold the picture still.
   const events = [...of.events, { type: 3, data: { source: 3, id: -1, x: 0, y: 0 }, timestamp: last.timestamp + 1 }];
-  of.player = new rrweb.Replayer(events, { root: of.root, mouseTail: false, showWarning: false, skipInactive: false });
+  of.player = new rrwebReplay.Replayer(events, { root: of.root, mouseTail: false, showWarning: false, skipInactive: false });
   of.player.on("resize", () => fit(of));
   fit(of);
 }
