@@ -56,6 +56,8 @@ def then(*parts: Condition) -> Condition:
     return {"sequence": {"of": list(parts), "holding": True}}
 
 
-def first(press: Condition) -> Condition:
-    """It happened once: a page takes the first press, whatever comes after."""
-    return {"count": {"at_least": 1, "at_most": 1, "distinct": False, "of": [press]}}
+def first(press: Condition, condition: Condition) -> Condition:
+    """The condition, and the press came once: a page takes the first one, whatever follows. The count stands before
+    the condition, so that of one event it is told first."""
+    once = {"count": {"at_least": 1, "at_most": 1, "distinct": False, "of": [press]}}
+    return together(once, condition)

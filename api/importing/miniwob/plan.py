@@ -40,11 +40,10 @@ def document(plan: Plan, instance: Instance) -> dict[str, Any]:
     tiers = [(1.0, plan.goal)] if isinstance(plan.goal, dict) else list(plan.goal)
     for worth, condition in tiers:
         name = "done" if worth == 1.0 else f"part-{round(worth * 100)}"
-        goal: dict[str, Any] = {"id": name, "when": {"goal": {"when": condition}}}
+        whole = condition if plan.once is None else first(plan.once, condition)
+        goal: dict[str, Any] = {"id": name, "when": {"goal": {"when": whole}}}
         if len(tiers) > 1:
             goal["weight"] = round(worth - before, 6)
-        if plan.once is not None:
-            goal["only_if"] = first(plan.once)
         milestones.append(goal)
         before = worth
     found: dict[str, Any] = {

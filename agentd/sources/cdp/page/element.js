@@ -17,7 +17,7 @@ export function describe(element, secrets) {
   if (typeof element.type === "string" && /^(input|button|select)$/.test(element.localName)) found.type = element.type;
   const text = secrets.hideIn(textOf(element));
   if (text) found.text = text;
-  const path = !id && !name && !found.name && !text && pathOf(element);
+  const path = !id && !name && (isDrawn(element) || (!found.name && !text)) && pathOf(element);
   if (path) found.path = path;
   return found;
 }
@@ -35,6 +35,11 @@ function hostName(element) {
   if (!/^(input|textarea|select)$/.test(element.localName)) return null;
   const root = element.getRootNode();
   return root instanceof ShadowRoot && root.host.localName.includes("-") ? root.host.getAttribute("name") : null;
+}
+
+// A letter in a drawing is not its name: another like it may stand beside it.
+function isDrawn(element) {
+  return element.namespaceURI === "http://www.w3.org/2000/svg" && element.localName !== "svg";
 }
 
 // Where a nameless element stands (an icon, a shape): `#toolbar>div:2>svg:1`, from the nearest id; the numbers count
