@@ -9,6 +9,7 @@ from __future__ import annotations
 IMPORTERS: dict[str, tuple[str, str]] = {
     "webarena-verified": ("api.importing.verified", "webarena-verified.json, or where that package is installed"),
     "webarena-infinity": ("api.importing.infinity", "a folder of WebArena-Infinity's applications as JSON"),
+    "miniwob": ("api.importing.miniwob", "JSON lines, an instance of a MiniWoB++ page each"),
     "osworld": ("api.importing.osworld", "a folder of OSWorld's tasks, <group>/<id>.json"),
 }
 """kind → (module, what its SOURCE is)."""
