@@ -192,6 +192,7 @@ class Parts:
         await upgrade(self.database)
         label = FIRST[0 if self.settings.admin_token else 1]
         await self.tokens.ensure_admin(first_admin_token(self.settings), label)
+        await self.arrivals.adopt()
         if self.broadcast is not None:
             await self.broadcast.start()
         await self.upkeep.start()

@@ -143,11 +143,15 @@ class Streams:
     async def of_all(self, wanted: Wanted, place: Place | None, after: int) -> AsyncIterator[bytes]:
         """What comes beyond event ``after`` of the segment at ``place``, and then beyond that; None: from now on.
 
-        What lies so far back that its order is forgotten is told by a ``lost`` event; the episodes still have it.
+        What lies so far back that its order is forgotten, or was lost with a database that a backup replaced, is told
+        by a ``lost`` event; the episodes still have what there is.
         """
-        first = await self._arrivals.first()
+        first, last = await self._arrivals.first(), await self._arrivals.last()
         if place is None:
-            place = await self._arrivals.last()
+            place = last
+        elif place > last:
+            yield _sent("lost", _id(place, after), b'{"until":"%b"}' % _id(last, 0))
+            place = last
         elif place != START and first is not None and place < first:
             yield _sent("lost", _id(place, after), b'{"until":"%b"}' % _id(first, 0))
         elif place != START:

@@ -23,6 +23,7 @@ from sqlalchemy import (
     literal_column,
     select,
     tuple_,
+    update,
 )
 
 from api.store.database import Database
@@ -34,6 +35,8 @@ PAGE = 256
 
 _XACT: ColumnElement[int] = literal_column("CAST(CAST(pg_current_xact_id() AS text) AS bigint)")
 _SETTLED: ColumnElement[int] = literal_column("CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint)")
+_NOT_YET: ColumnElement[int] = literal_column("CAST(CAST(pg_snapshot_xmax(pg_current_snapshot()) AS text) AS bigint)")
+_FROM_ELSEWHERE = update(arrivals).where(arrivals.c.xact >= _NOT_YET).values(xact=0)
 _OF_EPISODES = (
     select(arrivals, episodes.c.labels, episodes.c.tenant, episodes.c.task)
     .join(episodes, episodes.c.id == arrivals.c.episode)
@@ -91,6 +94,16 @@ class Arrivals:
         oldest = select(arrivals.c.xact, arrivals.c.position).order_by(arrivals.c.xact, arrivals.c.position).limit(1)
         row = await self._database.first(oldest)
         return None if row is None else Place(row.xact, row.position)
+
+    async def adopt(self) -> int:
+        """Count as old what a restore brought from another server; gives how many rows that were.
+
+        They name transactions that this server has yet to come to, and would hold every stream back until then.
+        """
+        if self._database.embedded:
+            return 0
+        async with self._database.write() as conn:
+            return (await conn.execute(_FROM_ELSEWHERE)).rowcount
 
     async def trim(self, kept: int = KEPT) -> int:
         """Forget all but the newest; gives how many were forgotten."""

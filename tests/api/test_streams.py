@@ -208,6 +208,27 @@ async def test_a_deleted_episode_is_streamed_no_more(service: Service) -> None:
 
 
 @pytest.mark.parametrize("store", ["postgres"], indirect=True)
+async def test_rows_that_a_restore_brought_hold_no_stream_back(store: Store) -> None:
+    """They name transactions of the server that they come from; and so does who had read there."""
+    far = 2**40
+    async with running(store) as service:
+        id, token = await service.open()
+        await service.tell(id, token, *SAID)
+        async with service.app.state.parts.database.write() as conn:
+            await conn.execute(text(f"UPDATE arrivals SET xact = {far}"))
+    async with running(store) as service:
+        streams = service.app.state.parts.streams
+        async with watching(
+            streams.of_all(_wanted("event"), START, 0), streams.of_all(_wanted("event"), Place(far, 1), 6)
+        ) as (whole, reader):
+            assert {one.data["episode"] for one in await whole.has(len(SAID))} == {id}
+            assert [one.name for one in await reader.has(1)] == ["lost"]
+            other, key = await service.open()
+            await service.tell(other, key, *SAID)
+            assert {one.data["episode"] for one in (await reader.has(1 + len(SAID)))[1:]} == {other}
+
+
+@pytest.mark.parametrize("store", ["postgres"], indirect=True)
 async def test_a_commit_that_overtakes_another_costs_the_watcher_neither(store: Store) -> None:
     """A number given out early and committed late is not passed over."""
     async with running(store) as service:
