@@ -26,6 +26,9 @@ KINDS: dict[str, Kind] = (
 SOURCES: tuple[str, ...] = tuple(dict.fromkeys(kind.source for kind in KINDS.values()))
 """Every source by name; a gap in a source blinds exactly the rules that hear one of its kinds."""
 
+UNHEARD = frozenset(("journal", "steps", "visual"))
+"""Sources that no rule may choose to hear: what others did, and what it looked like, is no fact about the agent."""
+
 
 def wanted(plan: Mapping[str, Any]) -> frozenset[str]:
     """The kinds that the daemon's sources report under ``plan``: all that need not be asked for, and of the others
@@ -34,4 +37,4 @@ def wanted(plan: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(name for name, kind in KINDS.items() if not kind.asked or name in asked)
 
 
-__all__ = ["KINDS", "SOURCES", "Kind", "wanted"]
+__all__ = ["KINDS", "SOURCES", "UNHEARD", "Kind", "wanted"]

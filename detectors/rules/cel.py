@@ -10,7 +10,7 @@ from typing import Any
 from detectors import outside
 from detectors.arguments import arg
 from detectors.codec import canonical
-from detectors.kinds import KINDS
+from detectors.kinds import KINDS, UNHEARD
 from detectors.registry import rule
 from detectors.types import Event, Reading
 from detectors.world import World
@@ -34,7 +34,7 @@ class Args:
     distinct: str | None = arg("A CEL expression whose value tells one occurrence from another, for `repeat`.", None)
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS or KINDS[self.kind].source in ("journal", "steps"):
+        if self.kind not in KINDS or KINDS[self.kind].source in UNHEARD:
             raise ValueError(f"kind: {self.kind!r} is none of the kinds that a source tells; see docs/events.md")
         _check(self.expression)
         if self.distinct is not None:

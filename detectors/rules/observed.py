@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detectors.arguments import arg
-from detectors.kinds import KINDS
+from detectors.kinds import KINDS, UNHEARD
 from detectors.matchers import FactsMatch, TextMatch, UrlMatch
 from detectors.matchers.facts import at, dotted
 from detectors.registry import rule
 from detectors.types import Event, Reading
 from detectors.world import World
-
-OWN = ("journal", "steps")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +25,7 @@ class Args:
     distinct: str | None = arg("A path whose value tells one occurrence from another, for `repeat`.", None)
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS or KINDS[self.kind].source in OWN:
+        if self.kind not in KINDS or KINDS[self.kind].source in UNHEARD:
             raise ValueError(f"kind: {self.kind!r} is none of the kinds that a source tells; see docs/events.md")
         fields = {field.removesuffix("?") for field in KINDS[self.kind].fields}
         paths = [steps for steps, _ in self.where.facts] if self.where else []

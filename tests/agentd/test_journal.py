@@ -189,6 +189,17 @@ def test_the_cap_drops_observations_and_says_so(path: Path) -> None:
     journal.close()
 
 
+def test_what_was_seen_leaves_room_to_what_happened(path: Path) -> None:
+    """Recordings of what pages look like are large: they get half of the cap, and are missed by nobody's reward."""
+    journal = Journal(path, "E", max_bytes=4000)
+    seen = [journal.append("visual", "visual.recorded", {"text": "x" * 200}, 1) for _ in range(20)]
+    assert seen.count(None) > 10
+    assert None not in [journal.append("cdp", "page.titled", {"title": "x" * 100}, 1) for _ in range(8)]
+    journal.append("steps", "step.ended", {"step": 0}, 2)
+    assert [data["source"] for data in dropped(journal)] == ["visual"]
+    journal.close()
+
+
 def test_under_the_cap_acknowledged_rows_make_room(path: Path) -> None:
     """What the service has may go, but what tells the state of steps and gaps stays."""
     journal = Journal(path, "E", max_bytes=2000)

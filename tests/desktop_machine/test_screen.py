@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import hashlib
 import os
 import stat
@@ -59,6 +60,20 @@ async def test_a_picture_after_every_step(tmp_path: Path, display: str, own: Own
         with Image.open(file) as image:
             assert image.size == (1280, 900)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700, "others have no business with what the screen showed"
+
+
+@needs_display
+@needs("xsetroot")
+async def test_with_visual_each_picture_is_told_once(tmp_path: Path, display: str, own: Own) -> None:
+    own("latin")
+    source = ScreenSource(lambda: X11Camera(display), tmp_path, MUCH, tells=True)
+    async with running(Watch(source)) as watch:
+        await after(watch, 0)
+        await paint(display, "#336699")
+        other = await after(watch, 1)
+        told = await watch.one("visual.pictured", sha256=other["sha256"])
+        assert hashlib.sha256(base64.b64decode(told["base64"])).hexdigest() == other["sha256"]
+        assert len(watch.all("visual.pictured")) == 2, "the one that is the same as before is not told again"
 
 
 async def paint(display: str, color: str) -> None:

@@ -47,6 +47,7 @@ def test_what_has_to_be_asked_for_is_reported_only_where_a_rule_hears_it() -> No
     [
         ({"kind": "page.clicked"}, (), "none of the kinds"),
         ({"kind": "step.began"}, (), "none of the kinds"),
+        ({"kind": "visual.recorded"}, (), "none of the kinds"),
         ({"kind": 7}, ("kind",), "wanted a text"),
         ({"kind": "text.pasted", "where": {}}, ("where",), "wanted an object of dotted paths"),
         ({"kind": "text.pasted", "where": {"texts": "a"}}, (), "text.pasted has no texts"),
@@ -76,6 +77,12 @@ def test_every_kind_belongs_to_a_source_and_is_a_noun_and_a_participle() -> None
         assert kind.says.endswith("."), name
         fields = [field.removesuffix("?") for field in kind.fields]
         assert len(set(fields)) == len(fields), name
+
+
+def test_no_rule_hears_what_was_seen() -> None:
+    """It is for people: nothing is paid for how a page looks, and a lost picture blinds nobody."""
+    heard = {kind for found in rules().values() if isinstance(found, Rule) for kind in found.hears}
+    assert not {kind for kind in heard if KINDS[kind].source == "visual"}
 
 
 def test_every_kind_that_replaces_a_fact_is_heard_for_it() -> None:
