@@ -32,8 +32,7 @@ class Visual:
         self._left = most
         self._secrets = secrets
         self._lost: dict[str, str] = {}
-        self.full = False
-        """Whether there is no more room: pages need record no longer."""
+        self._full = False
 
     def told(self, said: Seen) -> Iterator[Seen]:
         """What one word of a page becomes; ``said`` has ``tab`` and what the script said."""
@@ -42,12 +41,12 @@ class Visual:
             yield from self._lose(tab, str(said.data.get("reason"))[:200])
             return
         events = _read(said.data.get("events"))
-        if events is None or self.full:
+        if events is None or self._full:
             return
         text = orjson.dumps([self._masked(one, "", 0) for one in events]).decode()
         self._left -= len(text)
         if self._left < 0:
-            self.full = True
+            self._full = True
             yield from self._lose(tab, "the recording of what pages look like reached its cap (--visual-max)")
             return
         about = {"tab": tab, "stream": str(said.data.get("stream"))[:40], "n": _whole(said.data.get("n"))}

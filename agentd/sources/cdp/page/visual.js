@@ -43,7 +43,7 @@ function openVisual({ say, secrets }) {
     const now = Date.now();
     left = Math.min(BURST_CHARS, left + ((now - counted) / 1000) * CHARS_A_SECOND) - text.length;
     counted = now;
-    if (text.length > MOST_CHARS) rest("the page is too large to be recorded");
+    if (text.length > MOST_CHARS) rest("the page is too large to be recorded", { again: false });
     else if (left < 0) rest("the page changes faster than it may be recorded");
     else if (stop || !n) {
       waiting.push(text);
@@ -51,13 +51,15 @@ function openVisual({ say, secrets }) {
     }
   }
 
-  // Too much: nothing is recorded until there is room for a page again, and then the whole page first.
-  function rest(reason) {
+  // Too much: nothing is recorded until there is room for a page again, and then the whole page first. One that is too
+  // large would be so again, and looking at it takes the page's time.
+  function rest(reason, { again = true } = {}) {
     if (!stop) return;
     stop();
     stop = null;
     send();
     say("visual.lost", { reason });
+    if (!again) return;
     const ms = Math.max(REST_MS, ((BURST_CHARS / 2 - left) / CHARS_A_SECOND) * 1000);
     setTimeout(() => closed || begin(), ms);
   }
