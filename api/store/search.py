@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any, Literal, NamedTuple, get_args
 
-from sqlalchemy import and_, false, or_, select, true
+from sqlalchemy import and_, false, func, or_, select, true
 
 from api.store.database import Database
 from api.store.marks import Finding, finding_key, has_mark, label_key
@@ -22,7 +22,9 @@ Status = Literal["open", "closing", "closed"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 Outcome = Literal["success", "failure", "unknown"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-_TOTAL = episodes.c.total
+_TOTAL, _MARK = episodes.c.total, episode_marks.c
+FEW = 5_000
+"""So many rows are sorted sooner than others are walked past."""
 
 
 class Cursor(NamedTuple):
@@ -58,22 +60,18 @@ class Search:
 
     async def page(self, wanted: Wanted, count: int) -> tuple[Sequence[Any], Cursor | None]:
         """At most ``count`` rows, and where the next page begins (None: there is none)."""
-        keys = _keys(wanted)
         timed = wanted.sort in ("newest", "oldest")
-        # Where one mark narrows the list, its index has the order of time too: what it does not name is not read.
-        marked = keys.pop(0) if keys and timed else None
-        if marked is None:
-            opened_at, id = episodes.c.opened_at, episodes.c.id
-        else:
-            opened_at, id = episode_marks.c.opened_at, episode_marks.c.episode
+        keys, mark = await self._narrowest(wanted, timed)
+        # Where a mark leads, its index has the order of time too: what it does not name is not read.
+        opened_at, id = (episodes.c.opened_at, episodes.c.id) if mark is None else (_MARK.opened_at, _MARK.episode)
         column = opened_at if timed else _TOTAL
         falling = wanted.sort in ("newest", "best")
         order = [one.desc() if falling else one.asc() for one in (column, id)]
         found = select(episodes)
-        if marked is not None:
-            found = found.join_from(episode_marks, episodes, episodes.c.id == episode_marks.c.episode)
-            found = found.where(episode_marks.c.key == marked, episode_marks.c.tenant == wanted.tenant)
-        asked = [*_where(wanted), *map(has_mark, keys), *_beyond(wanted, column, id, falling)]
+        if mark is not None:
+            found = found.join_from(episode_marks, episodes, episodes.c.id == _MARK.episode)
+            found = found.where(_MARK.key == mark, _MARK.tenant == wanted.tenant)
+        asked = [*_where(wanted, opened_at), *map(has_mark, keys), *_beyond(wanted, column, id, falling)]
         statement = found.where(*asked).order_by(*order).limit(count + 1)
         rows = await self._database.all(statement)
         if len(rows) <= count:
@@ -81,13 +79,31 @@ class Search:
         last = rows[count - 1]
         return rows[:count], Cursor(getattr(last, column.name), last.id)
 
+    async def _narrowest(self, wanted: Wanted, timed: bool) -> tuple[list[str], str | None]:
+        """The marks to look for in each row, and the one that leads to the rows, if one should: the rarest, and in the
+        order of rewards, which its index does not have, only where few rows bear it."""
+        keys = _keys(wanted)
+        if not keys or (timed and len(keys) == 1):
+            return [], keys[0] if keys else None
+        many = {key: await self._count(key, wanted.tenant) for key in keys}
+        rarest = min(keys, key=lambda key: many[key])
+        if not timed and many[rarest] > FEW:
+            return keys, None
+        return [key for key in keys if key != rarest], rarest
+
+    async def _count(self, key: str, tenant: str) -> int:
+        """How many rows bear a mark, as far as `FEW` and one more."""
+        some = select(_MARK.episode).where(_MARK.key == key, _MARK.tenant == tenant).limit(FEW + 1)
+        row = await self._database.first(select(func.count()).select_from(some.subquery()))
+        return int(row[0])
+
 
 def _keys(wanted: Wanted) -> list[str]:
     keys = [] if wanted.finding is None else [finding_key(wanted.finding)]
     return keys if wanted.label is None else [*keys, label_key(*wanted.label)]
 
 
-def _where(wanted: Wanted) -> list[Any]:
+def _where(wanted: Wanted, opened_at: Any) -> list[Any]:
     of = episodes.c
     asked = [of.tenant == wanted.tenant]
     for name in ("task", "status", "opened_by"):
@@ -101,9 +117,9 @@ def _where(wanted: Wanted) -> list[Any]:
     if wanted.most is not None:
         asked.append(of.total <= wanted.most)
     if wanted.since is not None:
-        asked.append(of.opened_at >= wanted.since)
+        asked.append(opened_at >= wanted.since)
     if wanted.until is not None:
-        asked.append(of.opened_at < (date.fromisoformat(wanted.until) + timedelta(days=1)).isoformat())
+        asked.append(opened_at < (date.fromisoformat(wanted.until) + timedelta(days=1)).isoformat())
     return asked
 
 

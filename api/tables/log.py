@@ -65,6 +65,8 @@ episodes = Table(
     Index(None, "tenant", "total", "id"),
     Index(None, "tenant", "task", "opened_at", "id"),
     Index(None, "tenant", "opened_by", "opened_at", "id"),
+    Index(None, "tenant", "status", "opened_at", "id"),
+    Index(None, "tenant", "success", "opened_at", "id"),
     Index(None, "closed_at"),
 )
 

@@ -21,6 +21,7 @@ branch_labels = None
 depends_on = None
 
 _TOGETHER = 1_000
+_LISTED_BY = ("opened_by", "status", "success")
 
 
 def upgrade() -> None:
@@ -28,7 +29,8 @@ def upgrade() -> None:
     key = [sa.Column(name, sa.String(length), nullable=False) for name, length in _COLUMNS]
     op.create_table("episode_marks", *key, sa.PrimaryKeyConstraint(*(n for n, _ in _COLUMNS), name="pk_episode_marks"))
     op.create_index("ix_episode_marks_episode", "episode_marks", ["episode"])
-    op.create_index("ix_episodes_tenant_opened_by_opened_at_id", "episodes", ["tenant", "opened_by", "opened_at", "id"])
+    for name in _LISTED_BY:
+        op.create_index(f"ix_episodes_tenant_{name}_opened_at_id", "episodes", ["tenant", name, "opened_at", "id"])
     columns = (episodes.c.id, episodes.c.tenant, episodes.c.opened_at, episodes.c.labels)
     facts = (episode_facts.c.masked, episode_facts.c.body)
     joined = sa.select(*columns, *facts).outerjoin(episode_facts, episode_facts.c.episode == episodes.c.id)
@@ -55,5 +57,6 @@ def _marks(row: Any) -> Iterator[dict[str, str]]:
 
 def downgrade() -> None:
     """Take back."""
-    op.drop_index("ix_episodes_tenant_opened_by_opened_at_id", "episodes")
+    for name in _LISTED_BY:
+        op.drop_index(f"ix_episodes_tenant_{name}_opened_at_id", "episodes")
     op.drop_table("episode_marks")
