@@ -1,7 +1,8 @@
 """LightGBM with a Bradley-Terry objective on summed step scores.
 
-P(a ≻ b) = σ(Σ s(a_t) − Σ s(b_t)) (Bradley and Terry 1952; Christiano et al. 2017). The gradient of a pair's loss is
-the same for every row of a side: −w·σ(S_b − S_a) for the better one, + for the worse one.
+P(a ≻ b) = σ(S_a − S_b), S = Σ c_t·s_t with the shares c of `api.stages.model.summing` (Bradley and Terry 1952;
+Christiano et al. 2017). The gradient of a pair's loss is −w·c_t·σ(S_b − S_a) for a row of the better side, + for one of
+the worse.
 """
 
 from __future__ import annotations
@@ -62,14 +63,14 @@ def boost(problem: Problem, settings: Settings) -> Trees:
 def _bradley_terry(problem: Problem) -> Any:
     """Gradient and Hessian's diagonal for LightGBM, of the weighted mean loss over the pairs."""
     count = int(problem.owner.max()) + 1 if len(problem.owner) else 0
-    owner, better, worse, weight = problem.owner, problem.better, problem.worse, problem.weight
+    owner, share, better, worse, weight = problem.owner, problem.share, problem.better, problem.worse, problem.weight
 
     def objective(scores: Floats, _: Any) -> tuple[Floats, Floats]:
-        total: Floats = np.bincount(owner, scores, count).astype(np.float64)
+        total: Floats = np.bincount(owner, share * scores, count).astype(np.float64)
         surprise = sigmoid(total[worse] - total[better])
         pull, curve = weight * surprise, weight * surprise * (1 - surprise)
         slope: Floats = (np.bincount(worse, pull, count) - np.bincount(better, pull, count)).astype(np.float64)
         bend: Floats = (np.bincount(worse, curve, count) + np.bincount(better, curve, count)).astype(np.float64)
-        return slope[owner], np.maximum(bend[owner], 1e-6)
+        return share * slope[owner], np.maximum(share**2 * bend[owner], 1e-6)
 
     return objective

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from api.stages.model.schema import NAMES
+from api.stages.model.summing import shares
 from api.training.preferences import Outcome, Pair, Preferences, Side, rows_of
 
 Floats = NDArray[np.float64]
@@ -38,11 +39,12 @@ class Table:
 class Problem:
     """What a model is trained on: ``better[i]`` and ``worse[i]`` are trajectories, ``weight[i]`` of the pair.
 
-    ``owner[r]`` is the trajectory of row r.
+    ``owner[r]`` is the trajectory of row r, ``share[r]`` the weight of its score in that trajectory's.
     """
 
     rows: Floats
     owner: Whole
+    share: Floats
     better: Whole
     worse: Whole
     weight: Floats
@@ -71,9 +73,10 @@ def problem(known: Table, pairs: Sequence[Pair], without: Collection[str] = ()) 
     parts = [known.rows[known.starts[known.index[key]] : known.starts[known.index[key] + 1]] for key in keys]
     rows = np.concatenate(parts) if parts else np.zeros((0, len(NAMES)))
     owner = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    share = np.concatenate([shares(len(part)) for part in parts]) if parts else np.zeros(0)
     better = np.asarray([place[pair.chosen.key] for pair in used], np.intp)
     worse = np.asarray([place[pair.rejected.key] for pair in used], np.intp)
-    return Problem(rows, owner, better, worse, np.asarray([pair.weight for pair in used]))
+    return Problem(rows, owner, share, better, worse, np.asarray([pair.weight for pair in used]))
 
 
 def groups_of(items: Iterable[Pair | Outcome]) -> list[str]:

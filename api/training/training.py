@@ -12,6 +12,7 @@ from api.stages.model import schema
 from api.stages.model.calibration import Calibration, calibrate
 from api.stages.model.folder import Model
 from api.stages.model.novelty import Known, known
+from api.stages.model.summing import summed
 from api.stages.model.trees import Trees
 from api.training.annotators import reconciled
 from api.training.boosting import Settings, boost
@@ -77,7 +78,7 @@ class Learner:
     def _scale(self, aspect: str, trees: Trees) -> float:
         """The spread of the head's scores over its trajectories: what makes a score of 1 usual."""
         sides = {side.key: side for pair in self._of(aspect) for side in (pair.chosen, pair.rejected)}
-        values = [float(trees.score(self.table.of(side)).sum()) for side in sides.values()]
+        values = [summed(trees.score(self.table.of(side))) for side in sides.values()]
         return float(np.std(values)) or 1.0
 
     def _known(self, without: Collection[str]) -> Known:
@@ -104,7 +105,7 @@ class Learner:
         for one in outcomes:
             rows = self.table.of(one.trajectory)
             if one.aspect == "success" and len(rows):
-                found.append(Scored(one, float(head.score(rows).sum()), seen.distance(rows[-1])))
+                found.append(Scored(one, summed(head.score(rows)), seen.distance(rows[-1])))
         return found
 
 

@@ -14,7 +14,8 @@ from api.stages.base import Opinion, Question
 from api.stages.model.calibration import gate, sigmoid
 from api.stages.model.features import Reader, Row, with_rewards
 from api.stages.model.folder import Model, ModelError, find, load
-from detectors.types import Verdict
+from api.stages.model.summing import summed
+from detectors.types import Event, Verdict
 
 RISK = 0.05
 """Of the answers, how many may be wrong, unless the operator says another share."""
@@ -33,7 +34,7 @@ class ModelStage:
         self.model = model
         self.risk = risk
         self._gates = {level: gate(calibration, risk) for level, calibration in model.calibration.items()}
-        self._readers: OrderedDict[tuple[str, str], tuple[Reader, int]] = OrderedDict()
+        self._readers: OrderedDict[tuple[str, str], tuple[Reader, Event | None]] = OrderedDict()
 
     @property
     def by(self) -> str:
@@ -60,7 +61,7 @@ class ModelStage:
         if found is None:
             return self._abstains(f"the model was not calibrated for a {level}", {"level": level})
         matrix = np.asarray(rows if level == "trajectory" else rows[-1:], np.float64)
-        scores = {head: float(trees.score(matrix).sum()) for head, trees in self.model.heads.items()}
+        scores = {head: summed(trees.score(matrix)) for head, trees in self.model.heads.items()}
         novelty = self.model.known.distance(matrix[-1])
         said = found.judge(self.model.calibration[level], scores["success"], novelty)
         record = {
@@ -99,14 +100,14 @@ class ModelStage:
         events = question.events
         instruction = str(question.task.get("instruction", ""))
         key = (question.episode, instruction)
-        reader, last = self._readers.pop(key, (None, 0))
+        reader, last = self._readers.pop(key, (None, None))
         at = reader.seq if reader is not None else 0
-        # The same log, longer: what was read is its start. All else is read anew.
-        known = 0 < at <= len(events) and events[at - 1].seq == at and events[at - 1].at == last
+        # A log only grows: where the event that was read last stands at its place, what was read is its start.
+        known = 0 < at <= len(events) and events[at - 1] == last
         if reader is None or not known:
             reader, at = Reader(instruction), 0
         reader.feed(events[at:])
-        self._readers[key] = reader, events[-1].at if len(events) else 0
+        self._readers[key] = reader, events[-1] if events else None
         if len(self._readers) > READERS:
             self._readers.popitem(last=False)
         return reader

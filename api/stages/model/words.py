@@ -35,7 +35,7 @@ ENDS = frozenset("submit search send login book buy save ok".split())
 
 _WORD = re.compile(r"[^\W_]+(?:[.:/@'-][^\W_]+)*", re.UNICODE)
 _QUOTED = re.compile(r"\"([^\"]{1,200})\"|“([^”]{1,200})”|'([^']{2,200})'(?!\w)")
-_LITERAL = re.compile(r"\b\d+(?:[/:.-]\d+)*\b|[#@]\w+|\b[^\s@]{1,64}@[^\s@]{1,64}\b")
+_LITERAL = re.compile(r"\b\d+(?:[/:.-]\d+)*\b(?:\s?[AaPp][Mm]\b)?|[#@]\w+|\b[^\s@]{1,64}@[^\s@]{1,64}\b")
 _NAME = re.compile(r"(?<=[a-z,:] )[A-Z][\w-]*(?: [A-Z][\w-]*)*")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 _NUMBER = re.compile(r"\d+")

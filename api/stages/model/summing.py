@@ -1,0 +1,25 @@
+"""How the scores of steps become one of a trajectory: the last one whole, and a part of the mean of those before it.
+
+A plain sum lets a long way outvote how it ended, and on groups that were left out it is worse (docs/reward-model.md).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+BEFORE = 0.3
+"""The weight of all steps before the last together."""
+
+
+def shares(steps: int) -> Floats:
+    """The weight of each of so many steps: [steps]; the last is 1, the others `BEFORE` together."""
+    found = np.full(steps, BEFORE / max(1, steps - 1))
+    found[-1:] = 1.0
+    return found
+
+
+def summed(scores: Floats) -> float:
+    """One score of a trajectory's steps [steps]."""
+    return float(shares(len(scores)) @ scores)

@@ -1,0 +1,1 @@
+"""The learned reward model: features, training, calibration, what is served."""

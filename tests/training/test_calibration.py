@@ -1,0 +1,114 @@
+"""Calibration, conformal sets and the gate, on scores whose truth is known because we drew it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from api.stages.model.calibration import Calibration, calibrate, from_json, gate, sigmoid
+from api.training.measures import auroc, bootstrap, coverage_at, curve, ece
+
+
+def drawn(count: int, seed: int = 0, noise: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    """Scores, and successes with the chance σ(2·score + 0.5)."""
+    draw = np.random.default_rng(seed)
+    scores = draw.normal(scale=2 * noise, size=count)
+    return scores, draw.random(count) < sigmoid(2 * scores + 0.5)
+
+
+def made(count: int = 2_000, seed: int = 0) -> Calibration:
+    scores, truth = drawn(count, seed)
+    found = calibrate(scores.tolist(), truth.tolist(), [0.5] * count)
+    assert found is not None
+    return found
+
+
+def test_platt_finds_the_curve_that_made_the_cases() -> None:
+    """Slope 2, offset 0.5; on fresh cases the probabilities are right."""
+    found = made()
+    assert found.slope == pytest.approx(2, abs=0.3)
+    assert found.offset == pytest.approx(0.5, abs=0.25)
+    scores, truth = drawn(4_000, seed=9)
+    assert ece(found.chance(scores), truth) < 0.03
+
+
+def test_p_values_are_what_the_definition_says() -> None:
+    """By counting, one by one, as Vovk's inductive Mondrian predictor does."""
+    found = made(200)
+    for score in (-3.0, -0.1, 0.0, 0.7, float(found.scores[3])):
+        yes = 1 + sum(found.scores[found.success] <= score)
+        no = 1 + sum(found.scores[~found.success] >= score)
+        wanted = {True: yes / (1 + found.success.sum()), False: no / (1 + (~found.success).sum())}
+        assert found.p_values(score) == pytest.approx(wanted)
+
+
+def test_conformal_sets_hold_what_they_promise() -> None:
+    """The truth is outside in about the stated share of fresh cases."""
+    found, (scores, truth) = made(), drawn(3_000, seed=5)
+    for risk in (0.05, 0.2):
+        door = gate(found, risk)
+        inside = [bool(t) in door.judge(found, float(s), 0.5).possible for s, t in zip(scores, truth, strict=True)]
+        assert np.mean(inside) == pytest.approx(1 - risk, abs=0.025)
+
+
+@pytest.mark.parametrize("risk", [0.01, 0.05, 0.1])
+def test_the_stated_risk_is_kept_on_fresh_cases(risk: float) -> None:
+    """And a larger risk answers more."""
+    found, (scores, truth) = made(), drawn(2_000, seed=7)
+    narrow, wide = gate(found, risk), gate(found, risk * 2)
+    said = [narrow.judge(found, float(score), 0.5).answers for score in scores]
+    answered = np.asarray([one is not None for one in said])
+    wrong = np.asarray([one is not None and one != t for one, t in zip(said, truth, strict=True)])
+    assert wrong.sum() / answered.sum() <= risk * 1.5
+    wider = [wide.judge(found, float(score), 0.5).answers for score in scores]
+    assert sum(one is not None for one in wider) >= answered.sum() > 0
+
+
+def test_what_is_unlike_training_is_not_answered() -> None:
+    """However sure the score is."""
+    found = made()
+    door = gate(found, 0.1)
+    assert door.judge(found, 9.0, 0.5).answers is True
+    said = door.judge(found, 9.0, 0.6)
+    assert said.answers is None
+    assert "unlike" in said.why
+
+
+def test_scores_that_say_nothing_are_never_answered() -> None:
+    """Noise has no threshold at which it is right."""
+    draw = np.random.default_rng(2)
+    found = calibrate(draw.normal(size=400).tolist(), (draw.random(400) < 0.5).tolist(), [0.0] * 400)
+    assert found is not None
+    door = gate(found, 0.05)
+    said = [door.judge(found, float(score), 0.0).answers for score in draw.normal(size=200)]
+    assert said.count(None) >= 190
+
+
+@pytest.mark.parametrize(
+    ("count", "truth"), [(29, [True, False]), (60, [True]), (60, [False])], ids=["few", "successes", "failures"]
+)
+def test_too_little_to_calibrate_with(count: int, truth: list[bool]) -> None:
+    """None, so that the model abstains."""
+    success = (truth * count)[:count]
+    assert calibrate([float(n) for n in range(count)], success, [0.0] * count) is None
+
+
+def test_calibration_is_read_back_as_it_was() -> None:
+    """Through its JSON."""
+    found = made(100)
+    again = from_json(found.to_json())
+    assert again.p_values(0.3) == found.p_values(0.3)
+    assert gate(again, 0.1).sure == pytest.approx(gate(found, 0.1).sure, abs=1e-4)
+
+
+def test_measures_on_cases_done_by_hand() -> None:
+    """Ties half; the surest first; whole groups drawn."""
+    truth = np.asarray([True, False, True, False])
+    assert auroc(np.asarray([3.0, 1.0, 1.0, 0.0]), truth) == 0.875
+    coverage, risk = curve(np.asarray([0.9, 0.8, 0.7, 0.6]), np.asarray([True, True, False, True]))
+    assert coverage.tolist() == [0.25, 0.5, 0.75, 1.0]
+    assert risk.tolist() == pytest.approx([0, 0, 1 / 3, 1 / 4])
+    assert coverage_at(np.asarray([0.9, 0.8, 0.7, 0.6]), np.asarray([True, True, False, True]), 0.25) == 1.0
+    assert ece(np.asarray([0.9, 0.9, 0.1, 0.1]), np.asarray([True, True, False, False])) == pytest.approx(0.1)
+    alone = bootstrap(["a", "a", "b", "b"], lambda at: float(truth[at].mean()))
+    assert alone == (0.5, 0.5)

@@ -1,0 +1,98 @@
+"""Preferences: what a line may say, what the rules make of episodes, what a spoilt copy is."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.training.perturbing import INJECTED, perturbed
+from api.training.preferences import PreferenceError, read_preferences, rows_of, scored
+from tests.training.conftest import Made
+from tests.training.synthetic import episode, fill, stray, submit, task
+
+SIDE = {"recording": "a.mrec", "instruction": "Do it.", "group": "g"}
+PAIR: dict[str, Any] = {"schema": "pref/1", "id": "p", "kind": "pair", "source": "person"}
+PAIR |= {"chosen": SIDE, "rejected": SIDE}
+OUTCOME = {"schema": "pref/1", "id": "o", "kind": "outcome", "source": "env", "trajectory": SIDE, "success": True}
+NO = {
+    "no JSON": ("{", "not JSON"),
+    "another schema": ({**PAIR, "schema": "pref/2"}, "schema: 'pref/1' was expected"),
+    "half a pair": ({key: value for key, value in PAIR.items() if key != "rejected"}, "rejected"),
+    "an outcome without its word": ({key: value for key, value in OUTCOME.items() if key != "success"}, "success"),
+    "a field that nobody knows": ({**PAIR, "wieght": 2}, "wieght"),
+    "a weight of nothing": ({**PAIR, "weight": 0}, "weight: 0"),
+    "nobody's word": ({**PAIR, "source": "wind"}, "source: 'wind'"),
+    "a step's pair without steps": ({**PAIR, "level": "step"}, "step is missing on a side"),
+}
+
+
+@pytest.mark.parametrize("name", NO)
+def test_a_wrong_line_is_refused_by_file_line_and_field(name: str, tmp_path: Path) -> None:
+    """Nothing is read past it."""
+    line, said = NO[name]
+    file = tmp_path / "p.jsonl"
+    file.write_text(json.dumps(OUTCOME) + "\n" + (line if isinstance(line, str) else json.dumps(line)) + "\n")
+    with pytest.raises(PreferenceError, match=said) as error:
+        read_preferences([file])
+    assert f"{file}:2: " in str(error.value)
+
+
+def test_right_lines_are_read(tmp_path: Path) -> None:
+    """Blank lines are none; the digest is the content's."""
+    file = tmp_path / "p.jsonl"
+    file.write_text(json.dumps(PAIR) + "\n\n" + json.dumps(OUTCOME) + "\n")
+    found = read_preferences([file])
+    assert (len(found.pairs), len(found.outcomes)) == (1, 1)
+    before = found.digest
+    file.write_text(file.read_text() + json.dumps({**OUTCOME, "id": "o2"}) + "\n")
+    assert read_preferences([file]).digest != before
+
+
+def test_a_recording_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """As the error of the line that wants it."""
+    file = tmp_path / "p.jsonl"
+    file.write_text(json.dumps(OUTCOME) + "\n")
+    with pytest.raises(PreferenceError, match=r"a\.mrec"):
+        rows_of(read_preferences([file]).outcomes[0].trajectory)
+
+
+def test_what_the_rules_make_of_episodes(made: Made) -> None:
+    """Outcomes of rules and of the environment, pairs of episodes and steps, copies as losers, none as a winner."""
+    lines = [json.loads(line) for line in made.preferences.read_text().splitlines()]
+    found = Counter((line["kind"], line.get("level", "trajectory"), line["source"]) for line in lines)
+    assert found["outcome", "trajectory", "env"] == found["outcome", "trajectory", "rule"] == 72
+    assert found["pair", "trajectory", "rule"] > 72
+    assert found["pair", "step", "rule"] > 0
+    hows = Counter(line["rejected"]["perturbed"]["how"] for line in lines if line["kind"] == "pair" and spoilt(line))
+    assert set(hows) == {"truncated", "removed", "injected"}
+    assert not any(line["chosen"].get("perturbed") for line in lines if line["kind"] == "pair")
+    assert not any(line["source"] == "env" for line in lines if line["kind"] == "pair")
+
+
+def spoilt(line: dict[str, Any]) -> bool:
+    return "perturbed" in line["rejected"]
+
+
+@pytest.mark.parametrize(
+    ("how", "success", "steps"),
+    [
+        (None, True, 3),
+        ({"how": "truncated", "step": 2}, False, 2),
+        ({"how": "removed", "step": 0}, False, 2),
+        ({"how": "removed", "step": 1}, True, 2),
+        ({"how": "injected", "text": INJECTED}, True, 3),
+    ],
+    ids=str,
+)
+def test_spoilt_copies(how: dict[str, Any] | None, success: bool, steps: int) -> None:
+    """They are whole logs, numbered without gaps, which the rules score as any other."""
+    events = list(perturbed(episode("amber", fill("amber"), stray(), submit()), how))
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    assert [event.data["step"] for event in events if event.kind == "step.began"] == list(range(steps))
+    assert events[-1].kind == "episode.closed"
+    assert scored(task("amber", "g"), events)[-1].success is success
+    assert sum(event.data.get("text") == INJECTED for event in events) == (3 if how and how["how"] == "injected" else 0)

@@ -1,0 +1,27 @@
+"""Trees walked by numpy say what LightGBM says."""
+
+from __future__ import annotations
+
+import lightgbm
+import numpy as np
+import pytest
+
+from api.stages.model.trees import from_arrays, from_lightgbm
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.3], ids=["all known", "with gaps"])
+def test_the_same_as_lightgbm(gaps: float) -> None:
+    """To rounding, on rows with missing numbers too, in one batch and in many."""
+    draw = np.random.default_rng(1)
+    rows = draw.normal(size=(2_000, 6))
+    rows[draw.random(rows.shape) < gaps] = np.nan
+    target = np.nan_to_num(rows[:, 0]) * 2 + (np.nan_to_num(rows[:, 1]) > 0.3)
+    settings = {"objective": "regression", "num_leaves": 9, "verbose": -1, "num_threads": 1}
+    booster = lightgbm.train(settings, lightgbm.Dataset(rows, target), 20)
+    trees = from_lightgbm(booster.dump_model())
+    asked = draw.normal(size=(1_500, 6))
+    asked[draw.random(asked.shape) < gaps] = np.nan
+    assert np.allclose(trees.score(asked), booster.predict(asked, raw_score=True), atol=1e-9)
+    again = from_arrays({name: np.asarray(value) for name, value in trees.arrays().items()})
+    assert np.array_equal(again.score(asked), trees.score(asked))
+    assert len(trees.score(asked[:0])) == 0
