@@ -19,7 +19,7 @@ from api.rescoring.report import episode_lines
 from api.rescoring.scored import task_bytes
 from api.rescoring.stored import material
 from api.rescoring.work import outcome
-from api.routes.support import AUTHOR, READ, parts_of
+from api.routes.support import ADMIN, parts_of
 from api.routes.tasks import tested
 from api.store.corpus import Corpus, Stored
 from api.store.episodes import describe
@@ -65,7 +65,7 @@ class Draft(NamedTuple):
 @router.get("/editor")
 async def edit(request: Request) -> Response:
     """``?task=ID&version=V``: begin from that one."""
-    who = await viewer(request, READ | AUTHOR)
+    who = await viewer(request)
     parts = parts_of(request)
     id = request.query_params.get("task", "")
     row = await parts.tasks.find(who.tenant, id, request.query_params.get("version") or None)
@@ -77,7 +77,7 @@ async def edit(request: Request) -> Response:
 @router.post("/editor")
 async def act(request: Request) -> Response:
     """`do`: `try` it on the chosen episodes, or `save` what was tried."""
-    who = await viewer(request, AUTHOR)
+    who = await viewer(request, ADMIN)
     parts = parts_of(request)
     form = await sent_form(request, 4 * parts.settings.limits.task_bytes)
     text = form.get("text", [""])[-1].replace("\r\n", "\n")
@@ -170,5 +170,5 @@ async def _page(
     return page(
         "editor.html", status, id=id, text=found.text, problems=found.problems, rules=rules,
         digest=sha256(found.text.encode()) if told["tried"] is not None else "", chosen=chosen,
-        offered=await _offered(parts, who, id), may_save=who.scope in AUTHOR, **told,
+        offered=await _offered(parts, who, id), may_save=who.scope in ADMIN, **told,
     )  # fmt: skip

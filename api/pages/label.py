@@ -111,7 +111,7 @@ async def _item(parts: Parts, who: Principal, said: Mapping[str, str]) -> Item:
     row = await parts.episodes.get(first)
     if second and (await parts.episodes.get(second)).task != row.task:
         raise InvalidError("second: got an episode of another task, wanted one of the same")
-    return Item(row.task, first, second, -1 if second else int(step), said.get("item", "")[:512], "")
+    return Item(row.task, first, second, -1 if second else int(step), "" if second else said.get("item", "")[:512], "")
 
 
 def _choice(item: Item, said: str) -> str:

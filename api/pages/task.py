@@ -13,7 +13,7 @@ from api.pages.graph import BOX, TALL, graph
 from api.pages.render import page
 from api.pages.selected import ALL, WINDOWS
 from api.pages.viewer import viewer
-from api.routes.support import AUTHOR, READ, parts_of
+from api.routes.support import ADMIN, parts_of
 from detectors.ruleset import Ruleset
 
 EVERY = 10**9
@@ -55,18 +55,18 @@ class Hits(NamedTuple):
 @router.get("/tasks")
 async def tasks(request: Request) -> Response:
     """Every task of the tenant's, its latest version first."""
-    who = await viewer(request, READ | AUTHOR)
+    who = await viewer(request)
     found: dict[str, list[Any]] = {}
     for row in await parts_of(request).tasks.listed(who.tenant):
         found.setdefault(row.id, []).insert(0, row)
     many = await parts_of(request).overview.of_tasks(who.tenant)
-    return page("tasks.html", tasks=dict(sorted(found.items())), many=many, may_edit=who.scope in AUTHOR)
+    return page("tasks.html", tasks=dict(sorted(found.items())), many=many, may_edit=who.scope in ADMIN)
 
 
 @router.get("/tasks/{id:path}")
 async def task(request: Request, id: str) -> Response:
     """One task; ``?version=`` another than its latest, ``&over=`` how many episodes are counted."""
-    who = await viewer(request, READ | AUTHOR)
+    who = await viewer(request)
     parts, version = parts_of(request), request.query_params.get("version") or None
     over = request.query_params.get("over", str(WINDOWS[0]))
     if over not in (ALL, *map(str, WINDOWS)):
@@ -79,7 +79,7 @@ async def task(request: Request, id: str) -> Response:
     return page(
         "task.html", task=rules.task, rules=rules, row=row, graph=graph(rules), box=(BOX, TALL), many=many, over=over,
         milestones=list(_milestones(rules, many, hits)), versions=versions, windows=(*WINDOWS, ALL),
-        may_edit=who.scope in AUTHOR,
+        may_edit=who.scope in ADMIN,
     )  # fmt: skip
 
 
