@@ -19,7 +19,7 @@ from api.demo.processes import Parts
 from benchmarks.browser import agent, task
 from benchmarks.measure import line
 
-ROUNDS, STEPS = 8, 30
+ROUNDS, STEPS = 5, 30
 MODULES = Path(".build/page/node_modules")
 PAGE = """<title>Rows</title><style>tr:nth-child(odd) { background: #eee }</style><h1>Rows</h1>
 <label>Name <input id=name></label><button id=go>Go 0</button><table id=rows></table><script>
