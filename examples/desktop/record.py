@@ -58,6 +58,13 @@ def saved(content: bytes) -> Said:
     return ("file.created", {**data, "via": "write"})
 
 
+def read(text: str) -> Said:
+    """What the daemon's reader says of the note at the end of the step in which it was saved."""
+    data = {"root": "home", "path": "note.txt", "name": "note.txt", "as": "auto", "when": "step", "step": 2, "ms": 9}
+    facts = {"text": text, "lines": len(text.splitlines())}
+    return ("file.read", {**data, "status": "read", "format": "text", "size": len(text.encode()), "facts": facts})
+
+
 def request(method: str, path: str, status: int) -> Said:
     data = {"tab": "T", "frame": "T", "request": "1", "method": method, "url": RECORDED + path}
     return ("request.finished", {**data, "type": "Document", "status": status})
@@ -88,11 +95,15 @@ RECORDINGS: dict[str, tuple[list[Said], list[list[Said]]]] = {
     ),
     "document": (
         [],
-        [[window("Untitled 1 - Mousepad", "mousepad")], [typed(NOTE.decode().strip())], [saved(NOTE)]],
+        [
+            [window("Untitled 1 - Mousepad", "mousepad")],
+            [typed(NOTE.decode().strip())],
+            [saved(NOTE), read(NOTE.decode())],
+        ],
     ),
     "unsaved": (
         [],
-        [[window("Untitled 1 - Mousepad", "mousepad")], [typed(NOTE.decode().strip())], [saved(b"")]],
+        [[window("Untitled 1 - Mousepad", "mousepad")], [typed(NOTE.decode().strip())], [saved(b""), read("")]],
     ),
     "settings": (
         [style(LIGHT, "start")],
