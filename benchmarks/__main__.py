@@ -6,13 +6,27 @@ import argparse
 import os
 import platform
 
-from benchmarks import adapters, browser, engine, fleet, observer, pages, rescore, service, soak, visual, webarena
+from benchmarks import (
+    adapters,
+    browser,
+    cascade,
+    engine,
+    fleet,
+    observer,
+    pages,
+    rescore,
+    service,
+    soak,
+    visual,
+    webarena,
+)
 
 PARTS = {
     "engine": engine.main,
     "service": service.main,
     "adapters": adapters.main,
     "rescore": rescore.main,
+    "cascade": cascade.main,
     "browser": browser.main,
     "webarena": webarena.main,
     "pages": pages.main,

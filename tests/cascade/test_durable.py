@@ -63,14 +63,13 @@ def test_a_kill_in_mid_judgement_bills_once(store: Store, endpoint: Endpoint) ->
     """Killed while the judge thinks and started again: one bill, one call of the budget, one word, one value."""
     endpoint.say(hold=True)
     service = Replica(store, "a", endpoint, lease_s=1.0)
-    with service.start():
+    with service:
         id = service.tell(task(budget={"episode": {"calls": 1}}), "/one")
         while not endpoint.calls()["now"]:
             pass
         service.kill()
         assert endpoint.bills() == {}
-    service.start()
-    try:
+    with service:
         assert service.get(f"/v1/episodes/{id}/steps/0/reward")["status"] == "escalating"
         endpoint.say(hold=False)
         assert service.final(id, 0)["reward"] == 1.0
@@ -78,8 +77,6 @@ def test_a_kill_in_mid_judgement_bills_once(store: Store, endpoint: Endpoint) ->
         assert [one["kind"] for one in said] == ["verdict.given", "step.decided"]
         assert said[0]["verdict"]["cost"] == 0.01
         assert list(endpoint.bills().values()) == [1]
-    finally:
-        service.end()
 
 
 def test_budgets_hold_to_the_call_under_sixteen_workers_on_two_replicas(store: Store, endpoint: Endpoint) -> None:
