@@ -102,7 +102,8 @@ def test_the_goal_is_missed(one: Instance, steps: list[list[Said]]) -> None:
 @pytest.mark.parametrize("one", EVERY, ids=lambda one: one.page)
 def test_immunity_1_2_3(one: Instance) -> None:
     """Who does nothing, or only says that it is done, or answers with a pattern, earns nothing."""
-    for steps in ([[]], [[], []], [[answered("SUCCESS")]], [[answered("^.*$")], [answered("(a+)+$")]]):
+    idle: list[list[list[Said]]] = [[[]], [[], []]]
+    for steps in (*idle, [[answered("SUCCESS")]], [[answered("^.*$")], [answered("(a+)+$")]]):
         assert goal(one, *steps) == (False, 0.0)
 
 
@@ -115,7 +116,7 @@ def test_immunity_2_what_stands_right_at_the_start() -> None:
 
 def test_immunity_6_the_first_press_counts() -> None:
     """A second right press pays nothing more."""
-    way = [[filled("tt", "Ada")], [press()]]
+    way: list[list[Said]] = [[filled("tt", "Ada")], [press()]]
     assert goal(TEXT, *way, [press()], [press()]) == goal(TEXT, *way)
 
 
@@ -154,7 +155,10 @@ def test_tasks_are_tasks(one: Instance) -> None:
 def test_a_source(tmp_path: Path) -> None:
     """Instances as JSON lines; what nobody can judge is said, what is wrong is named with its line."""
     assert IMPORTERS["miniwob"][0] == "api.importing.miniwob"
-    lines = [{"page": "click-test-2", "utterance": "Click button ONE.", "seed": "7"}, {"page": "count-sides", "utterance": "?"}]
+    lines = [
+        {"page": "click-test-2", "utterance": "Click button ONE.", "seed": "7"},
+        {"page": "count-sides", "utterance": "?"},
+    ]
     source = tmp_path / "instances.jsonl"
     source.write_text("\n".join(map(json.dumps, lines)))
     first, second = tasks(source, {"miniwob": "http://127.0.0.1:8000"})
@@ -179,7 +183,10 @@ def test_every_page_has_its_generator_or_its_reason() -> None:
 
 def test_the_table(tmp_path: Path) -> None:
     """Agreement is of credit with what the page paid, parts too, and of success with the whole."""
-    runs = [{"way": "right", "raw": 1.0, "credit": 1.0, "success": True}, {"way": "wrong", "raw": -1.0, "credit": 0.0, "success": False}]
+    runs = [
+        {"way": "right", "raw": 1.0, "credit": 1.0, "success": True},
+        {"way": "wrong", "raw": -1.0, "credit": 0.0, "success": False},
+    ]
     assert all(map(agrees, runs))
     assert agrees({"raw": 0.61, "credit": 0.6, "success": False})
     for bad in ({"raw": 0.5, "credit": 1.0, "success": True}, {"raw": 0.0, "credit": None, "success": None}):

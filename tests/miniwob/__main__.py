@@ -1,64 +1,74 @@
-"""``python -m tests.miniwob [PAGE...]``: run every script without the daemon and print what the pages pay.
+"""``python -m tests.miniwob OUT [--seeds 1,2,3] [PAGE...]``: run every script, watched; write what goal and page said.
 
-The plain run by which a script is written; the test holds the same scripts to their milestones.
+OUT becomes JSON lines, a line an instance, as `milestoned coverage miniwob OUT` reads them. An instance that is in OUT
+already is not run again. The instance's document is not written: it is the pages' authors'.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, get_args
 
-from playwright.sync_api import Browser, Error, sync_playwright
+from playwright.sync_api import Error, sync_playwright
 
-from tests.miniwob.script import Act, Entry
-from tests.miniwob.site import begin, reward, serve
-from tests.miniwob.table import ENTRIES
-from tests.support.chromium import EXECUTABLE, FLAGS
-
-WAIT_MS = 5_000
-
-
-def run(browser: Browser, origin: str, entry: Entry, acts: list[Act]) -> float:
-    """Do the acts on a fresh instance; gives the page's raw reward."""
-    with browser.new_context() as context:
-        page = context.new_page()
-        page.set_default_timeout(WAIT_MS)
-        begin(page, origin, entry.page, entry.seed)
-        for act in acts:
-            act.perform(page)
-        return reward(page)
+from api.importing.miniwob.registry import UNOBSERVABLE
+from api.importing.miniwob.table import agrees
+from tests.miniwob.bench import Bench, Way
+from tests.miniwob.site import serve
+from tests.miniwob.table import ENTRIES, SEEDS
+from tests.support.chromium import Chromium
+from tests.support.stack import Stack
 
 
-def show(browser: Browser, origin: str, entry: Entry) -> bool:
-    """Read one page, run its right and its wrong acts, print a line; whether the page agrees with both."""
-    with browser.new_context() as context:
-        page = context.new_page()
-        page.set_default_timeout(WAIT_MS)
-        begin(page, origin, entry.page, entry.seed)
-        script = entry.read(page)
-    right, wrong = (run(browser, origin, entry, acts) for acts in (script.right, script.wrong))
-    print(f"{entry.page:32} {right:6.2f} {wrong:6.2f}  {script.goal}")
-    return right > 0 >= wrong
+@contextmanager
+def running(folder: Path) -> Iterator[Bench]:
+    """One site, one browser and one service for all pages."""
+    with serve() as origin, Chromium() as chromium, Stack(folder) as stack, sync_playwright() as playwright:
+        browser = playwright.chromium.connect_over_cdp(chromium.endpoint)
+        yield Bench(origin, chromium.endpoint, browser, stack)
 
 
-def main(names: list[str]) -> int:
-    """Run the named pages, or all; 1 if a page disagrees with its script."""
-    flags = [flag for flag in FLAGS if not flag.startswith("--remote-debugging")]
-    failed: list[str] = []
-    with serve() as origin, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=EXECUTABLE, args=flags)
-        for entry in ENTRIES.values():
-            if names and entry.page not in names:
-                continue
-            try:
-                agrees = show(browser, origin, entry)
-            except (Error, IndexError, KeyError, StopIteration, ValueError) as error:
-                print(f"{entry.page:32} {type(error).__name__}: {str(error)[:400]}")
-                agrees = False
-            if not agrees:
-                failed.append(entry.page)
-        browser.close()
-    print(f"{len(failed)} disagree: {', '.join(failed)}" if failed else "all agree")
-    return 1 if failed else 0
+def line(bench: Bench, page: str, seed: str) -> dict[str, Any]:
+    """What both ways of one instance came to."""
+    case = bench.read(page, seed)
+    steps = [one["id"] for one in case.task["milestones"] if "goal" not in one["when"]]
+    runs = [{"way": way, **bench.run(case, way)._asdict()} for way in get_args(Way)]
+    return {"page": page, "seed": seed, "utterance": case.instance.utterance, "steps": steps, "runs": runs}
+
+
+def main(argv: Sequence[str]) -> int:
+    """Write the lines that OUT lacks; 1 if a run disagrees with its page."""
+    parser = argparse.ArgumentParser("tests.miniwob", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("out", type=Path)
+    parser.add_argument("pages", nargs="*", help="only these")
+    parser.add_argument("--seeds", default=",".join(SEEDS))
+    given = parser.parse_args(argv)
+    known = [json.loads(text) for text in given.out.read_text().splitlines()] if given.out.exists() else []
+    done = {(one["page"], one["seed"]) for one in known}
+    off = 0
+    with tempfile.TemporaryDirectory() as folder, running(Path(folder)) as bench, given.out.open("a") as out:
+        for seed in given.seeds.split(","):
+            for page in given.pages or sorted(ENTRIES):
+                if (page, seed) in done or page in UNOBSERVABLE:
+                    continue
+                try:
+                    found = line(bench, page, seed)
+                except (Error, IndexError, KeyError, StopIteration, ValueError) as error:
+                    print(f"{page} {seed}: {type(error).__name__}: {str(error)[:300]!r}", flush=True)
+                    off += 1
+                    continue
+                out.write(json.dumps(found, ensure_ascii=False) + "\n")
+                out.flush()
+                wrong = [run for run in found["runs"] if not agrees(run)]
+                off += bool(wrong)
+                print(f"{page} {seed}: {wrong or 'agrees'}", flush=True)
+    return 1 if off else 0
 
 
 if __name__ == "__main__":

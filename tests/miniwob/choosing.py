@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from playwright.sync_api import Page
 
@@ -60,19 +61,6 @@ def count(page: Page) -> Script:
     other = next(name for name in page.locator("#count-buttons button").all_inner_texts() if name != wanted)
     right, wrong = (click(f"#count-buttons button:text-is('{name}')") for name in (wanted, other))
     return ways([right], [wrong])
-
-
-@entry(PAGES, "click-pie")
-def pie(page: Page) -> Script:
-    """A wheel that opens around its middle; a neighbour misses."""
-    titles = page.locator("#divWheel text[id*=title]")
-    names = titles.all_text_contents()
-    ids = [title.get_attribute("id") or "" for title in titles.all()]
-    wanted = said(page)[0]
-    other = next(name for name in names if name != wanted and len(name) == 1)
-    opened = [Act("grown", "#divWheel [id$=spreader]"), Act("force", "#divWheel [id*=spreader]"), Act("grown", "#divWheel [id*=slice]")]
-    right, wrong = (Act("force", "#" + ids[names.index(name)].replace("title", "slice")) for name in (wanted, other))
-    return ways([*opened, right], [*opened, wrong])
 
 
 @entry(PAGES, "ascending-numbers")
@@ -155,7 +143,12 @@ def generate(page: Page) -> Script:
     that does not fit."""
     asked = query(page)
     bound = int((re.findall(r"\d+", asked) or ["0"])[0])
-    fits = {"less": lambda n: n < bound, "greater": lambda n: n > bound, "odd": lambda n: n % 2, "even": lambda n: n % 2 == 0}
+    fits: dict[str, Callable[[int], bool]] = {
+        "less": lambda n: n < bound,
+        "greater": lambda n: n > bound,
+        "odd": lambda n: n % 2 == 1,
+        "even": lambda n: n % 2 == 0,
+    }
     fit = fits[re.findall("less|greater|odd|even", asked)[0]]
     drawn: list[bool] = []
     while len(drawn) < 60 and (True not in drawn or False not in drawn):
@@ -186,5 +179,3 @@ def posts(page: Page) -> Script:
     picks = picks if many == "all" else picks[: int(many)]
     press = click("#submitRow button")
     return ways([*picks, press], [*picks[:-1], press])
-
-

@@ -7,12 +7,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import sync_playwright
 
+from tests.miniwob.__main__ import running
 from tests.miniwob.bench import Bench
-from tests.miniwob.site import serve
-from tests.support.chromium import EXECUTABLE, Chromium
-from tests.support.stack import Stack
+from tests.support.chromium import EXECUTABLE
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +20,5 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         pytest.skip(f"{EXECUTABLE} is missing")
     if find_spec("miniwob") is None:
         pytest.skip("the package miniwob is missing; requirements/dev.txt has it")
-    folder = tmp_path_factory.mktemp("miniwob")
-    with serve() as origin, Chromium() as chromium, Stack(folder) as stack, sync_playwright() as playwright:
-        browser = playwright.chromium.connect_over_cdp(chromium.endpoint)
-        yield Bench(origin, chromium.endpoint, browser, stack)
+    with running(tmp_path_factory.mktemp("miniwob")) as bench:
+        yield bench

@@ -1,16 +1,17 @@
-"""The daemon, as its command runs it, in a thread: a process for each of six hundred episodes would be most of the run."""
+"""The daemon, as its command runs it, in a thread: a process for each of hundreds of episodes would be most of it."""
 
 from __future__ import annotations
 
 import asyncio
 from pathlib import Path
 
+from milestoned_client import Episode
+
 from agentd.daemon import Opened
 from agentd.daemon import run as run_daemon
 from agentd.inprocess.thread import DaemonThread
 from agentd.inprocess.watch import Watch
 from agentd.settings import read_settings
-from milestoned_client import Episode
 
 READY_S = 60.0
 

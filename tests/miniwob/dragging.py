@@ -132,7 +132,9 @@ def resize(page: Page) -> Script:
     side, way = re.findall(r"the (\w+) is (\w+) than", query(page))[0]
     by = 15 if way == "larger" else -15
     handle = ".ui-resizable-e" if side == "width" else ".ui-resizable-s"
-    right, wrong = (Act("drag", handle, f"{x if side == 'width' else 0},{0 if side == 'width' else x}") for x in (by, -by))
+    right, wrong = (
+        Act("drag", handle, f"{x if side == 'width' else 0},{0 if side == 'width' else x}") for x in (by, -by)
+    )
     return ways([right, click("#submit")], [wrong, click("#submit")])
 
 
@@ -185,6 +187,7 @@ def event(page: Page) -> Script:
 
 
 def _covered(page: Page, n: int) -> bool:
-    x, y = _middle(page, f"#hh-{n}")
-    tops = page.evaluate("() => [...document.querySelectorAll('.event')].map(e => [e.getBoundingClientRect().top, e.getBoundingClientRect().bottom])")
+    _, y = _middle(page, f"#hh-{n}")
+    code = "e => [e.getBoundingClientRect().top, e.getBoundingClientRect().bottom]"
+    tops = page.evaluate(f"() => [...document.querySelectorAll('.event')].map({code})")
     return any(top - 12 <= y <= bottom + 12 for top, bottom in tops)

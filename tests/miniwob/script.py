@@ -52,13 +52,11 @@ class Act(NamedTuple):
                 _drag(page, element, [tuple(map(float, part.split(","))) for part in self.text.split()])
             case "turn":
                 _turn(page, element, self.text)
-            case "grown":
-                page.wait_for_function("css => document.querySelector(css).getBoundingClientRect().width > 20", arg=self.target)
             case "wait":
                 element.wait_for()
                 page.wait_for_timeout(float(self.text))
             case _:
-                raise ValueError(f"act: verb is {self.verb!r}, wanted click, force, keys, select, at, add, hover, fill, type, press, drag, turn, grown, wait")
+                raise ValueError(f"act: verb is {self.verb!r}, wanted one of those above")
 
 
 def _turn(page: Page, element: Locator, wanted: str) -> None:

@@ -13,3 +13,6 @@ ENTRIES: Table = {
     **finding.PAGES,
     **typing.PAGES,
 }
+
+SEEDS = ("1", "2", "3")
+"""The instances of each page that every run is held to."""

@@ -47,7 +47,8 @@ def movie(page: Page) -> Script:
     """Three fields with labels around them; director and genre swapped misses."""
     genre, director, year = re.findall(r"Search for (.+) movies directed by (.+) from year (\d+)", query(page))[0]
     rows = page.locator("#area input").evaluate_all(
-        "fields => fields.map(f => { let n = f; while (n.id !== 'area' && !n.textContent.trim()) n = n.parentElement; return n.textContent; })"
+        "fields => fields.map(f => { let n = f; while (n.id !== 'area' && !n.textContent.trim()) n = n.parentElement;"
+        " return n.textContent; })"
     )
     place = {key: next(n for n, row in enumerate(rows) if any(word in row for word in words)) for key, words in
              {"genre": ["Genre"], "director": ["Director"], "year": ["Year", "Date"]}.items()}  # fmt: skip
@@ -88,7 +89,7 @@ def sliders(page: Page) -> Script:
     now = [int(page.inner_text(f"#val-{n}")) for n in (1, 2, 3)]
     moved = [_far(_slid(f"#slider-{n + 1}", now[n], numbers[n])) for n in range(3)]
     away = _slid("#slider-3", now[2], now[2] + (1 if now[2] < 20 else -1)) if now[2] == numbers[2] else []
-    return ways([*sum(moved, []), SUBMIT], [*moved[0], *moved[1], *away, SUBMIT])
+    return ways([*moved[0], *moved[1], *moved[2], SUBMIT], [*moved[0], *moved[1], *away, SUBMIT])
 
 
 @entry(PAGES, "form-sequence")
@@ -117,11 +118,18 @@ def wheel(page: Page) -> Script:
         red, green, blue = re.findall(r"\d+", sample.evaluate("node => getComputedStyle(node).backgroundColor"))[:3]
     else:
         (name,) = re.findall(r"Select (\w+) with", query(page))
-        code = "name => { const o = new Option(); o.style.color = name; document.body.append(o); return getComputedStyle(o).color; }"
+        code = """name => {
+          const shown = document.createElement('p');
+          shown.style.color = name;
+          document.body.append(shown);
+          return getComputedStyle(shown).color;
+        }"""
         red, green, blue = re.findall(r"\d+", page.evaluate(code, name))[:3]
     color = f"{int(red):02x}{int(green):02x}{int(blue):02x}"
     off = f"{int(red) ^ 128:02x}{int(green):02x}{int(blue) ^ 64:02x}"
-    return ways(*([fill("#col", value), Act("press", "#col", "Tab"), Act("force", "#subbtn")] for value in (color, off)))
+    return ways(
+        *([fill("#col", value), Act("press", "#col", "Tab"), Act("force", "#subbtn")] for value in (color, off))
+    )
 
 
 @entry(PAGES, "highlight-text")
@@ -169,7 +177,11 @@ def terminal(page: Page) -> Script:
     def remove(name: str) -> list[Act]:
         return [Act("type", "#terminal-target", f"rm {name}"), Act("press", "#terminal-target", "Enter")]
 
-    wrong = remove(others[0]) if others else [Act("type", "#terminal-target", "exit"), Act("press", "#terminal-target", "Enter")]
+    wrong = (
+        remove(others[0])
+        if others
+        else [Act("type", "#terminal-target", "exit"), Act("press", "#terminal-target", "Enter")]
+    )
     return ways([*line, *remove(fits[0])], [*line, *wrong])
 
 
@@ -177,7 +189,9 @@ def terminal(page: Page) -> Script:
 @entry(PAGES, "book-flight-nodelay")
 def flight(page: Page) -> Script:
     """A search for flights; the right one is booked, or another one."""
-    by, origin, to, date = re.findall(r"the (\w+) one-way flight from: (.+) to: (.+) on (\d+/\d+/\d+)\.", query(page))[0]
+    by, origin, to, date = re.findall(r"the (\w+) one-way flight from: (.+) to: (.+) on (\d+/\d+/\d+)\.", query(page))[
+        0
+    ]
     acts = list[Act]()
     for field, place in (("#flight-from", origin), ("#flight-to", to)):
         item = f"ul.ui-autocomplete:visible li:has-text({quoted(place)}) div"

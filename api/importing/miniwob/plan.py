@@ -56,7 +56,12 @@ def document(plan: Plan, instance: Instance) -> dict[str, Any]:
     if plan.probes:
         # What a step did is there when it ends; what stood there before the agent came is the baseline.
         found["probes"] = [
-            {"id": name, "script": {"url": "/*", "expression": expression}, "when": ["start", "step"], "budget_ms": 5000}
+            {
+                "id": name,
+                "script": {"url": "/*", "expression": expression},
+                "when": ["start", "step"],
+                "budget_ms": 5000,
+            }
             for name, expression in plan.probes.items()
         ]
     # Each instance is a version of its page's task: the same one again is the same version.

@@ -6,45 +6,51 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from api.importing.base import Table
-from api.importing.miniwob.registry import UNOBSERVABLE
+from api.importing.miniwob.registry import GENERATORS, UNOBSERVABLE
 
 NEAR = 0.026
 """How far the goal's credit may be from the page's reward: half a twentieth, for pages that pay any part of 1."""
+WHOLE = 1 - 1e-6
+
+Line = Mapping[str, Any]
 
 
 def agrees(run: Mapping[str, Any]) -> bool:
-    """Whether the goal's credit, of 1, is what the page paid, and success said where it paid all."""
-    paid = max(0.0, float(run["raw"]))
-    return (
-        run["credit"] is not None
-        and abs(run["credit"] - paid) <= NEAR
-        and run["success"] is (run["credit"] >= 1 - 1e-6)
-    )
+    """Whether the goal's credit, of 1, is what the page paid, and success said where the credit is whole."""
+    credit = run["credit"]
+    if credit is None:
+        return False
+    return abs(credit - max(0.0, float(run["raw"]))) <= NEAR and run["success"] is (credit >= WHOLE)
 
 
-def table(lines: Sequence[Mapping[str, Any]]) -> Table:
-    """One row a page, in the order of its first line."""
-    rows: list[Sequence[object]] = []
-    by_page: dict[str, list[Mapping[str, Any]]] = {}
+def table(lines: Sequence[Line]) -> Table:
+    """One row a page that is known here; the last line of an instance counts."""
+    own: dict[str, dict[str, Line]] = {}
     for line in lines:
-        by_page.setdefault(line["page"], []).append(line)
-    agreed = seeds = all_seeds = 0
-    for name, own in by_page.items():
-        if name in UNOBSERVABLE:
-            rows.append((name, "unobservable", "", UNOBSERVABLE[name]))
-            continue
-        runs = [run for line in own for run in line.get("runs", [])]
-        good = sum(map(agrees, runs))
-        fit = sum(all(map(agrees, line.get("runs", []))) and bool(line.get("runs")) for line in own)
-        agreed += fit == len(own)
-        seeds, all_seeds = seeds + fit, all_seeds + len(own)
-        steps = {len(line["steps"]) for line in own if "steps" in line}
-        rows.append(
-            (name, f"{good} of {len(runs)}", "–".join(map(str, sorted({min(steps), max(steps)}))) if steps else "", "")
-        )
-    unseen = sum(name in UNOBSERVABLE for name in by_page)
+        own.setdefault(line["page"], {})[str(line.get("seed"))] = line
+    names = sorted(GENERATORS.keys() | UNOBSERVABLE.keys())
+    rows = [_row(name, list(own.get(name, {}).values())) for name in names]
+    whole = sum(_whole(list(found.values())) for found in own.values())
+    seeds = sorted({seed for found in own.values() for seed in found})
+    by_seed = [(seed, sum(_whole([found[seed]]) for found in own.values() if seed in found)) for seed in seeds]
     note = (
-        f"{len(by_page)} pages: {agreed} agree on every run of every instance ({seeds} of {all_seeds} instances), "
-        f"{unseen} are unobservable."
+        f"{len(rows)} pages: {whole} agree on every run of every instance ("
+        + ", ".join(f"{count} of seed {seed}" for seed, count in by_seed)
+        + f"), {len(UNOBSERVABLE)} are unobservable, {len(names) - len(own) - len(UNOBSERVABLE)} were not run."
     )
     return Table("MiniWoB++", ("page", "runs that agree", "steps before the goal", "why not"), rows, (note,))
+
+
+def _whole(lines: Sequence[Line]) -> bool:
+    return all(line.get("runs") and all(map(agrees, line["runs"])) for line in lines)
+
+
+def _row(name: str, lines: Sequence[Line]) -> tuple[object, ...]:
+    if name in UNOBSERVABLE:
+        return name, "unobservable", "", UNOBSERVABLE[name]
+    runs = [run for line in lines for run in line.get("runs", [])]
+    counts = sorted({len(line["steps"]) for line in lines if "steps" in line})
+    off = [f"seed {line['seed']}, {run['way']}: page {run['raw']:.2f}, goal {run['credit']}" for line in lines
+           for run in line.get("runs", []) if not agrees(run)]  # fmt: skip
+    said = f"{sum(map(agrees, runs))} of {len(runs)}" if runs else "not run"
+    return name, said, " to ".join(map(str, dict.fromkeys((counts[0], counts[-1])))) if counts else "", "; ".join(off)

@@ -20,7 +20,8 @@ def shades(instance: Instance) -> Plan:
     wanted = [attribute(node, "data-color") == color for node in instance.all("#area span")]
     body = """
 const chosen = all("#area span").map((span) => has(span, "selected"));
-const good = given.wanted.filter((is, n) => is && chosen[n]).length, bad = chosen.filter((is, n) => is && !given.wanted[n]).length;
+const good = given.wanted.filter((is, n) => is && chosen[n]).length;
+const bad = chosen.filter((is, n) => is && !given.wanted[n]).length;
 const every = good === given.wanted.filter((is) => is).length;
 return { score: every && !bad ? 1 : -1, begun: good > 0 && !bad, every: every && !bad };
 """
@@ -34,7 +35,8 @@ def boxes(instance: Instance) -> Plan:
     wanted = [text(node) in asked for node in instance.all("#area label")]
     body = """
 const boxes = all("#area label input").map((box) => box.checked);
-const good = boxes.filter((is, n) => is === given.wanted[n]).length, own = boxes.filter((is, n) => is && given.wanted[n]).length;
+const good = boxes.filter((is, n) => is === given.wanted[n]).length;
+const own = boxes.filter((is, n) => is && given.wanted[n]).length;
 const bad = boxes.some((is, n) => is && !given.wanted[n]);
 return { score: (2 * good - boxes.length) / boxes.length, begun: own > 0 && !bad, every: good === boxes.length };
 """
@@ -64,9 +66,10 @@ def drawn_number(instance: Instance) -> Plan:
     rows = json.loads(re.sub(r",(\s*\])", r"\1", patterns))[digit]
     body = """
 const boxes = all("#checkboxes input").map((box) => box.checked);
-const good = boxes.filter((is, n) => is && given.wanted[n]).length, bad = boxes.filter((is, n) => is && !given.wanted[n]).length;
-const some = good > 0 && !bad, all_of = given.wanted.filter((is) => is).length;
-return { score: good === all_of && !bad ? 1 : -1, some, half: some && good * 2 >= all_of, every: some && good === all_of };
+const good = boxes.filter((is, n) => is && given.wanted[n]).length;
+const bad = boxes.filter((is, n) => is && !given.wanted[n]).length;
+const some = good > 0 && !bad, most = given.wanted.filter((is) => is).length, every = some && good === most;
+return { score: every ? 1 : -1, some, half: some && good * 2 >= most, every };
 """
     return state_plan(body, {"wanted": [cell == 1 for row in rows for cell in row]}, ["some", "half", "every"])
 
@@ -107,8 +110,8 @@ def generated(instance: Instance) -> Plan:
         raise BadSourceError(f"utterance: got {asked!r:.200}, wanted a number less or greater than one, odd or even")
     body = """
 const said = text(one("#display-number")), number = Number(said), drawn = /^-?[0-9]+$/.test(said);
-const fits = { less: number < given.bound, greater: number > given.bound, odd: number % 2 !== 0, even: number % 2 === 0 };
-const right = drawn && fits[given.kind];
+const odd = number % 2 !== 0, less = number < given.bound, greater = number > given.bound;
+const right = drawn && { less, greater, odd, even: !odd }[given.kind];
 return { score: right ? 1 : -1, drawn, right };
 """
     return state_plan(body, given, ["drawn", "right"], clicked(id="submit"))

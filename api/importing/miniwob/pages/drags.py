@@ -18,7 +18,8 @@ const shift = (node) => {
 };
 const corner = (node) => {
   if (node.tagName === "rect") return [number(node, "x"), number(node, "y")];
-  if (node.tagName === "circle") return [number(node, "cx") - number(node, "r"), number(node, "cy") - number(node, "r")];
+  const r = number(node, "r");
+  if (node.tagName === "circle") return [number(node, "cx") - r, number(node, "cy") - r];
   const points = node.getAttribute("points").split(" ").map((point) => point.split(",").map(Number));
   return [Math.min(...points.map((p) => p[0])), Math.min(...points.map((p) => p[1]))];
 };
@@ -35,7 +36,7 @@ TAGS = {"rectangles": "rect", "circles": "circle", "triangles": "polygon"}
 def box(instance: Instance) -> Plan:
     """A small box is put into a large one."""
     body = """
-const place = (css) => { const style = getComputedStyle(one(css)); return [parseInt(style.left), parseInt(style.top)]; };
+const place = (css) => [parseInt(getComputedStyle(one(css)).left), parseInt(getComputedStyle(one(css)).top)];
 const small = place("#draggableSmall"), large = place("#draggableLarge");
 const [x, y] = [small[0] - large[0], small[1] - large[1]];
 const touching = x > -28 && x < 58 && y > -28 && y < 58, inside = x > 0 && x < 30 && y > 0 && y < 30;
@@ -80,7 +81,8 @@ def sorted_numbers(instance: Instance) -> Plan:
     """Four numbers are put in order."""
     body = """
 const numbers = all("#sortable li div").map((node) => Number(text(node)));
-const order = numbers.slice().sort((a, b) => a - b), right = (n) => order.slice(0, n).every((x, at) => x === numbers[at]);
+const order = numbers.slice().sort((a, b) => a - b);
+const right = (n) => order.slice(0, n).every((x, at) => x === numbers[at]);
 return { score: right(4) ? 1 : -1, first: right(1), second: right(2), sorted: right(4) };
 """
     return state_plan(body, {}, ["first", "second", "sorted"])
@@ -109,7 +111,8 @@ def shapes_into_box(instance: Instance) -> Plan:
         _AT
         + """
 const frame = one("#shape-container");
-const box = { x: number(frame, "x"), y: number(frame, "y"), width: number(frame, "width"), height: number(frame, "height") };
+const [x, y, width, height] = ["x", "y", "width", "height"].map((name) => number(frame, name));
+const box = { x, y, width, height };
 const shapes = all("#area_svg > *").filter((node) => node !== frame);
 const own = shapes.filter((node) => node.tagName === given.tag), inside = own.filter((node) => within(node, box));
 const clean = shapes.every((node) => node.tagName === given.tag || !within(node, box));

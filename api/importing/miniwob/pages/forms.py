@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from api.importing.miniwob.conditions import Condition, any_of, clicked
+from api.importing.miniwob.conditions import any_of, clicked
 from api.importing.miniwob.instance import Instance
 from api.importing.miniwob.plan import Plan
 from api.importing.miniwob.registry import page
@@ -17,11 +17,10 @@ return { score: every ? 1 : -1, some, every };
 """
 
 
-def values(wanted: dict[str, str], press: Condition | None = None) -> Plan:
+def values(wanted: dict[str, str]) -> Plan:
     """Each field holds what it should as the button is pressed. The comparing is done in the page: what a password
     field holds never leaves it."""
-    more = {} if press is None else {"press": press}
-    return state_plan(_VALUES, {"values": wanted}, ["some", "every"], **more)
+    return state_plan(_VALUES, {"values": wanted}, ["some", "every"])
 
 
 @page("enter-password")

@@ -64,7 +64,8 @@ def tab(instance: Instance) -> Plan:
 def section(instance: Instance) -> Plan:
     """A section is to be open as the button is pressed."""
     body = """
-const open = all("#area .ui-accordion-content").filter((panel) => getComputedStyle(panel).display !== "none").length === 1;
+const panels = all("#area .ui-accordion-content");
+const open = panels.filter((panel) => getComputedStyle(panel).display !== "none").length === 1;
 return { score: open ? 1 : -1, open };
 """
     opened = clicked(role="tab", name=text(instance.one("#area h3")))

@@ -74,7 +74,8 @@ return { score: written ? 1 : -1, open, replying, written };
     body = (
         _OPEN
         + """
-const form = one("#forward"), forwarding = !!form && open, whole = forwarding && one("#forward-text").value === one("#email .email-body").textContent;
+const form = one("#forward"), forwarding = !!form && open;
+const whole = forwarding && one("#forward-text").value === one("#email .email-body").textContent;
 const addressed = whole && one(".forward-sender", form).value === given.to;
 return { score: addressed ? 1 : -1, open, forwarding, addressed };
 """

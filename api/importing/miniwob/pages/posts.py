@@ -6,7 +6,7 @@ from api.importing.miniwob.conditions import any_of, clicked, clicked_at
 from api.importing.miniwob.instance import Instance, inside, path, text
 from api.importing.miniwob.plan import Plan
 from api.importing.miniwob.registry import page
-from api.importing.miniwob.state import state_plan
+from api.importing.miniwob.state import scored, state_plan
 
 ICONS = ("Reply", "Retweet", "Like")
 
@@ -17,7 +17,6 @@ def one_post(instance: Instance) -> Plan:
     user, action = instance.find(r'^For the user (\S+), click on the "(.+)" button')
     posts = instance.all("#area .media")
     own = [post for post in posts if text(inside(post, ".username") or post) == user]
-    icons = any_of([clicked(tag="li"), clicked_at({"glob": "#area>div:*>div:3>span:*"})])
     if action in ICONS:
         places = [path(found) for post in own if (found := inside(post, f".{action.lower()}")) is not None]
         ends = [
@@ -30,10 +29,9 @@ const own = open.length > 0 && open.every((post) => text(one(".username", post))
 return { score: own ? 1 : -1, open: own };
 """
     words = f"{action} {user}" if action in ("Mute", "Block") else action
-    plan = state_plan(body, {"user": user}, ["open"], clicked(tag="li", text=words))
-    chosen = ("chosen", plan.goal[0][1]) if not isinstance(plan.goal, dict) else ("chosen", plan.goal)
-    del icons
-    return Plan(plan.goal, [*plan.steps, chosen], clicked(tag="li"), plan.probes)
+    press = clicked(tag="li", text=words)
+    plan = state_plan(body, {"user": user}, ["open"], press)
+    return Plan(plan.goal, [*plan.steps, ("chosen", scored(press, 1.0))], clicked(tag="li"), plan.probes)
 
 
 @page("social-media-all", "social-media-some")
@@ -43,7 +41,8 @@ def posts_of_user(instance: Instance) -> Plan:
     own = [text(inside(post, ".username") or post) == user for post in instance.all("#area .media")]
     given = {"own": own, "icon": action.lower(), "many": sum(own) if many == "all" else int(many)}
     body = """
-const icons = all("#area .media").map((post) => ["reply", "retweet", "like", "share"].map((name) => [name, has(one("." + name, post), "active")]));
+const names = ["reply", "retweet", "like", "share"];
+const icons = all("#area .media").map((post) => names.map((name) => [name, has(one("." + name, post), "active")]));
 const good = icons.filter((post, n) => given.own[n] && post.some(([name, on]) => on && name === given.icon)).length;
 const bad = icons.some((post, n) => post.some(([name, on]) => on && !(given.own[n] && name === given.icon)));
 const every = !bad && good === given.many;

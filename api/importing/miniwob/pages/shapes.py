@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from selectolax.lexbor import LexborNode
 
 from api.importing.base import BadSourceError
-from api.importing.miniwob.conditions import Condition, any_of, clicked, clicked_at
+from api.importing.miniwob.conditions import any_of, clicked, clicked_at
 from api.importing.miniwob.instance import Instance, attribute, path, text
 from api.importing.miniwob.pages.buttons import button
 from api.importing.miniwob.plan import Plan
@@ -61,27 +59,6 @@ def count(instance: Instance) -> Plan:
     """How many drawn elements fit a description; buttons name numbers."""
     words = instance.find(r"How many (.+)s are there")[0].split()
     return button(str(sum(_matches(node, words) for node in instance.all("#area_svg > *"))))
-
-
-@page("click-pie")
-def pie(instance: Instance) -> Plan:
-    """A menu that opens as a wheel around its middle."""
-    wanted = instance.quoted[0]
-    titles = {attribute(node, "id"): text(node) for node in instance.all("#divWheel text[id*=title]")}
-    numbers = [re.sub(r"\D+", "", name) for name, label in titles.items() if label == wanted]
-    if not numbers:
-        raise BadSourceError(f"html: the wheel has no {wanted!r}")
-    item = any_of(_slice(number, wanted) for number in numbers)
-    others = any_of(_slice(re.sub(r"\D+", "", name), label) for name, label in titles.items())
-    middle = {"starts_with": "wheelnav-divWheel-spreader"}
-    opened = any_of([clicked(id=middle), clicked(tag="tspan", text="+")])
-    return Plan(item, [("open", opened), ("item", item)], once=others)
-
-
-def _slice(number: str, label: str) -> Condition:
-    """A click on an item's slice, its title, or the words in that."""
-    places = [f"wheelnav-divWheel-slice-{number}", f"wheelnav-divWheel-title-{number}"]
-    return any_of([clicked(id={"one_of": places}), clicked(tag="tspan", text=label)])
 
 
 @page("ascending-numbers")
