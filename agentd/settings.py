@@ -167,6 +167,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("force", _yes, False, "", "replace --out if it is there", ("record", "convert"), flag=True),
     Option("from_", _format, None, "FORMAT", "what INPUT is, where it is not told by its content", ("convert",)),
     Option("vouch", _vouched, (), "PART,...", "say that INPUT hides nothing of these, as in page", ("convert",)),
+    Option("cookie", str, (), "NAME", "tell this cookie's value; may be given again", ("convert",), many=True),
     Option("answer", Path, None, "FILE", "what the agent answered in the end, a text", ("convert",)),
     Option("cdp", _url, None, "URL", "the browser's debugging address, as in http://127.0.0.1:9222"),
     Option("profile", Path, None, "DIR", "or the browser's profile: the port is read from DevToolsActivePort"),
@@ -221,6 +222,7 @@ class Settings:
     from_: str | None = None
     vouch: tuple[str, ...] = ()
     answer: Path | None = None
+    cookie: tuple[str, ...] = ()
     cdp: str | None = None
     profile: Path | None = None
     files: tuple[tuple[str, Path], ...] = ()

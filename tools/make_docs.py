@@ -53,6 +53,10 @@ def _type_name(hint: object) -> str:
     names = {"TextMatch": "text", "UrlMatch": "address", "IntRange": "range", "StatusMatch": "status"}
     names |= {
         "BodyMatch": "fields of a body",
+        "AddressesMatch": "lenient addresses",
+        "ContentMatch": "lenient content",
+        "StructureMatch": "lenient structure",
+        "StateMatch": "facts of a state",
         "FieldsMatch": "fields",
         "FactsMatch": "facts",
         "ValueMatch": "value",

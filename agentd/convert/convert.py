@@ -27,7 +27,7 @@ def convert(settings: Settings) -> Made:
     must_be_free(settings.out, force=settings.force)
     source = Source(settings.input)
     format = FORMATS[settings.from_] if settings.from_ else recognise(source)
-    tape = record(source, format, settings.vouch, settings.mask, _answer(settings))
+    tape = record(source, format, settings.vouch, settings.mask, _answer(settings), settings.cookie)
     write_recording(segments(f"cnv-{source.sha256[:12]}", tape.lines), settings.out, force=settings.force)
     return Made(format.says, len(tape.lines), tape.step + 1)
 
@@ -47,11 +47,14 @@ def record(
     vouched: tuple[str, ...] = (),
     mask: tuple[str, ...] = (),
     answer: str | None = None,
+    cookies: tuple[str, ...] = (),
 ) -> Tape:
-    """The events of ``source``, from its opening to its close; ``answer``: what the agent said before that."""
+    """The events of ``source``, from its opening to its close; ``answer``: what the agent said before that;
+    ``cookies``: those whose values are told."""
     importer = format.importer()
     found = importer.read(source)
     tape = Tape()
+    tape.shown = frozenset(cookies)
     about: dict[str, Any] = {"format": format.name, "sha256": source.sha256, "bytes": source.bytes}
     if found.version is not None:
         about["version"] = found.version

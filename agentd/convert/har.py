@@ -77,6 +77,7 @@ class HarReading:
         """Every page's step, every entry's chain, in the order of their times."""
         exchanges, pages = list(self._exchanges()), Pages()
         secrets = tape.secrets = Secrets(names=secret_fields(exchanges), more=mask)
+        secrets.shown = tape.shown
         told = [*self._page_tellings(secrets), *self._chains(exchanges, secrets)]
         for telling in sorted(told, key=lambda one: one.at):
             for one in _played(pages, telling):

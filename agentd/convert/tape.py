@@ -28,6 +28,8 @@ class Tape:
         self.at = 0
         self.secrets: Masker | None = None
         """Masks the texts of pages; None: they come masked."""
+        self.shown: frozenset[str] = frozenset()
+        """Cookies whose values are no secrets, as the operator says."""
         self._ended = True
 
     def tell(self, at: float, kind: str, data: Mapping[str, Any]) -> None:

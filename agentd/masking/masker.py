@@ -38,6 +38,8 @@ class Masker:
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._names = frozenset(parts for name in names if (parts := words(name)))
+        self.shown: frozenset[str] = frozenset()
+        """Cookies whose values are no secrets, by the word of the task's author: messages to the user, settings."""
 
     def is_secret_name(self, name: str) -> bool:
         """Whether a field, parameter, key, header or option of this name holds a secret."""
@@ -73,13 +75,23 @@ class Masker:
         """A header's value: of Authorization the scheme stays, of cookies the names and attributes."""
         low = name.lower()
         if low in ("cookie", "cookie2"):
-            return "; ".join(_cookie(part) for part in value.split(";"))
+            return "; ".join(self._cookie(part) for part in value.split(";"))
         if low in ("set-cookie", "set-cookie2"):
-            return "\n".join(_set_cookie(line) for line in value.split("\n"))
+            return "\n".join(self._set_cookie(line) for line in value.split("\n"))
         if low in SECRET_HEADERS or self.is_secret_name(low):
             scheme = _SCHEME.match(value)
             return f"{scheme[1]} {MASK}" if scheme and low in SECRET_HEADERS else MASK
         return self.mask_url(value) if low in _ADDRESS_HEADERS else self.mask_text(value)
+
+    def _cookie(self, part: str) -> str:
+        name, mark, value = part.strip().partition("=")
+        if name in self.shown and not self.is_secret_name(name):
+            return f"{name}={self.mask_text(value)}"
+        return f"{name}={MASK}" if mark else MASK
+
+    def _set_cookie(self, line: str) -> str:
+        first, mark, attributes = line.partition(";")
+        return self._cookie(first) + mark + attributes
 
     def mask_headers(self, headers: dict[str, str]) -> dict[str, str]:
         """Every header, its value masked."""
@@ -186,13 +198,3 @@ class Masker:
 def _left_open(word: str) -> str:
     """The quotation mark that a word opens and does not close; "" where it closes what it opens."""
     return next((mark for mark in "'\"" if word.count(mark) == 1), "")
-
-
-def _cookie(part: str) -> str:
-    name, mark, _ = part.strip().partition("=")
-    return f"{name}={MASK}" if mark else MASK
-
-
-def _set_cookie(line: str) -> str:
-    first, mark, attributes = line.partition(";")
-    return _cookie(first) + mark + attributes

@@ -59,7 +59,7 @@ def coverage(source: Path) -> Table:
     lines = [[kind, *(counted[name] for name in names)] for kind, counted in sorted(rows.items())]
     columns = (
         "kind", "tasks", "network checks", "of them told by the form's state", "of them: must not be sent",
-        "of them about a cookie's value, which is masked", "answers with a schema", "step milestones",
+        "of them about a cookie's value", "answers with a schema", "step milestones",
     )  # fmt: skip
     return Table("WebArena-Verified", columns, [*lines, ["**all**", *(every[name] for name in names)]])
 
@@ -102,7 +102,7 @@ def _imported(one: Mapping[str, Any], sites: Sites) -> Imported:
             steps.append({"id": f"check-{number}", "component": component, "when": found.when})
             holding.extend([found.when] if found.state else [])
         if _asks_cookies(config):
-            remarks.append(f"check {number}: values of cookies are masked; of this one only that it is set is asked")
+            remarks.append(f"check {number}: asks a cookie's value, which is told for this task; of a HAR: --cookie")
     requires = [step["id"] for step in steps if not step["id"].endswith("-there")]
     spoken = {"answer_says": {"value": answer(said, sites)}}
     answered: dict[str, Any] = {"id": "answer", "component": "answer", "when": spoken}

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
+from api.importing.base import BadSourceError
 from api.importing.patterns import is_pattern, rewritten
 from api.importing.verified_sites import Sites
 from api.importing.verified_values import kind_of, leaf, value
@@ -14,6 +15,9 @@ from api.importing.verified_values import kind_of, leaf, value
 REFUSED = ("/login", "/users/sign_in", "/customer/account/login", "/admin/auth/login", "/noroute", "/404", "/errors")
 """Where the benchmark's sites redirect to when they refuse."""
 ANYTHING = [".*"]
+
+
+_COOKIE = re.compile(r"\.\*([A-Za-z_]+)=([a-z_]+(?:\(\?:[^()]*\))?)")
 
 
 class Check(NamedTuple):
@@ -44,7 +48,9 @@ def check(config: Mapping[str, Any], kind: str, sites: Sites) -> Check:
     if "referer" in headers:
         args["referer"] = {"any": _alternatives(headers["referer"], None, sites)}
     if expected.get("response_cookies"):
-        args["cookie"] = {"one_of": sorted(expected["response_cookies"])}
+        args["cookies"] = _facts(expected["response_cookies"], {}, sites)
+    if "Cookie" in headers:
+        args["sent_cookies"] = [_carried(headers["Cookie"])]
     anywhere = {
         "any": [{key: part for key, part in one.items() if key != "query"} for one in args["url"]["any"]],
         "ignore": ANYTHING,
@@ -55,6 +61,16 @@ def check(config: Mapping[str, Any], kind: str, sites: Sites) -> Check:
         "query" in one for one in args["url"]["any"]
     )
     return Check({"request_answered": args}, {"request_answered": there} if more else None, which != "any")
+
+
+def _carried(pattern: str) -> dict[str, Any]:
+    """The cookie that a pattern for the whole header names, and what its value must, or must not, be."""
+    found = _COOKIE.search(pattern)
+    if found is None or not is_pattern(pattern):
+        raise BadSourceError(f"Cookie: got {pattern}, wanted a pattern with one name=value in it")
+    name, wanted = found[1], found[2]
+    said = {"all": [".*"], "none": [wanted]} if pattern.startswith("^(?!") else wanted
+    return {"name": name, "is": {"string": [], "pattern": [said]}}
 
 
 def unwanted(config: Mapping[str, Any], sites: Sites) -> dict[str, Any]:

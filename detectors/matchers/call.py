@@ -213,8 +213,16 @@ class ContentMatch:
         """``body`` as in ``request.finished``; a cut one matches nothing."""
         if not isinstance(body, Mapping) or body.get("cut") or not isinstance(body.get("text"), str):
             return False
-        documents = documents_of(body["text"], str(body.get("mime") or ""))
-        return any(all(fact.holds(one) for fact in self.facts) for one in documents)
+        return any(map(self.holds, documents_of(body["text"], str(body.get("mime") or ""))))
+
+    def holds(self, document: Mapping[str, Any]) -> bool:
+        """Whether all facts are so in one object."""
+        return all(fact.holds(document) for fact in self.facts)
+
+    @property
+    def names(self) -> list[str]:
+        """The names that are asked for."""
+        return [fact.name for fact in self.facts if fact.name]
 
 
 @lru_cache(maxsize=8)

@@ -16,6 +16,8 @@ from detectors.matchers.places import degrees
 from detectors.matchers.words import number_in_words
 
 LONGEST = 262_144
+SHORT = 256
+"""Characters that a number, an amount, a date and the like may have."""
 _MARKS = {0x2122: None, 0x00AE: None, 0x2120: None, 0x00A9: None}
 _HYPHEN = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u00ad"
 _HYPHENS = re.compile(f"(?<=[a-zA-Z])[{_HYPHEN}]|[{_HYPHEN}](?=[a-zA-Z])")
@@ -59,20 +61,28 @@ def _same_string(one: str, other: str) -> bool:
     return one == other or one.strip(_QUOTES) == other.strip(_QUOTES)
 
 
+def _short(raw: Any) -> str:
+    """A text of the length that a single value may have: patterns are looked for in it."""
+    text = _string(raw)
+    if len(text) > SHORT:
+        raise ValueError("one value")
+    return text
+
+
 def _number(raw: Any) -> float:
     if isinstance(raw, bool | int | float):
         return float(raw)
-    text = _string(raw).replace(",", "").replace(" ", "")
+    text = _short(raw).replace(",", "").replace(" ", "")
     if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", text):
         return float(text)
-    return float(number_in_words(_string(raw)))
+    return float(number_in_words(_short(raw)))
 
 
 def _currency(raw: Any) -> float:
     """One amount, whatever stands around it; of point and comma the last is the decimal one, but 1,234 is 1234."""
     if isinstance(raw, int | float):
         return float(raw)
-    text = _string(raw)
+    text = _short(raw)
     found = _PRICE.findall(text)
     if len(found) != 1:
         raise ValueError("one amount")
@@ -91,7 +101,7 @@ def _near_price(one: float, other: float) -> bool:
 def _boolean(raw: Any) -> bool:
     if isinstance(raw, bool | int | float):
         return bool(raw)
-    word = _string(raw)
+    word = _short(raw)
     if word not in _TRUE | _FALSE:
         raise ValueError("yes or no")
     return word in _TRUE
@@ -99,7 +109,7 @@ def _boolean(raw: Any) -> bool:
 
 def _duration(raw: Any) -> float:
     """Seconds; a number alone has no unit, and is none."""
-    text = re.sub(r"(\d+):(\d+) ?hours?", r"\1h\2m", _string(raw)).replace(" and ", " ")
+    text = re.sub(r"(\d+):(\d+) ?hours?", r"\1h\2m", _short(raw)).replace(" and ", " ")
     clock = _CLOCK.fullmatch(text)
     if clock:
         return int(clock[1] or 0) * 3600 + int(clock[2]) * 60 + float(clock[3])
@@ -115,7 +125,7 @@ def _near_time(one: float, other: float) -> bool:
 
 def _distance(raw: Any) -> float:
     """Metres; a number alone has no unit, and is none."""
-    found = _LENGTH.fullmatch(_string(raw))
+    found = _LENGTH.fullmatch(_short(raw))
     if found is None or found[2] not in _METRES:
         raise ValueError("a distance with its unit")
     return float(found[1]) * _METRES[found[2]]
@@ -126,14 +136,14 @@ def _near_place(one: float, other: float) -> bool:
 
 
 def _date(raw: Any) -> tuple[int, int, int]:
-    day = outside.day(re.sub(r",(?! )", ", ", _string(raw)), False)
+    day = outside.day(re.sub(r",(?! )", ", ", _short(raw)), False)
     if day is None:
         raise ValueError("a date")
     return day
 
 
 def _month(raw: Any) -> int:
-    text = _string(raw)
+    text = _short(raw)
     if text.isdecimal() and len(text) <= 2 and 1 <= int(text) <= 12:
         return int(text)
     word = re.fullmatch(r"([a-z]{3,9})\.?(?: \d{4})?", text)
@@ -150,7 +160,7 @@ def _coordinates(raw: Any) -> tuple[float, float]:
     elif isinstance(raw, list):
         pair = list(raw)
     else:
-        pair = list(degrees(str(raw)) or ())
+        pair = list(degrees(str(raw)[:SHORT]) or ())
     if len(pair) != 2:
         raise ValueError("latitude and longitude")
     latitude, longitude = (_number(part) for part in pair)

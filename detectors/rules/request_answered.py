@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
-from urllib.parse import urldefrag, urljoin
+from urllib.parse import unquote, urldefrag, urljoin
 
 from detectors.arguments import arg
 from detectors.matchers import AddressesMatch, ContentMatch, StatusMatch, TextMatch
@@ -19,6 +19,10 @@ _ACCEPTED = StatusMatch(((200, 399),))
 _ARRIVED = StatusMatch(((200, 299), (304, 304)))
 
 
+def _cookie_headers(args: Args) -> tuple[tuple[str, str, ContentMatch | None], ...]:
+    return ("response_headers", "set-cookie", args.cookies), ("request_headers", "cookie", args.sent_cookies)
+
+
 @dataclass(frozen=True, slots=True)
 class Args:
     url: AddressesMatch = arg("The addresses that it may go to.")
@@ -27,9 +31,8 @@ class Args:
     body: ContentMatch | None = arg("Facts of the request's body.", None)
     answer: ContentMatch | None = arg("Facts of the answer's body.", None)
     referer: AddressesMatch | None = arg("The page that it was asked from.", None)
-    cookie: TextMatch | None = arg(
-        "A name among those of the cookies that the answer sets; their values are masked.", None
-    )
+    cookies: ContentMatch | None = arg("Cookies that the answer sets; of these the values are told.", None)
+    sent_cookies: ContentMatch | None = arg("Cookies that the request carries; of these the values are told.", None)
     not_to: tuple[str, ...] = arg("Paths that a refusal redirects to, such as /login: then it was not taken.", ())
     which: Literal["any", "last", "document"] = arg(
         "any: it was made; last: the last one to its address and method; document: the last page that a tab opened.",
@@ -44,8 +47,10 @@ class Args:
                 asked[name] = self.url.asked
         if self.referer is not None:
             asked["request_headers"] = ["referer"]
-        if self.cookie is not None:
-            asked["response_headers"] = ["set-cookie"]
+        for name, header, wanted in _cookie_headers(self):
+            if wanted is not None:
+                asked[name] = [*asked.get(name, ()), header]
+                asked["cookies"] = [*asked.get("cookies", ()), *wanted.names]
         return asked
 
 
@@ -77,25 +82,23 @@ def _made(hop: Mapping[str, Any], args: Args) -> bool:
 
 
 def _is(hop: Mapping[str, Any], args: Args) -> bool:
-    answer = mapping(hop.get("answer"))
+    answer, headers = mapping(hop.get("answer")), mapping(hop.get("headers"))
+    told = mapping(answer.get("headers"))
     return (
         (args.method is None or args.method.matches(str(hop.get("method"))))
         and args.url.matches(str(hop.get("url")))
         and (args.body is None or args.body.matches(hop.get("body")))
         and (args.answer is None or args.answer.matches(answer.get("body")))
-        and (args.referer is None or _came_from(hop, args.referer))
-        and (args.cookie is None or any(args.cookie.matches(name) for name in _cookies(answer)))
+        and (args.referer is None or args.referer.matches(str(headers.get("referer"))))
+        and (args.cookies is None or args.cookies.holds(_cookies(told.get("set-cookie"), "\n")))
+        and (args.sent_cookies is None or args.sent_cookies.holds(_cookies(headers.get("cookie"), ";")))
     )
 
 
-def _came_from(hop: Mapping[str, Any], wanted: AddressesMatch) -> bool:
-    said = mapping(hop.get("headers")).get("referer")
-    return isinstance(said, str) and wanted.matches(said)
-
-
-def _cookies(answer: Mapping[str, Any]) -> Iterator[str]:
-    for line in str(mapping(answer.get("headers")).get("set-cookie") or "").split("\n"):
-        yield line.partition("=")[0].strip()
+def _cookies(header: Any, between: str) -> Mapping[str, Any]:
+    """Names and values of the cookies in a header."""
+    parts = (line.partition(";")[0].partition("=") for line in str(header or "").split(between))
+    return {name.strip(): unquote(value) for name, mark, value in parts if mark}
 
 
 def _taken(hops: list[Mapping[str, Any]], place: int, args: Args) -> bool:

@@ -36,6 +36,7 @@ ON = {"path": "$.rows[?@.id=='b'].on", "value": True}
 POSTED = {"url": at("/save"), "method": "POST", "body": [{"name": "name", "is": {"string": ["ada lovelace"]}}]}
 OPENED = {"url": at("/list"), "which": "document"}
 HOP = {"method": "POST", "url": f"{ORIGIN}/save", "status": 302, "location": "/done", "body": FORM}
+BY = [{"name": "by", "is": {"string": [], "pattern": [{"all": [".*"], "none": ["foot"]}]}}]
 TAKEN = {**POSTED, "status": 302, "not_to": ["/login"]}
 
 YES: dict[str, list[tuple[Any, list[Said], float]]] = {
@@ -68,7 +69,9 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
          [finished("GET", "/list", 200, answer={"body": {"text": '{"n":3}', "mime": "application/json"}})], 1),
         ({"url": at("/list"), "referer": at("/home")},
          [finished("GET", "/list", 200, headers={"referer": f"{ORIGIN}/home"})], 1),
-        ({"url": at("/list"), "cookie": "sid"}, [finished("GET", "/list", 200, answer={"headers": {"set-cookie": "sid=***"}})], 1),
+        ({"url": at("/list"), "cookies": [{"name": "said", "is": {"string": ["well done"]}}]},
+         [finished("GET", "/list", 200, answer={"headers": {"set-cookie": "sid=***\nsaid=Well%20done; Path=/"}})], 1),
+        ({"url": at("/list"), "sent_cookies": BY}, [finished("GET", "/list", 200, headers={"cookie": "sid=***; by=car"})], 1),
         (TAKEN, [finished("GET", "/done", 200, hops=[HOP])], 1),
         (OPENED, [finished("GET", "/home", 200, frame="T"), finished("GET", "/list", 200)], 1),
         ({"url": at("/list"), "which": "last"}, [finished("GET", "/list?q=1", 200), finished("GET", "/list", 200)], 1),
@@ -122,7 +125,10 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
         (TAKEN, [finished("GET", "/done", 500, hops=[HOP])]),
         (TAKEN, [finished("GET", "/login", 200, hops=[{**HOP, "location": "/login"}])]),
         (OPENED, [finished("GET", "/list", 200, type="Fetch"), finished("GET", "/list", 200, frame="F")]),
-        ({"url": at("/list"), "cookie": "sid"}, [finished("GET", "/list", 200, answer={"headers": {"set-cookie": "tid=***"}})]),
+        ({"url": at("/list"), "cookies": [{"name": "said", "is": {"string": ["well done"]}}]},
+         [finished("GET", "/list", 200), finished("GET", "/list", 200, answer={"headers": {"set-cookie": "said=***"}})]),
+        ({"url": at("/list"), "sent_cookies": BY},
+         [finished("GET", "/list", 200, headers={"cookie": "by=foot"}), finished("GET", "/list", 200)]),
         ({"url": at("/list"), "referer": at("/home")}, [finished("GET", "/list", 200)]),
     ],
     "answer_says": [

@@ -26,8 +26,8 @@ def _none(url: str) -> bool:
 class Asks:
     """``request_body``, ``response_body``: whether an address is one whose bodies are wanted; headers: the names in
     lower case, None for all; ``kinds``: what is reported; ``workers``: whether workers are listened to, as they are for
-    whoever hears requests or messages; ``mask``: further names of secrets; ``visual``: how much of
-    what pages look like is recorded, see visual.py."""
+    whoever hears requests or messages; ``mask``: further names of secrets; ``cookies``: those whose values are told;
+    ``visual``: how much of what pages look like is recorded, see visual.py."""
 
     request_body: WantsBody = _none
     response_body: WantsBody = _none
@@ -37,6 +37,7 @@ class Asks:
     workers: bool = False
     mask: tuple[str, ...] = ()
     visual: int = 0
+    cookies: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, plan: Mapping[str, Any]) -> Asks:
@@ -50,6 +51,7 @@ class Asks:
             _hears(plan),
             tuple(plan.get("mask") or ()),
             int(plan.get("visual") or 0),
+            frozenset(plan.get("cookies") or ()),
         )
 
     @classmethod

@@ -27,7 +27,9 @@ class Normaliser:
     """The state of one attachment to one browser. ``live``: somebody asks the browser what the folds need."""
 
     def __init__(self, binding: str, salt: str, asks: Asks, *, live: bool = False) -> None:
-        self.browser = Browser(Secrets(salt, more=asks.mask), live=live, wanted=asks.kinds)
+        secrets = Secrets(salt, more=asks.mask)
+        secrets.shown = asks.cookies
+        self.browser = Browser(secrets, live=live, wanted=asks.kinds)
         self.network = Network(asks)
         self.visual = Visual(asks.visual, self.browser.secrets)
         self._binding = binding

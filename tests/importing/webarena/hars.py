@@ -53,7 +53,7 @@ def done(config: Json, home: str) -> list[Json]:
     status = expected.get("response_status") or 200
     more: Json = {"headers": {}}
     for name, said in (expected.get("headers") or {}).items():
-        more["headers"][name] = _text(said) if "(?!" not in str(said) else "_osm_directions_engine=car"
+        more["headers"][name] = _text(said) if "(?!" not in str(said) else "a=1; _osm_directions_engine=car"
     if expected.get("post_data"):
         more["posted"] = posted(expected["post_data"])
     if expected.get("response_content"):
@@ -181,6 +181,18 @@ def spoiled(config: Json, part: list[Json]) -> Iterator[tuple[str, list[Json]]]:
     wrong = copy.deepcopy(part)[:1]
     wrong[0]["response"] |= {"status": 422, "redirectURL": ""}
     yield "refused", wrong
+    for name in expected.get("response_cookies") or ():
+        wrong = copy.deepcopy(part)
+        wrong[0]["response"]["cookies"] = [{"name": name, "value": MARK}]
+        wrong[0]["response"]["headers"] = [{"name": "Set-Cookie", "value": f"{name}={MARK}"}]
+        yield "another cookie", wrong
+    if "Cookie" in (expected.get("headers") or {}):
+        wrong = copy.deepcopy(part)
+        engine = "bicycle" if "(?!" in expected["headers"]["Cookie"] else "car"
+        for header in wrong[0]["request"]["headers"]:
+            if header["name"] == "Cookie":
+                header["value"] = f"_osm_directions_engine=fossgis_osrm_{engine}"
+        yield "by another engine", wrong
     for name, value in (expected.get("post_data") or {}).items():
         if isinstance(value, str) and not is_pattern(value) and not name.startswith("$["):
             wrong = copy.deepcopy(part)

@@ -24,6 +24,8 @@ from tests.importing.webarena.hars import Case
 
 ROOT = Path(__file__).resolve().parents[3]
 HOME = ROOT / ".venv-webarena"
+COOKIES = ("mage-messages", "_osm_directions_engine")
+"""Those that its tasks ask."""
 PYTHON = HOME / "bin" / "python"
 
 
@@ -61,7 +63,7 @@ def written(case: Case, folder: Path) -> Path:
 def lines(case: Case, har: Path) -> list[bytes]:
     """The HAR as our converter has it, with the answer before the close."""
     said = case.answer if isinstance(case.answer, str | None) else json.dumps(case.answer)
-    return record(Source(har), FORMATS["har"], answer=said).lines
+    return record(Source(har), FORMATS["har"], answer=said, cookies=COOKIES).lines
 
 
 def events(case: Case, folder: Path) -> list[Event]:
