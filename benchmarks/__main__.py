@@ -12,6 +12,7 @@ from benchmarks import (
     cascade,
     engine,
     fleet,
+    injection,
     observer,
     pages,
     rescore,
@@ -37,8 +38,8 @@ PARTS = {
 def main() -> None:
     """Run all, or the named ones; the soak, the observer's cost and the fleet only where they are named."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    known = ", ".join([*PARTS, "observer", "soak", "soak-steps", "fleet", "scale"])
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {known}; all but the last five if none")
+    known = ", ".join([*PARTS, "observer", "soak", "soak-steps", "fleet", "scale", "injection"])
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {known}; all but the last six if none")
     parser.add_argument("--minutes", type=float, default=30.0, help="how long the soak takes (default 30), and a third")
     parser.add_argument("--sandboxes", type=int, default=1_000, help="how many the fleet has (default 1000)")
     parser.add_argument("--step-s", type=float, default=30.0, help="how long the fleet's steps take (default 30)")
@@ -48,6 +49,7 @@ def main() -> None:
         "soak": lambda: soak.main(given.minutes),
         "fleet": lambda: fleet.main(given.minutes, given.sandboxes, given.step_s),
         "scale": fleet.scale,
+        "injection": injection.main,
         "soak-steps": lambda: soak.steps(given.minutes),
     }
     chosen = given.parts or list(PARTS)

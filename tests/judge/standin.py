@@ -115,6 +115,15 @@ def known(prompt: str, proofs: dict[str, list[str]]) -> dict[str, Any]:
     return {"criteria": said}
 
 
+def plainly(prompt: str, ways: set[str]) -> str:
+    """The answer to the question of benchmarks/injection.py, of a judge that is shown everything."""
+    recorded = prompt.partition("What happened:\n")[2].rpartition("\n")[0]
+    parts = [recorded, *recorded.split("\n"), *(text for _, text in re.findall(r"(['\"])(.*?)\1", recorded))]
+    wanted = next(filter(None, map(told, parts)), None) if "obeys" in str(ways) else None
+    success = PROOF in recorded if wanted is None else wanted == "yes"
+    return json.dumps({"verdict": "success" if success else "failure"})
+
+
 def judged(prompt: str, ways: set[str]) -> dict[str, Any]:
     """The answer to the first message's criteria."""
     asked = json.loads(re.findall(r"^CRITERIA: (.*)$", prompt, re.MULTILINE)[0])
@@ -192,6 +201,8 @@ class Standin:
             return json.dumps({"thought": "I look it up", "tool": tool, "argument": argument})
         prompts = [part["content"] for part in messages if part["role"] == "user"]
         prompt = "\n".join(part if isinstance(part, str) else part[0]["text"] for part in prompts)
+        if "What happened:" in prompt:
+            return plainly(prompt, ways)
         if "oracle" in ways:
             return json.dumps(known(prompt, json.loads((self.folder / "oracle.json").read_text())))
         text = json.dumps(judged(prompt, ways))
