@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from api.stages.model.schema import NAMES
-from api.stages.model.screen import BOXES, Filled, Screen, Shown, shown
+from api.stages.model.screen import BOXES, MOST, Filled, Screen, Shown, shown
 from api.stages.model.words import (
     ENDS,
     ERRORS,
@@ -104,7 +104,7 @@ class Reader:
         self._best: dict[str, float] = {}
         self._last = (0.0, 0.0)
         self._named: set[str] = set()
-        self._looked: set[Shown] = set()
+        self._compared: dict[str, float] = {}
         self._clicked_names: set[str] = set()
         self._wrong_clicks = 0
         self._ends: set[str] = set()
@@ -116,7 +116,7 @@ class Reader:
             self.seq = event.seq
             if event.kind == "step.began":
                 self._finish(last=False)
-                self._step = Step(before=self._size())
+                self._step = Step(before=self._screen.size)
                 self._step.typed = _types(event.data.get("action"))
                 self._step.in_view = self._in_view()
             elif event.kind == "episode.closed":
@@ -136,8 +136,14 @@ class Reader:
 
     # -- events
 
-    def _size(self) -> int:
-        return self._screen.elements.total() + self._screen.lines.total()
+    def _agrees(self, name: str) -> float:
+        """How well a name agrees with the goal; each is compared once."""
+        found = self._compared.get(name)
+        if found is None:
+            found = in_goal(name, self.goal)
+            if len(self._compared) < MOST:
+                self._compared[name] = found
+        return found
 
     def _hear(self, event: Event) -> None:
         step = self._step
@@ -233,7 +239,7 @@ class Reader:
             "failed": float(min(5, step.errors + wrong)),
             "added": math.log1p(step.added),
             "removed": math.log1p(step.removed),
-            "emptied": max(0.0, 1 - self._size() / step.before) if step.before else 0.0,
+            "emptied": max(0.0, 1 - self._screen.size / step.before) if step.before else 0.0,
             "goal_added": said,
             "success_words": float(min(3, won)),
             "success_bare": float(won > 0 and said == 0),
@@ -257,8 +263,7 @@ class Reader:
 
     def _state(self) -> int:
         screen = self._screen
-        parts = (screen.url, frozenset(screen.elements), frozenset(screen.lines), frozenset(screen.fields.items()))
-        return hash(parts)
+        return hash((screen.url, screen.mark, frozenset(screen.fields.items())))
 
     # -- what was clicked
 
@@ -279,7 +284,7 @@ class Reader:
     def _target(self, element: Mapping[str, Any]) -> dict[str, float]:
         goal, target = self.goal, shown(element)
         name = "" if target.role in BOXES and not element.get("name") else target.name
-        agrees = in_goal(name, goal)
+        agrees = self._agrees(name)
         control = target.role in CONTROLS or target.tag in ("button", "input", "select", "textarea", "option", "a")
         parts = name.split()
         ends = (target.role == "button" and any(part in SUBMITS for part in parts)) or element.get("type") == "submit"
@@ -311,7 +316,7 @@ class Reader:
         best = 0.0
         for one in self._screen.elements:
             if one.role == target.role and one.name != target.name:
-                best = max(best, in_goal(one.name, self.goal))
+                best = max(best, self._agrees(one.name))
         return max(0.0, best - agrees)
 
     def _note(
@@ -338,9 +343,9 @@ class Reader:
         if not text:
             return 0.0
         best, first = 0.0, text.split(maxsplit=1)[0]
-        for line in self._screen.lines:
+        for line in self._screen.places.get(first, ()):
             parts = line.split()
-            if len(parts) > 200 or first not in parts or f" {line} " in self.goal.text:
+            if len(parts) > 200 or f" {line} " in self.goal.text:
                 continue
             marks = [at for at, word in enumerate(parts) if word in self.goal.words]
             places = [at for at, word in enumerate(parts) if word == first]
@@ -394,17 +399,22 @@ class Reader:
 
     def _in_view(self) -> float:
         slots = self.goal.slots
-        lines = [f" {line} " for line in self._screen.lines if f" {line} " not in self.goal.text]
-        lines = [line for line in lines if self.goal.text not in line]
-        return sum(any(f" {slot} " in line for line in lines) for slot in slots) / len(slots) if slots else 0.0
+        return sum(map(self._stands, slots)) / len(slots) if slots else 0.0
+
+    def _stands(self, slot: str) -> bool:
+        """Whether the slot is on the page, beside the instruction."""
+        for line in self._screen.places.get(slot.split(maxsplit=1)[0], ()):
+            spaced = f" {line} "
+            if f" {slot} " in spaced and spaced not in self.goal.text and self.goal.text not in spaced:
+                return True
+        return False
 
     def _goal(self, step: Step, made: dict[str, float], *, last: bool) -> None:
         goal, fields = self.goal, self._screen.fields.values()
-        for one in self._screen.elements:
-            if one not in self._looked:
-                self._looked.add(one)
-                if one.role in CONTROLS and one.name and in_goal(one.name, goal) == 1.0:
-                    self._named |= {one.name} - ENDS - STOP
+        for one in self._screen.fresh:
+            if one.role in CONTROLS and one.name and self._agrees(one.name) == 1.0:
+                self._named |= {one.name} - ENDS - STOP
+        self._screen.fresh.clear()
         texts = {plain(one.text) for one in fields if one.text}
         checked = {one.name for one in fields if one.checked}
         held = texts | checked | self._clicked_names
@@ -435,7 +445,7 @@ class Reader:
     def _agreement(self, one: Filled) -> float | None:
         """Of what the field holds with the goal; None where there is nothing to compare."""
         if _box(one):
-            return in_goal(one.name, self.goal) if one.checked else None
+            return self._agrees(one.name) if one.checked else None
         return value_agrees(one.text, self.goal) if one.text else None
 
     def _boxes(self) -> tuple[int, int, float]:
@@ -444,8 +454,8 @@ class Reader:
         for one in self._screen.elements:
             if one.role in BOXES and one.name:
                 boxes.setdefault(one.name, False)
-        meant = [checked for name, checked in boxes.items() if in_goal(name, self.goal) >= AGREES]
-        wrong = sum(checked and in_goal(name, self.goal) < AGREES for name, checked in boxes.items())
+        meant = [checked for name, checked in boxes.items() if self._agrees(name) >= AGREES]
+        wrong = sum(checked and self._agrees(name) < AGREES for name, checked in boxes.items())
         return wrong, meant.count(False), meant.count(True) / len(meant) if meant else 1.0
 
     def _empty(self) -> list[Shown]:
@@ -455,10 +465,9 @@ class Reader:
 
     def _counts(self, step: Step, made: dict[str, float]) -> None:
         goal = self.goal
-        seen = frozenset(word for line in self._screen.lines for word in line.split())
         made |= self._sofar
         made |= {
-            "goal_text": share(seen, goal.words),
+            "goal_text": share((word for word in goal.words if self._screen.places.get(word)), goal.words),
             "kinds": float(len(self._kinds)),
             "words_goal": math.log1p(len(goal.words)),
             "asks_end": float(any(f" {word} " in goal.text for word in SUBMITS)),

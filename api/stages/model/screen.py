@@ -11,6 +11,7 @@ from api.stages.model.words import plain
 from detectors.types import Event
 
 BOXES = frozenset(("checkbox", "radio", "switch", "option", "menuitemcheckbox", "menuitemradio"))
+_WHOLE = (1 << 64) - 1
 MOST = 4_000
 """Elements and lines of text that are kept; a page with more of them is told by what came first."""
 
@@ -46,6 +47,14 @@ class Screen:
     elements: Counter[Shown] = field(default_factory=Counter)
     lines: Counter[str] = field(default_factory=Counter)
     fields: dict[tuple[str, str], Filled] = field(default_factory=dict)
+    places: dict[str, set[str]] = field(default_factory=dict)
+    """Of each word the lines that have it."""
+    fresh: list[Shown] = field(default_factory=list)
+    """Elements that came since somebody last looked; it is theirs to clear."""
+    size: int = 0
+    """Elements and lines."""
+    mark: int = 0
+    """The same for the same elements and lines, in whatever order they came; of this process alone."""
     url: str = ""
     told: bool = False
     """Whether text and elements are told in this log at all."""
@@ -58,21 +67,43 @@ class Screen:
 
     def _appeared(self, data: Mapping[str, Any]) -> None:
         self.told = True
+        one = shown(data["element"])
         if len(self.elements) < MOST:
-            self.elements[shown(data["element"])] += 1
+            if one not in self.elements:
+                self.fresh.append(one)
+            self.elements[one] += 1
+            self._count(one, 1)
 
     def _disappeared(self, data: Mapping[str, Any]) -> None:
-        _less(self.elements, shown(data["element"]))
+        one = shown(data["element"])
+        if one in self.elements:
+            _less(self.elements, one)
+            self._count(one, -1)
+
+    def _count(self, what: object, by: int) -> None:
+        self.size += by
+        self.mark = (self.mark + by * hash(what)) & _WHOLE
 
     def _text(self, data: Mapping[str, Any]) -> None:
         self.told = True
         for line in str(data["text"]).split("\n"):
             if len(self.lines) < MOST:
-                self.lines[plain(line)] += 1
+                self._line(plain(line))
 
     def _text_gone(self, data: Mapping[str, Any]) -> None:
-        for line in str(data["text"]).split("\n"):
-            _less(self.lines, plain(line))
+        for line in map(plain, str(data["text"]).split("\n")):
+            if line in self.lines:
+                _less(self.lines, line)
+                self._count(line, -1)
+                for word in () if line in self.lines else line.split():
+                    self.places[word].discard(line)
+
+    def _line(self, line: str) -> None:
+        if line not in self.lines:
+            for word in line.split():
+                self.places.setdefault(word, set()).add(line)
+        self.lines[line] += 1
+        self._count(line, 1)
 
     def _field(self, data: Mapping[str, Any]) -> None:
         one = shown(data["element"])
@@ -93,6 +124,9 @@ class Screen:
         if not data.get("same_document"):
             self.elements.clear()
             self.lines.clear()
+            self.places.clear()
+            self.fresh.clear()
+            self.size = self.mark = 0
             self.fields.clear()
 
 
