@@ -21,9 +21,9 @@ from detectors.task_json import task_from_json
 from tests.importing.webarena.hars import PLACES, Case, cases, entry, timed
 from tests.importing.webarena.scoring import HOME, PYTHON, ROOT, dataset, lines, written
 
-TASKS = 60
-ROUNDS = 3
-COLD = 5
+TASKS = 20
+ROUNDS = 2
+COLD = 3
 PAGES = 100
 """Requests beside those that count, as a browser makes them."""
 

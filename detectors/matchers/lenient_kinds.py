@@ -12,6 +12,7 @@ import orjson
 from detectors import outside
 from detectors.codec import canonical
 from detectors.matchers.markdown import plain_markdown
+from detectors.matchers.moments import whole_day
 from detectors.matchers.places import degrees
 from detectors.matchers.words import number_in_words
 
@@ -136,7 +137,8 @@ def _near_place(one: float, other: float) -> bool:
 
 
 def _date(raw: Any) -> tuple[int, int, int]:
-    day = outside.day(re.sub(r",(?! )", ", ", _short(raw)), False)
+    text = re.sub(r",(?! )", ", ", _short(raw))
+    day = whole_day(text, False) if text else None
     if day is None:
         raise ValueError("a date")
     return day

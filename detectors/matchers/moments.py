@@ -34,10 +34,11 @@ class Date:
     def matches(self, text: str) -> bool:
         """Whether the text is that day: year, month and day, and no more than a time beside them."""
         folded = normal(text)
-        return len(folded) <= MAX_DATE and _day(folded, self.day_first) == self.day
+        return len(folded) <= MAX_DATE and whole_day(folded, self.day_first) == self.day
 
 
-def _day(text: str, day_first: bool) -> tuple[int, int, int] | None:
+def whole_day(text: str, day_first: bool) -> tuple[int, int, int] | None:
+    """Year, month and day that the whole text says, and no more than a time beside them."""
     if not any(c.isdecimal() for c in text) or len(_YEAR.findall(text)) > 1:
         return None  # the library takes the last of two dates
     if text[0] in "-+" or text[-1] in "-+,":
@@ -62,7 +63,7 @@ def date(value: Any, options: Mapping[str, Any], path: Path) -> Date:
     """``{date: 2024-05-06, day_first: false}``: "May 6, 2024", "05/06/2024", "6 May 2024"."""
     day_first = flag(options, "day_first", path)
     wanted = "a date such as 2024-05-06 (quoted)"
-    found = _day(normal(text_of(value, path, wanted)), day_first)
+    found = whole_day(normal(text_of(value, path, wanted)), day_first)
     if found is None:
         raise SpecError(path, value, wanted)
     return Date(found, day_first)
