@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page
 
-from tests.miniwob.script import SUBMIT, Act, Script, Table, click, entry, query, said, ways
+from tests.miniwob.script import SUBMIT, Act, Script, Table, click, entry, query, said
 
 PAGES: Table = {}
 PRESS = click("#submit")
@@ -18,7 +18,7 @@ def tab(page: Page) -> Script:
     """One of three tabs."""
     (wanted,) = re.findall(r"Tab #(\d)", query(page))
     right, wrong = (click(f"#area a:text-is('Tab #{n}')") for n in (wanted, "2" if wanted != "2" else "1"))
-    return ways([right], [wrong])
+    return Script([right], [wrong])
 
 
 @entry(PAGES, "click-color")
@@ -27,7 +27,7 @@ def color(page: Page) -> Script:
     named = page.locator("#query span.bold")
     shown = page.locator("#query-color")
     wanted = named.inner_text() if named.count() else (shown.get_attribute("style") or "").split(": ")[1].strip("; ")
-    return ways([click(f"#area [data-color='{wanted}']")], [click(f"#area .color:not([data-color='{wanted}'])")])
+    return Script([click(f"#area [data-color='{wanted}']")], [click(f"#area .color:not([data-color='{wanted}'])")])
 
 
 FIND = """words => {
@@ -50,7 +50,7 @@ def shape(page: Page) -> Script:
     words = re.sub(r"^Click on an? ", "", query(page)).strip(".").split()
     fits = page.evaluate(FIND, words)
     right, wrong = (Act("force", f"#area_svg > * >> nth={fits.index(is_it)}") for is_it in (True, False))
-    return ways([right], [wrong])
+    return Script([right], [wrong])
 
 
 @entry(PAGES, "count-shape")
@@ -60,7 +60,7 @@ def count(page: Page) -> Script:
     wanted = str(sum(page.evaluate(FIND, words)))
     other = next(name for name in page.locator("#count-buttons button").all_inner_texts() if name != wanted)
     right, wrong = (click(f"#count-buttons button:text-is('{name}')") for name in (wanted, other))
-    return ways([right], [wrong])
+    return Script([right], [wrong])
 
 
 @entry(PAGES, "ascending-numbers")
@@ -68,7 +68,7 @@ def ascending(page: Page) -> Script:
     """Five numbers, of which four hide; the miss takes the fourth for the third: two fifths."""
     numbers = [Act("force", f"#area_svg [data-index='{n}']") for n in (2, 3, 4, 5)]
     first = Act("force", "#area_svg text:text-is('1')")
-    return ways([first, *numbers], [first, numbers[0], numbers[2]])
+    return Script([first, *numbers], [first, numbers[0], numbers[2]])
 
 
 @entry(PAGES, "button-delay")
@@ -76,20 +76,20 @@ def delay(page: Page) -> Script:
     """Two buttons and a wait between; who does not wait misses."""
     seconds = int(re.findall(r"wait (\d+) seconds", query(page))[0])
     one, two = click("#subbtn"), click("#subbtn2")
-    return ways([one, Act("wait", "#subbtn2", str(seconds * 1000 - 60)), two], [one, two])
+    return Script([one, Act("wait", "#subbtn2", str(seconds * 1000 - 60)), two], [one, two])
 
 
 @entry(PAGES, "focus-text")
 def focus(page: Page) -> Script:
     """The field is clicked; beside it nothing happens."""
-    return ways([click("#tt")], [click("#query")])
+    return Script([click("#tt")], [click("#query")])
 
 
 @entry(PAGES, "focus-text-2")
 def focus_nth(page: Page) -> Script:
     """One of three fields."""
     n = int(re.findall(r"(\d)(?:st|nd|rd)", query(page))[0])
-    return ways([click(f"#tt{n}")], [click(f"#tt{n % 3 + 1}")])
+    return Script([click(f"#tt{n}")], [click(f"#tt{n % 3 + 1}")])
 
 
 @entry(PAGES, "click-shades")
@@ -98,7 +98,7 @@ def shades(page: Page) -> Script:
     (wanted,) = re.findall(r"shades of (\w+)", query(page))
     count = page.locator(f"#area [data-color={wanted}]").count()
     picks = [click(f"#area [data-color={wanted}] >> nth={n}") for n in range(count)]
-    return ways([*picks, PRESS], [*picks[:-1], PRESS])
+    return Script([*picks, PRESS], [*picks[:-1], PRESS])
 
 
 @entry(PAGES, "odd-or-even")
@@ -107,7 +107,7 @@ def parity(page: Page) -> Script:
     numbers = [int(text) for text in page.locator(".display-number").all_inner_texts()]
     marks = [[click(f".row >> nth={n} >> .{kind}") for kind in (("odd", "even") if number % 2 else ("even", "odd"))]
              for n, number in enumerate(numbers)]  # fmt: skip
-    return ways([*(good for good, _ in marks), PRESS], [marks[0][0], marks[1][0], marks[2][1], PRESS])
+    return Script([*(good for good, _ in marks), PRESS], [marks[0][0], marks[1][0], marks[2][1], PRESS])
 
 
 @entry(PAGES, "number-checkboxes")
@@ -118,7 +118,7 @@ def digit(page: Page) -> Script:
     rows = re.findall(r"\[(\d), (\d), (\d), (\d)\]", source)[7 * n : 7 * n + 7]
     marked = [at for at, cell in enumerate(cell for row in rows for cell in row) if cell == "1"]
     picks = [click(f"#checkboxes input >> nth={at}") for at in marked]
-    return ways([*picks, SUBMIT], [*picks[:-1], SUBMIT])
+    return Script([*picks, SUBMIT], [*picks[:-1], SUBMIT])
 
 
 @entry(PAGES, "order-food")
@@ -134,7 +134,7 @@ def food(page: Page) -> Script:
         fits = [n for n in range(items.count()) if items.nth(n).locator(f"img[alt='{kind}']").count()]
         own = [fits[n % len(fits)] for n in range(int(many))]
     picks = [click(f"#area .food-item >> nth={n} >> .add") for n in own]
-    return ways([*picks, order], [*picks, picks[0], order])
+    return Script([*picks, order], [*picks, picks[0], order])
 
 
 @entry(PAGES, "generate-number")
@@ -156,7 +156,7 @@ def generate(page: Page) -> Script:
         drawn.append(bool(fit(int(page.inner_text("#display-number")))))
     draw = click("#generate")
     right, wrong = ([*[draw] * (drawn.index(is_it) + 1), PRESS] for is_it in (True, False))
-    return ways(right, wrong)
+    return Script(right, wrong)
 
 
 @entry(PAGES, "find-greatest")
@@ -165,7 +165,7 @@ def greatest(page: Page) -> Script:
     cards = [int(text) for text in page.locator(".card").all_text_contents()]
     order = sorted(range(len(cards)), key=cards.__getitem__)
     right, wrong = (click(f".card >> nth={n}") for n in (order[-1], order[0]))
-    return ways([wrong, right, PRESS], [right, wrong, PRESS])
+    return Script([wrong, right, PRESS], [right, wrong, PRESS])
 
 
 @entry(PAGES, "social-media-all")
@@ -178,4 +178,4 @@ def posts(page: Page) -> Script:
     picks = [Act("force", f"#area .media >> nth={n} >> .{action.lower()}") for n in own]
     picks = picks if many == "all" else picks[: int(many)]
     press = click("#submitRow button")
-    return ways([*picks, press], [*picks[:-1], press])
+    return Script([*picks, press], [*picks[:-1], press])

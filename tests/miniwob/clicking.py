@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Page
 
-from tests.miniwob.script import Act, Script, Table, click, clicked, entry, query, quoted, said, then
+from tests.miniwob.script import Act, Script, Table, click, entry, query, quoted, said
 
 PAGES: Table = {}
 
@@ -29,7 +29,7 @@ def link(page: Page) -> Script:
     """Words of a text are links; one of them is asked for."""
     wanted = said(page)[0]
     wrong = _other(_links(page), wanted)
-    return Script(clicked(text=wanted, tag="span"), [click(_link(wanted))], [click(_link(wrong))])
+    return Script([click(_link(wanted))], [click(_link(wrong))])
 
 
 def _sections(page: Page, header: str) -> dict[str, str]:
@@ -61,24 +61,21 @@ def _link_in(page: Page, header: str) -> Script:
     near = [text for text in where if text != wanted and where[text] == where[wanted]]
     wrong = near[0] if near else _other(list(where), wanted)
     right = [click(where[wanted]), click(_link(wanted) + ":visible")]
-    return Script(clicked(text=wanted, tag="span"), right, [click(where[wrong]), click(_link(wrong) + ":visible")])
+    return Script(right, [click(where[wrong]), click(_link(wrong) + ":visible")])
 
 
 @entry(PAGES, "click-collapsible-nodelay")
 def section(page: Page) -> Script:
     """A section is to be opened before the button is pressed."""
-    header = page.inner_text("#area h3")
-    goal = then(clicked(role="tab", name=header), clicked(role="button", name="Submit"))
     submit = click("#subbtn")
-    return Script(goal, [click("#area h3"), submit], [submit])
+    return Script([click("#area h3"), submit], [submit])
 
 
 @entry(PAGES, "click-button-sequence")
 def two_buttons(page: Page) -> Script:
     """Two buttons in an order."""
     one, two = click("button:text-is('ONE')"), click("button:text-is('TWO')")
-    goal = then(clicked(role="button", name="ONE"), clicked(role="button", name="TWO"))
-    return Script(goal, [one, two], [two, one])
+    return Script([one, two], [two, one])
 
 
 @entry(PAGES, "click-test-2")
@@ -88,9 +85,8 @@ def one_of_two_buttons(page: Page) -> Script:
 
 
 def _button(wanted: str, wrong: str) -> Script:
-    goal = clicked(role="button", name=wanted)
     right, other = (click(f"#area button:text-is({quoted(name)})") for name in (wanted, wrong))
-    return Script(goal, [right], [other])
+    return Script([right], [other])
 
 
 @entry(PAGES, "unicode-test", seed="4")
@@ -103,7 +99,7 @@ def unicode_button(page: Page) -> Script:
 @entry(PAGES, "click-dialog")
 def close_dialog(page: Page) -> Script:
     """A dialog is closed by its x; clicking into it does nothing."""
-    return Script(clicked(role="button", name="Close"), [click(".ui-dialog-titlebar-close")], [click("#dialog p")])
+    return Script([click(".ui-dialog-titlebar-close")], [click("#dialog p")])
 
 
 @entry(PAGES, "click-dialog-2")
@@ -111,9 +107,8 @@ def dialog_button(page: Page) -> Script:
     """One of a dialog's three buttons."""
     wanted = {"x": "Close"}.get(said(page)[0], said(page)[0])
     wrong = _other(["Cancel", "OK"], wanted)
-    goal = clicked(role="button", name=wanted)
     right, other = (click(f".ui-dialog button:has-text({quoted(name)})") for name in (wanted, wrong))
-    return Script(goal, [right], [other])
+    return Script([right], [other])
 
 
 @entry(PAGES, "click-tab-2-medium", seed="2")
@@ -123,8 +118,8 @@ def link_or_tab(page: Page) -> Script:
     tab = click("#area a:text-is('Tab #2')")
     here = [text for text in _links(page) if text]
     if wanted in here:
-        return Script(clicked(text=wanted, tag="span"), [click(_link(wanted))], [tab])
-    return Script(clicked(role="tab", name="Tab #2"), [tab], [click(_link(here[0]))])
+        return Script([click(_link(wanted))], [tab])
+    return Script([tab], [click(_link(here[0]))])
 
 
 @entry(PAGES, "click-menu", seed="8")
@@ -137,7 +132,7 @@ def menu(page: Page) -> Script:
     wrong = _other([text.strip() for text in siblings.all_text_contents()], leaf)
     opened = [Act("hover", f"{name_of}:text-is({quoted(parent)})") for parent in parents]
     acts = ([*opened, click(f"{name_of}:text-is({quoted(name)})")] for name in (leaf, wrong))
-    return Script(clicked(role="menuitem", name=leaf), *acts)
+    return Script(*acts)
 
 
 @entry(PAGES, "click-menu-2", seed="2")
@@ -148,19 +143,9 @@ def menu_button(page: Page) -> Script:
     nested = wanted in ("Prev", "Stop", "Play", "Next")
     opened = [click("#open-menu")]
     inner = [Act("hover", "#menu > li:has(ul) > div")] if nested else []
-    goal = then(clicked(role="button", name="Menu"), clicked(role="menuitem", name=wanted))
     item = f"#menu li:not(:has(ul)) > div:has-text({quoted(wanted)})"
     other = f"#menu > li > div:has-text({quoted(wrong)})"
-    return Script(goal, [*opened, *inner, click(item)], [*opened, click(other)])
-
-
-WIDGETS = {
-    "radio": {"role": "radio"},
-    "checkbox": {"role": "checkbox"},
-    "text": {"role": "textbox", "tag": "input"},
-    "textarea": {"role": "textbox", "tag": "textarea"},
-    "button": {"role": "button"},
-}
+    return Script([*opened, *inner, click(item)], [*opened, click(other)])
 
 
 @entry(PAGES, "click-widget", seed="2")
@@ -169,7 +154,7 @@ def widget(page: Page) -> Script:
     wanted = said(page)[0]
     kinds = [w.get_attribute("data-type") or "" for w in page.locator("#area [data-type]").all()]
     right, wrong = (click(f"#area [data-type={kind}]") for kind in (wanted, _other(kinds, wanted)))
-    return Script(clicked(**WIDGETS[wanted]), [right], [wrong])
+    return Script([right], [wrong])
 
 
 @entry(PAGES, "identify-shape")
@@ -192,7 +177,7 @@ def tree(page: Page) -> Script:
     files = page.locator("#tree > li > span.file").all_text_contents()
     opened = [click(f"{item}:text-is({quoted(name)})") for name in parents]
     right, wrong = (click(f"{item}:text-is({quoted(name)})") for name in (wanted, _other(files, wanted)))
-    return Script(clicked(tag="span", text=wanted), [*opened, right], [*opened, wrong])
+    return Script([*opened, right], [*opened, wrong])
 
 
 @entry(PAGES, "buy-ticket")

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Page
 
-from tests.miniwob.script import SUBMIT, Act, Script, Table, at, click, drag, entry, fill, query, said, ways
+from tests.miniwob.script import SUBMIT, Act, Script, Table, at, click, drag, entry, fill, query, said
 
 PAGES: Table = {}
 
@@ -26,7 +26,7 @@ def _onto(page: Page, source: str, target: str, dx: float = 0, dy: float = 0) ->
 def box(page: Page) -> Script:
     """A small box into the middle of a large one; half over its edge misses."""
     small, large = "#draggableSmall", "#draggableLarge"
-    return ways([_onto(page, small, large), SUBMIT], [_onto(page, small, large, 30), SUBMIT])
+    return Script([_onto(page, small, large), SUBMIT], [_onto(page, small, large, 30), SUBMIT])
 
 
 @entry(PAGES, "drag-cube")
@@ -35,7 +35,7 @@ def cube(page: Page) -> Script:
     wanted = said(page)[0]
     turn = Act("turn", ".viewport", wanted)
     other = "2" if wanted != "2" else "3"
-    return ways([turn, SUBMIT], [turn._replace(text=other), SUBMIT])
+    return Script([turn, SUBMIT], [turn._replace(text=other), SUBMIT])
 
 
 @entry(PAGES, "drag-items-grid")
@@ -58,7 +58,7 @@ def grid(page: Page) -> Script:
         act = _onto(page, f"#sortable li >> nth={start}", f"#sortable li >> nth={place}")
         x, y = map(float, act.text.split(","))
         acts.append(drag(act.target, (x / 2, y / 2), (x * 0.9, y * 0.9), (x + (14 if place > start else -14), y)))
-    return ways([acts[0]], [acts[1]])
+    return Script([acts[0]], [acts[1]])
 
 
 @entry(PAGES, "drag-sort-numbers")
@@ -74,7 +74,7 @@ def sorting(page: Page) -> Script:
         act = _onto(page, f"{item} >> nth={lowest}", f"{item} >> nth={place}", 0, -8)
         act.perform(page)
         acts.append(act)
-    return ways([*acts, SUBMIT], [*acts[:-1], SUBMIT])
+    return Script([*acts, SUBMIT], [*acts[:-1], SUBMIT])
 
 
 @entry(PAGES, "drag-single-shape")
@@ -82,7 +82,9 @@ def single(page: Page) -> Script:
     """A shape is moved one way; the other way misses."""
     (way,) = re.findall(r"item (\w+) then", query(page))
     x, y = {"up": (0, -25), "down": (0, 25), "left": (-25, 0), "right": (25, 0)}[way]
-    return ways([Act("drag", ".black-shape", f"{x},{y}"), SUBMIT], [Act("drag", ".black-shape", f"{-x},{-y}"), SUBMIT])
+    return Script(
+        [Act("drag", ".black-shape", f"{x},{y}"), SUBMIT], [Act("drag", ".black-shape", f"{-x},{-y}"), SUBMIT]
+    )
 
 
 SHAPES = """() => [...document.querySelectorAll('#area_svg > *')].map((node, n) => {
@@ -109,7 +111,7 @@ def shapes(page: Page) -> Script:
     others = [one for one in drawn if one["tag"] != KINDS[kind]]
     right = [_into(one, box, n) for n, one in enumerate(own)]
     wrong = [*right, _into(others[0], box, 5)] if others else right[:-1]
-    return ways([*right, SUBMIT], [*wrong, SUBMIT])
+    return Script([*right, SUBMIT], [*wrong, SUBMIT])
 
 
 @entry(PAGES, "drag-shapes-2")
@@ -123,7 +125,7 @@ def parted(page: Page) -> Script:
     first = [one["tag"] == tag if tag else one["fill"] == wanted for one in own]
     right = [_into(one, left if is_it else right_box, n) for n, (one, is_it) in enumerate(zip(own, first, strict=True))]
     wrong = [_into(own[0], right_box if first[0] else left, 0), *right[1:]]
-    return ways([*right, SUBMIT], [*wrong, SUBMIT])
+    return Script([*right, SUBMIT], [*wrong, SUBMIT])
 
 
 @entry(PAGES, "resize-textarea")
@@ -135,7 +137,7 @@ def resize(page: Page) -> Script:
     right, wrong = (
         Act("drag", handle, f"{x if side == 'width' else 0},{0 if side == 'width' else x}") for x in (by, -by)
     )
-    return ways([right, click("#submit")], [wrong, click("#submit")])
+    return Script([right, click("#submit")], [wrong, click("#submit")])
 
 
 BISECT = """() => {
@@ -164,7 +166,7 @@ def bisect(page: Page) -> Script:
     assert own is not None
     # The page draws where the pointer is in the window, 50 pixels up, wherever its drawing begins.
     right, wrong = (at("#svg-grid", x - own["x"], y + 50 - own["y"]) for _, x, y in (best, half))
-    return ways([right, SUBMIT], [wrong, SUBMIT])
+    return Script([right, SUBMIT], [wrong, SUBMIT])
 
 
 @entry(PAGES, "daily-calendar")
@@ -183,7 +185,7 @@ def event(page: Page) -> Script:
         named = [fill("#event-name", name), click("#controls .create")]
         return [Act("drag", f"#hh-{begin}", " ".join(f"0,{y}" for y in range(2, 20 * (many - 1) + 6, 4))), *named]
 
-    return ways(make(halves), make(halves + 1))
+    return Script(make(halves), make(halves + 1))
 
 
 def _covered(page: Page, n: int) -> bool:

@@ -12,19 +12,12 @@ from tests.miniwob.script import (
     Act,
     Script,
     Table,
-    checked,
     click,
-    clicked,
     entry,
     fill,
-    filled,
-    none,
     query,
     quoted,
     said,
-    submitted,
-    then,
-    together,
 )
 
 PAGES: Table = {}
@@ -33,7 +26,7 @@ PAGES: Table = {}
 def _text(field: str, right: str, wrong: str) -> Script:
     """One text field and Submit."""
     target = f"#{field}"
-    return Script(submitted(filled(field, right)), [fill(target, right), SUBMIT], [fill(target, wrong), SUBMIT])
+    return Script([fill(target, right), SUBMIT], [fill(target, wrong), SUBMIT])
 
 
 @entry(PAGES, "enter-text")
@@ -83,14 +76,13 @@ def algebra(page: Page) -> Script:
 def copied(page: Page) -> Script:
     """One of three texts is copied into a field by the keyboard alone."""
     n = int(re.findall(r"(\d)(?:st|nd|rd)", query(page))[0])
-    wanted = page.input_value(f"#text-{n}")
 
     def copy(source: int) -> list[Act]:
         area, answer = f"#text-{source}", "#answer-input"
         keys = [(area, "Control+a"), (area, "Control+c"), (answer, "Control+v")]
         return [*(Act("press", target, key) for target, key in keys), SUBMIT]
 
-    return Script(submitted(filled("answer-input", wanted)), copy(n), copy(n % 3 + 1))
+    return Script(copy(n), copy(n % 3 + 1))
 
 
 @entry(PAGES, "enter-date")
@@ -99,9 +91,8 @@ def date(page: Page) -> Script:
     found = re.findall(r"\d+/\d+/\d+", query(page))[0]
     month, day, year = found.split("/")
     other = f"{int(day) % 28 + 1:02}"
-    goal = submitted(filled("tt", f"{year}-{month}-{day}"))
     right, wrong = (Act("type", "#tt", f"{month}{d}{year}") for d in (day, other))
-    return Script(goal, [right, SUBMIT], [wrong, SUBMIT])
+    return Script([right, SUBMIT], [wrong, SUBMIT])
 
 
 @entry(PAGES, "enter-time")
@@ -110,10 +101,9 @@ def time_of_day(page: Page) -> Script:
     found = re.findall(r"\d+:\d+\s[AP]M", query(page))[0]
     wanted = datetime.strptime(" ".join(found.split()), "%I:%M %p")
     half = wanted.strftime("%p")
-    goal = submitted(filled("tt", wanted.strftime("%H:%M")))
     typed = (Act("type", "#tt", wanted.strftime(f"%I%M{h}")) for h in (half, "PM" if half == "AM" else "AM"))
     right, wrong = typed
-    return Script(goal, [right, SUBMIT], [wrong, SUBMIT])
+    return Script([right, SUBMIT], [wrong, SUBMIT])
 
 
 @entry(PAGES, "click-option")
@@ -122,7 +112,7 @@ def option(page: Page) -> Script:
     wanted = query(page).removeprefix("Select ").removesuffix(" and click Submit.")
     names = [name.strip() for name in page.locator("#boxes label").all_inner_texts()]
     right, wrong = (_box(n) for n in (wanted, next(n for n in names if n != wanted)))
-    return Script(submitted(checked(wanted)), [right, SUBMIT], [right, wrong, SUBMIT])
+    return Script([right, SUBMIT], [right, wrong, SUBMIT])
 
 
 def _box(name: str) -> Act:
@@ -135,9 +125,8 @@ def boxes(page: Page) -> Script:
     asked = query(page).removeprefix("Select ").removesuffix(" and click Submit.").split(", ")
     names = [name.strip() for name in page.locator("#area label").all_inner_texts()]
     others = [name for name in names if name not in asked]
-    goal = submitted(*map(checked, asked), none(*map(checked, others)))
     missed = asked[: (len(asked) - len(others)) // 2] if len(asked) > len(others) else []
-    return Script(goal, [*map(_box, asked), SUBMIT], [*map(_box, [*missed, *others]), SUBMIT])
+    return Script([*map(_box, asked), SUBMIT], [*map(_box, [*missed, *others]), SUBMIT])
 
 
 @entry(PAGES, "click-scroll-list", seed="2")
@@ -145,12 +134,9 @@ def scroll_list(page: Page) -> Script:
     """One or two options of a list that allows many; one too many misses."""
     asked = query(page).removeprefix("Select ").split(" from the scroll list")[0].split(", ")
     others = [name for name in page.locator("#options option").all_inner_texts() if name not in asked]
-    chosen = [filled("options", name) for name in asked]
-    unwanted = none(filled("options", {"one_of": others}))
     submit = click("#area button")
     pick = [Act("add", f"#options option:text-is({quoted(name)})") for name in (*asked, others[0])]
-    goal = then(together(*chosen, unwanted), clicked(role="button", name="Submit"))
-    return Script(goal, [*pick[:-1], submit], [*pick, submit])
+    return Script([*pick[:-1], submit], [*pick, submit])
 
 
 @entry(PAGES, "form-sequence-2")
@@ -159,11 +145,9 @@ def radio_and_number(page: Page) -> Script:
     radio, nth = (int(n) for n in re.findall(r"(\d)(?:st|nd|rd)", query(page)))
     number = said(page)[0]
     others = [n for n in (1, 2, 3) if n != nth]
-    empty = [none(filled(f"input-{n}", {"glob": "?*"})) for n in others]
     mark = click(f"#area input[type=radio] >> nth={radio - 1}")
-    goal = submitted(checked("radio"), filled(f"input-{nth}", number), *empty)
     acts = ([mark, fill(f"#input-{n}", number), SUBMIT] for n in (nth, others[0]))
-    return Script(goal, *acts)
+    return Script(*acts)
 
 
 @entry(PAGES, "form-sequence-3")
@@ -172,23 +156,21 @@ def dropdown(page: Page) -> Script:
     item = re.findall(r"Choose (.+) from the dropdown", query(page))[0]
     button = said(page)[0]
     other = "No" if button != "No" else "Yes"
-    goal = then(clicked(tag="li", text=item), clicked(role="button", name=button))
     opened = [click(".selectric .button"), click(f".selectric-items li:text-is({quoted(item)})")]
     right, wrong = (click(f"#buttons button:text-is({quoted(name)})") for name in (button, other))
-    return Script(goal, [*opened, right], [*opened, wrong])
+    return Script([*opened, right], [*opened, wrong])
 
 
 @entry(PAGES, "use-autocomplete", seed="4")
 def autocomplete(page: Page) -> Script:
     """An item with a given start and end; the near miss has the start only."""
     start, end = said(page)
-    goal = submitted(filled("Tags:", {"starts_with": start}), filled("Tags:", {"ends_with": end}))
     page.locator("#tags").press_sequentially(start)
     page.locator("ul.ui-autocomplete li").first.wait_for()
     items = page.locator("ul.ui-autocomplete li").all_inner_texts()
     wanted = next(item for item in items if item.endswith(end))
     right, wrong = ([fill("#tags", t), Act("press", "#tags", "Tab"), SUBMIT] for t in (wanted, start))
-    return Script(goal, right, wrong)
+    return Script(right, wrong)
 
 
 @entry(PAGES, "login-user-popup", seed="6")
@@ -200,4 +182,4 @@ def login(page: Page) -> Script:
     fields = [fill("#username", user), fill("#password", password)]
     asked = click("#username" if early else "#password")
     right = [asked, click("#popup-cancel"), *fields, SUBMIT]
-    return Script(submitted(filled("username", user)), right, [asked, click("#popup-ok")])
+    return Script(right, [asked, click("#popup-ok")])

@@ -1,17 +1,15 @@
-"""What a scripted solution of a MiniWoB++ page is made of: acts on the page, and the goal as a task says it.
+"""What a scripted solution of a MiniWoB++ page is made of: acts on the page, as a person would do them.
 
-A goal is a condition of a task file, made from what the page shows a person. Nothing here reads the page's globals.
+The goal is the importer's to say, from the instance alone: a script that erred with it would show nothing.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from playwright.sync_api import Locator, Page
-
-Condition = dict[str, Any]
 
 
 class Act(NamedTuple):
@@ -84,9 +82,8 @@ def _drag(page: Page, element: Locator, steps: list[tuple[float, ...]]) -> None:
 
 
 class Script(NamedTuple):
-    """One instance of a page: the goal, the acts that reach it, the acts that narrowly miss it."""
+    """One instance of a page: the acts that reach its goal, the acts that narrowly miss it."""
 
-    goal: Condition
     right: list[Act]
     wrong: list[Act]
 
@@ -141,46 +138,6 @@ def click(target: str) -> Act:
 def fill(target: str, text: str) -> Act:
     """Put ``text`` in place of what the field holds."""
     return Act("fill", target, text)
-
-
-def clicked(**matchers: Any) -> Condition:
-    """The condition that an element with this role, name, text, id or tag was clicked."""
-    return {"element_clicked": matchers}
-
-
-def filled(field: str, value: Any) -> Condition:
-    """The condition that the field holds the value."""
-    return {"field_filled": {"field": field, "value": value}}
-
-
-def checked(field: str) -> Condition:
-    """The condition that the box or radio is checked."""
-    return {"field_filled": {"field": field, "checked": True}}
-
-
-def together(*parts: Condition) -> Condition:
-    """All at the same time."""
-    return parts[0] if len(parts) == 1 else {"all_of": {"of": list(parts), "holding": True}}
-
-
-def none(*parts: Condition) -> Condition:
-    """None of them now."""
-    return {"none_of": {"of": list(parts)}}
-
-
-def then(*parts: Condition) -> Condition:
-    """One after the other, the earlier ones still true when the later come."""
-    return {"sequence": {"of": list(parts), "holding": True}}
-
-
-def submitted(*parts: Condition) -> Condition:
-    """The parts are true at the moment when the page's submit button is clicked."""
-    return then(together(*parts), clicked(id="subbtn"))
-
-
-def ways(right: list[Act], wrong: list[Act]) -> Script:
-    """A script whose goal is the importer's to say."""
-    return Script({}, right, wrong)
 
 
 def drag(target: str, *steps: tuple[float, float]) -> Act:

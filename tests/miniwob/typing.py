@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Page
 
-from tests.miniwob.script import SUBMIT, Act, Script, Table, click, entry, fill, query, quoted, said, ways
+from tests.miniwob.script import SUBMIT, Act, Script, Table, click, entry, fill, query, quoted, said
 
 PAGES: Table = {}
 
@@ -16,7 +16,7 @@ def password(page: Page) -> Script:
     """A password, twice; a repetition that differs misses."""
     wanted = said(page)[0]
     first = fill("#password", wanted)
-    return ways([first, fill("#verify", wanted), SUBMIT], [first, fill("#verify", wanted[:-1]), SUBMIT])
+    return Script([first, fill("#verify", wanted), SUBMIT], [first, fill("#verify", wanted[:-1]), SUBMIT])
 
 
 @entry(PAGES, "choose-date")
@@ -25,7 +25,7 @@ def day(page: Page) -> Script:
     """A day of a year whose months have to be turned; the day beside it misses."""
     month, day, _ = (int(part) for part in re.findall(r"(\d+)/(\d+)/(\d+)", query(page))[0])
     other = day - 1 if day > 1 else day + 1
-    return ways(*([*_turned(page, "#datepicker", month), _day(n), SUBMIT] for n in (day, other)))
+    return Script(*([*_turned(page, "#datepicker", month), _day(n), SUBMIT] for n in (day, other)))
 
 
 MONTHS = "January February March April May June July August September October November December".split()
@@ -58,7 +58,7 @@ def movie(page: Page) -> Script:
         return [fill(f"#area input >> nth={place[key]}", value) for key, value in values.items()]
 
     right = fills(genre=genre, director=director, year=year)
-    return ways([*right, press], [*fills(genre=director, director=genre, year=year), press])
+    return Script([*right, press], [*fills(genre=director, director=genre, year=year), press])
 
 
 def _slid(slider: str, now: int, to: int) -> list[Act]:
@@ -74,7 +74,7 @@ def slider(page: Page) -> Script:
     acts = _slid("#slider", int(page.inner_text("#val")), int(to))
     more = Act("press", "#slider .ui-slider-handle", "ArrowRight")
     less = Act("press", "#slider .ui-slider-handle", "ArrowLeft")
-    return ways([*_far(acts), SUBMIT], [*(_far(acts[:-1]) if acts else [more, more, less]), SUBMIT])
+    return Script([*_far(acts), SUBMIT], [*(_far(acts[:-1]) if acts else [more, more, less]), SUBMIT])
 
 
 def _far(acts: list[Act]) -> list[Act]:
@@ -89,7 +89,7 @@ def sliders(page: Page) -> Script:
     now = [int(page.inner_text(f"#val-{n}")) for n in (1, 2, 3)]
     moved = [_far(_slid(f"#slider-{n + 1}", now[n], numbers[n])) for n in range(3)]
     away = _slid("#slider-3", now[2], now[2] + (1 if now[2] < 20 else -1)) if now[2] == numbers[2] else []
-    return ways([*moved[0], *moved[1], *moved[2], SUBMIT], [*moved[0], *moved[1], *away, SUBMIT])
+    return Script([*moved[0], *moved[1], *moved[2], SUBMIT], [*moved[0], *moved[1], *away, SUBMIT])
 
 
 @entry(PAGES, "form-sequence")
@@ -97,7 +97,7 @@ def slider_and_box(page: Page) -> Script:
     """A slider and one of three boxes; another box misses."""
     to, nth = (int(n) for n in re.findall(r"Select (-?\d+) with the slider, click the (\d)", query(page))[0])
     acts = _far(_slid("#slider", int(page.inner_text("#val")), to))
-    return ways(*([*acts, click(f"#checkbox-{n}"), SUBMIT] for n in (nth, nth % 3 + 1)))
+    return Script(*([*acts, click(f"#checkbox-{n}"), SUBMIT] for n in (nth, nth % 3 + 1)))
 
 
 @entry(PAGES, "use-spinner")
@@ -106,7 +106,7 @@ def spinner(page: Page) -> Script:
     (to,) = map(int, re.findall(r"Select (-?\d+) with", query(page)))
     arrow = click(f".ui-spinner-{'up' if to > 0 else 'down'}")
     up = click(".ui-spinner-up")
-    return ways([*[arrow] * abs(to), SUBMIT], [*([arrow] * (abs(to) - 1) if to else [up]), SUBMIT])
+    return Script([*[arrow] * abs(to), SUBMIT], [*([arrow] * (abs(to) - 1) if to else [up]), SUBMIT])
 
 
 @entry(PAGES, "use-colorwheel")
@@ -127,7 +127,7 @@ def wheel(page: Page) -> Script:
         red, green, blue = re.findall(r"\d+", page.evaluate(code, name))[:3]
     color = f"{int(red):02x}{int(green):02x}{int(blue):02x}"
     off = f"{int(red) ^ 128:02x}{int(green):02x}{int(blue) ^ 64:02x}"
-    return ways(
+    return Script(
         *([fill("#col", value), Act("press", "#col", "Tab"), Act("force", "#subbtn")] for value in (color, off))
     )
 
@@ -135,7 +135,7 @@ def wheel(page: Page) -> Script:
 @entry(PAGES, "highlight-text")
 def highlight(page: Page) -> Script:
     """A paragraph is selected by three clicks, and by its drag; a word of it misses."""
-    return ways([Act("select", "#randomText", "3"), SUBMIT], [Act("select", "#randomText", "2"), SUBMIT])
+    return Script([Act("select", "#randomText", "3"), SUBMIT], [Act("select", "#randomText", "2"), SUBMIT])
 
 
 @entry(PAGES, "text-editor")
@@ -160,7 +160,7 @@ def editor(page: Page) -> Script:
         other = "#008a00" if how != "green" else "#e60000"
         right, wrong = ([click(".ql-color .ql-picker-label"), click(f".ql-picker-item[data-value='{color}']")]
                         for color in (table[how], other))  # fmt: skip
-    return ways([*chosen, *right, SUBMIT], [*chosen, *wrong, SUBMIT])
+    return Script([*chosen, *right, SUBMIT], [*chosen, *wrong, SUBMIT])
 
 
 @entry(PAGES, "terminal")
@@ -182,7 +182,7 @@ def terminal(page: Page) -> Script:
         if others
         else [Act("type", "#terminal-target", "exit"), Act("press", "#terminal-target", "Enter")]
     )
-    return ways([*line, *remove(fits[0])], [*line, *wrong])
+    return Script([*line, *remove(fits[0])], [*line, *wrong])
 
 
 @entry(PAGES, "book-flight")
@@ -208,7 +208,7 @@ def flight(page: Page) -> Script:
         "data-price" if by == "cheapest" else "data-duration")) or 0) for f in flights]  # fmt: skip
     order = sorted(range(len(worths)), key=worths.__getitem__)
     book = [click(f"#results .flight >> nth={n} >> button.flight-price") for n in (order[0], order[-1])]
-    return ways(*([*acts, *dated, search, one] for one in book))
+    return Script(*([*acts, *dated, search, one] for one in book))
 
 
 @entry(PAGES, "email-inbox-important")
@@ -233,4 +233,4 @@ def mail(page: Page) -> Script:
             return [*opened, fill("#reply-text", fields["message"]), click("#send-reply")]
         return [*opened, fill(".forward-sender", fields["to"]), click("#send-forward")]
 
-    return ways(do(fields["by"]), do(other))
+    return Script(do(fields["by"]), do(other))

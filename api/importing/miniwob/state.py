@@ -43,10 +43,10 @@ def reads(path: str, value: Any = True) -> Condition:
     return {"probe_answers": {"probe": PROBE, "path": path, "value": value}}
 
 
-def scored(press: Condition, least: float) -> Condition:
-    """The press, and in its step the round ended with at least this score."""
+def scored(press: Condition, least: float, steps: int = 0) -> Condition:
+    """The press, and in its step, or so many later, the round ended with at least this score."""
     ended = reads("ended", {"min": round(least - NEARLY, 7)})
-    return {"all_of": {"holding": True, "within": {"steps": 0}, "of": [press, ended]}}
+    return {"all_of": {"holding": True, "within": {"steps": steps}, "of": [press, ended]}}
 
 
 def state_plan(

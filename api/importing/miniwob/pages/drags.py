@@ -39,10 +39,11 @@ def box(instance: Instance) -> Plan:
 const place = (css) => [parseInt(getComputedStyle(one(css)).left), parseInt(getComputedStyle(one(css)).top)];
 const small = place("#draggableSmall"), large = place("#draggableLarge");
 const [x, y] = [small[0] - large[0], small[1] - large[1]];
-const touching = x > -28 && x < 58 && y > -28 && y < 58, inside = x > 0 && x < 30 && y > 0 && y < 30;
-return { score: inside ? 1 : -1, touching, inside };
+const moved = small[0] !== given.left || small[1] !== given.top, inside = x > 0 && x < 30 && y > 0 && y < 30;
+return { score: inside ? 1 : -1, moved, inside };
 """
-    return state_plan(body, {}, ["touching", "inside"])
+    places = re.findall(r"(left|top): (\d+)px", attribute(instance.one("#draggableSmall"), "style"))
+    return state_plan(body, {side: int(value) for side, value in places}, ["moved", "inside"])
 
 
 @page("drag-cube")

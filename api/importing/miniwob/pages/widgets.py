@@ -10,7 +10,7 @@ from api.importing.miniwob.conditions import Condition
 from api.importing.miniwob.instance import Instance, attribute
 from api.importing.miniwob.plan import Plan
 from api.importing.miniwob.registry import page
-from api.importing.miniwob.state import TWENTIETHS, state_plan
+from api.importing.miniwob.state import TWENTIETHS, scored, state_plan
 
 _WHEEL = """
 const parts = (hex) => [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16));
@@ -125,4 +125,5 @@ return { score: removed && ends ? 1 : -1, listed, tried };
 """
     press: Condition = {"observed": {"kind": "field.filled", "where": {"element.id": "terminal-target"}}}
     plan = state_plan(body, {"ending": ending}, ["listed", "tried"], press)
-    return Plan(plan.goal, plan.steps, None, plan.probes)
+    # Enter leaves no trace in the field: what was typed in the step before is the user's part in it.
+    return Plan(scored(press, 1.0, steps=1), plan.steps, None, plan.probes)
