@@ -82,7 +82,7 @@ def _many(page: Page, service: Process) -> None:
         _fill(http, page.url.split("/episodes/")[1].partition("?")[0].partition("#")[0])
         page.wait_for_timeout(3_000)  # the audit signs what is closed once a second
     for name, path in MANY:
-        page.goto(path)
+        page.goto(path, wait_until="load" if name == "fleet" else "networkidle")  # the fleet's stream never ends
         _keep(page, name)
     page.goto("/episodes")
     for place in (0, 20):

@@ -44,7 +44,7 @@ async def training(request: Request) -> Response:
 
 def charts(versions: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, Any]]:
     """Title, explanation and plot of each chart that has something to show."""
-    names = [one["version"] for one in versions]
+    names = ["none" if one["version"] == UNNAMED else one["version"] for one in versions]
     told = [(title, says, line(names, [one[key] for one in versions], top)) for title, key, top, says in _CHARTS]
     says = "what milestones paid, an episode on average"
     return [*told, ("Components", says, stacked(names, [one["components"] for one in versions]))]
