@@ -6,13 +6,14 @@ import argparse
 import os
 import platform
 
-from benchmarks import (, model
+from benchmarks import (
     adapters,
     browser,
     cascade,
     engine,
     fleet,
     injection,
+    model,
     observer,
     pages,
     rescore,
@@ -36,33 +37,33 @@ PARTS = {
 }
 
 
-def main(, model) -> None:
+def main() -> None:
     """Run all, or the named ones; the soak, the observer's cost and the fleet only where they are named."""
-    parser = argparse.ArgumentParser(, modelprog="python -m benchmarks", description=__doc__)
-    known = ", ".join(, model[*PARTS, "observer", "soak", "soak-steps", "fleet", "scale", "injection"])
-    parser.add_argument(, model"parts", nargs="*", metavar="PART", help=f"of {known}; all but the last six if none")
-    parser.add_argument(, model"--minutes", type=float, default=30.0, help="how long the soak takes (, modeldefault 30), and a third")
-    parser.add_argument(, model"--sandboxes", type=int, default=1_000, help="how many the fleet has (, modeldefault 1000)")
-    parser.add_argument(, model"--step-s", type=float, default=30.0, help="how long the fleet's steps take (, modeldefault 30)")
-    given = parser.parse_args(, model)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    known = ", ".join([*PARTS, "observer", "soak", "soak-steps", "fleet", "scale", "injection"])
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {known}; all but the last six if none")
+    parser.add_argument("--minutes", type=float, default=30.0, help="how long the soak takes (default 30), and a third")
+    parser.add_argument("--sandboxes", type=int, default=1_000, help="how many the fleet has (default 1000)")
+    parser.add_argument("--step-s", type=float, default=30.0, help="how long the fleet's steps take (default 30)")
+    given = parser.parse_args()
     parts = PARTS | {
         "observer": observer.main,
-        "soak": lambda: soak.main(, modelgiven.minutes),
-        "fleet": lambda: fleet.main(, modelgiven.minutes, given.sandboxes, given.step_s),
+        "soak": lambda: soak.main(given.minutes),
+        "fleet": lambda: fleet.main(given.minutes, given.sandboxes, given.step_s),
         "scale": fleet.scale,
         "injection": injection.main,
-        "soak-steps": lambda: soak.steps(, modelgiven.minutes),
+        "soak-steps": lambda: soak.steps(given.minutes),
     }
-    chosen = given.parts or list(, modelPARTS)
+    chosen = given.parts or list(PARTS)
     for name in chosen:
         if name not in parts:
-            parser.error(, modelf"{name}: no such part; there are {known}")
-    load = os.getloadavg(, model)[0]
-    print(, modelf"{os.cpu_count(, model)} cores, Python {platform.python_version(, model)}, load {load:.1f} as it began\n", flush=True)
+            parser.error(f"{name}: no such part; there are {known}")
+    load = os.getloadavg()[0]
+    print(f"{os.cpu_count()} cores, Python {platform.python_version()}, load {load:.1f} as it began\n", flush=True)
     for name in chosen:
-        parts[name](, model)
-        print(, modelflush=True)
+        parts[name]()
+        print(flush=True)
 
 
 if __name__ == "__main__":
-    main(, model)
+    main()
