@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import pytest
 
 from api.importing import verified
-from api.importing.patterns import is_pattern, rewritten
+from api.importing.patterns import is_pattern
 from api.importing.verified_forms import is_draft
 from detectors.engine import Engine
 from tests.importing.webarena.answers import variations
@@ -183,18 +183,3 @@ def test_the_table_of_coverage() -> None:
     """All tasks, all network checks, all schemas."""
     assert verified.coverage(HOME).rows[-1][1:7] == [812, 663, 8, 8, 9, 298]
     assert len({json.dumps(task["eval"][0]["results_schema"]) for task in dataset()}) == 43
-
-
-@pytest.mark.parametrize(
-    ("pattern", "expected"),
-    [
-        ("^(?!price$).+$", {"all": [".+"], "none": ["price"]}),
-        ("^(?!q$|dir_(?:a|b)).*$", {"all": [".*"], "none": ["q", "dir_(?:a|b).*"]}),
-        ("^.*(?=.*white)(?=.*desk).* added.*$", {"all": [".*white.*", ".*desk.*", ".*.* added.*"]}),
-        ("^.*(?!delete$).*$", ".*"),
-        ("^\\d+$", "\\d+"),
-    ],
-)
-def test_patterns_that_look_around(pattern: str, expected: Any) -> None:
-    """RE2 has no look-around: the forms that their tasks use are said without."""
-    assert rewritten(pattern) == expected
