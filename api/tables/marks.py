@@ -17,5 +17,5 @@ episode_marks = Table(
     Column("tenant", String(64), primary_key=True),
     Column("opened_at", String(32), primary_key=True),
     Column("episode", String(64), primary_key=True),
-    Index(None, "episode"),
+    Index(None, "episode", "key"),
 )

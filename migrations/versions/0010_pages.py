@@ -28,7 +28,7 @@ def upgrade() -> None:
     """Apply."""
     key = [sa.Column(name, sa.String(length), nullable=False) for name, length in _COLUMNS]
     op.create_table("episode_marks", *key, sa.PrimaryKeyConstraint(*(n for n, _ in _COLUMNS), name="pk_episode_marks"))
-    op.create_index("ix_episode_marks_episode", "episode_marks", ["episode"])
+    op.create_index("ix_episode_marks_episode_key", "episode_marks", ["episode", "key"])
     for name in _LISTED_BY:
         op.create_index(f"ix_episodes_tenant_{name}_opened_at_id", "episodes", ["tenant", name, "opened_at", "id"])
     columns = (episodes.c.id, episodes.c.tenant, episodes.c.opened_at, episodes.c.labels)
