@@ -125,14 +125,25 @@ def link_or_tab(page: Page) -> Script:
 @entry(PAGES, "click-menu", seed="8")
 def menu(page: Page) -> Script:
     """A leaf of a nested menu that opens under the mouse."""
-    path = query(page).removeprefix("Select ").split(">")
-    *parents, leaf = path
-    name_of = "ul.ui-menu > li > div"
-    siblings = page.locator(f"ul:has(> li > div:text-is({quoted(leaf)})) > li:not(:has(ul)) > div")
-    wrong = _other([text.strip() for text in siblings.all_text_contents()], leaf)
-    opened = [Act("hover", f"{name_of}:text-is({quoted(parent)})") for parent in parents]
-    acts = ([*opened, click(f"{name_of}:text-is({quoted(name)})")] for name in (leaf, wrong))
+    leaf = query(page).removeprefix("Select ").split(">")[-1]
+    paths: list[list[str]] = page.evaluate(PATHS)
+    right = next(path for path in paths if path[-1] == leaf)
+    wrong = next((path for path in paths if path[:-1] == right[:-1] and path != right), None)
+    acts = (_pointed(path) for path in (right, wrong or next(path for path in paths if path != right)))
     return Script(*acts)
+
+
+PATHS = """() => [...document.querySelectorAll('#menu li')].filter(li => !li.querySelector('ul')).map(li => {
+  const path = [];
+  for (let node = li; node.id !== 'menu'; node = node.parentElement)
+    if (node.localName === 'li') path.unshift(node.querySelector(':scope > div').textContent.trim());
+  return path;
+})"""
+
+
+def _pointed(path: list[str]) -> list[Act]:
+    *parents, leaf = (f"ul.ui-menu > li > div:text-is({quoted(name)})" for name in path)
+    return [*(Act("hover", parent) for parent in parents), click(leaf)]
 
 
 @entry(PAGES, "click-menu-2", seed="2")

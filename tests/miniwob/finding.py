@@ -46,23 +46,6 @@ def phone_book(page: Page) -> Script:
     return Script([*[turn] * turns, take], [*[turn] * (turns - 1), take] if turns else [turn, take])
 
 
-@entry(PAGES, "email-inbox", seed="4")
-@entry(PAGES, "email-inbox-noscroll", seed="3")
-@entry(PAGES, "email-inbox-reply")
-@entry(PAGES, "email-inbox-star-reply", seed="2")
-def reply(page: Page) -> Script:
-    """A reply to one sender; the right words to another one miss."""
-    wanted, words = re.findall(r'email by (.+) and reply to them with the text "(.*)"', query(page))[0]
-    senders = page.locator("#main .email-sender").all_inner_texts()
-    other = next(name for name in senders if name != wanted)
-
-    def answer(name: str) -> list[Act]:
-        opened = [click(f"#main .email-sender:text-is({quoted(name)})"), click("#email .email-reply")]
-        return [*opened, fill("#reply-text", words), click("#send-reply")]
-
-    return Script(answer(wanted), answer(other))
-
-
 @entry(PAGES, "guess-number")
 def guess(page: Page) -> Script:
     """A number is guessed with the page's help; only its own word tells that it was found."""

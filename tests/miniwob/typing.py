@@ -211,18 +211,21 @@ def flight(page: Page) -> Script:
     return Script(*([*acts, *dated, search, one] for one in book))
 
 
+@entry(PAGES, "email-inbox")
+@entry(PAGES, "email-inbox-noscroll")
+@entry(PAGES, "email-inbox-reply")
+@entry(PAGES, "email-inbox-star-reply")
 @entry(PAGES, "email-inbox-important")
 @entry(PAGES, "email-inbox-nl-turk")
 @entry(PAGES, "email-inbox-forward-nl")
 @entry(PAGES, "email-inbox-forward-nl-turk")
 def mail(page: Page) -> Script:
     """A mail is starred, deleted, answered or forwarded; the same with another one misses."""
-    said_of = page.evaluate("() => core.getUtterance()")
-    fields = said_of["fields"] if isinstance(said_of, dict) else {
-        "task": "star", "by": re.findall(r"email by (.+) and click", said_of)[0]}  # fmt: skip
-    task = fields.get("task", "forward")
+    words = page.evaluate("() => core.getUtterance()")
+    asked = {"task": "forward", **words["fields"]} if isinstance(words, dict) else _asked(words)
+    task, by = asked["task"], asked["by"]
     senders = page.locator("#main .email-sender").all_text_contents()
-    other = next(name for name in senders if name != fields["by"])
+    other = next(name for name in senders if name != by)
 
     def do(name: str) -> list[Act]:
         row = f"#main .email-thread:has(.email-sender:text-is({quoted(name)}))"
@@ -230,7 +233,17 @@ def mail(page: Page) -> Script:
             return [Act("force", f"{row} >> .{'star' if task == 'star' else 'trash'}")]
         opened = [click(f"{row} >> .email-sender"), click(f"#email .email-{task}")]
         if task == "reply":
-            return [*opened, fill("#reply-text", fields["message"]), click("#send-reply")]
-        return [*opened, fill(".forward-sender", fields["to"]), click("#send-forward")]
+            return [*opened, fill("#reply-text", asked["message"]), click("#send-reply")]
+        return [*opened, fill(".forward-sender", asked["to"]), click("#send-forward")]
 
-    return Script(do(fields["by"]), do(other))
+    return Script(do(by), do(other))
+
+
+def _asked(words: str) -> dict[str, str]:
+    (by,) = re.findall("Find the email by (.+?) and", words)
+    message, to = re.findall('with the text "(.*)"', words), re.findall(r"forward that email to (.+)\.$", words)
+    if message:
+        return {"task": "reply", "by": by, "message": message[0]}
+    if to:
+        return {"task": "forward", "by": by, "to": to[0]}
+    return {"task": "star" if "star icon" in words else "delete", "by": by}

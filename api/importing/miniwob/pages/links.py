@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from selectolax.lexbor import LexborNode
 
-from api.importing.miniwob.conditions import Condition, any_of, clicked, then
+from api.importing.miniwob.conditions import SUBMIT, Condition, any_of, clicked, then
 from api.importing.miniwob.instance import Instance, attribute, text
 from api.importing.miniwob.plan import Plan
 from api.importing.miniwob.registry import page
-from api.importing.miniwob.state import state_plan
+from api.importing.miniwob.state import reads, state_plan
 
 LINK = "#area span.alink"
 
@@ -69,7 +69,9 @@ const open = panels.filter((panel) => getComputedStyle(panel).display !== "none"
 return { score: open ? 1 : -1, open };
 """
     opened = clicked(role="tab", name=text(instance.one("#area h3")))
-    return state_plan(body, {}, ["open"], before=[("section", opened)])
+    plan = state_plan(body, {}, ["open"], before=[("section", opened)])
+    # The press itself closes the section again: how it stood before is what counts.
+    return Plan(then(reads("state.open"), SUBMIT), plan.steps, SUBMIT, plan.probes)
 
 
 @page("click-menu")
