@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import Float, Numeric, bindparam, case, cast, func, insert, select, update
 
+from api.cascade.recorded import DECIDED
 from api.store.database import Database
 from api.tables import episodes, milestones, rewards, verdicts
 from detectors.codec import canonical
@@ -25,8 +26,6 @@ INSERT_MILESTONES = insert(milestones)
 INSERT_REWARDS = insert(rewards)
 
 ESCALATING = "escalating"
-DECIDED = "step.decided"
-"""The kind of the event in an episode's log of verdicts that seals a step's value (api/store/verdicts.py)."""
 ASIDE = 0
 """The ``first`` of an arrival that is no segment: the step ``last`` was decided."""
 DECIDE = (

@@ -19,7 +19,6 @@ from api.store.audits import Audits
 from detectors.codec import GENESIS
 from detectors.engine import Engine
 from detectors.errors import DetectorError
-from detectors.rewards import episode_total
 from detectors.ruleset import Ruleset, compile_task
 from detectors.task_json import task_from_json
 from detectors.types import Segment
@@ -122,7 +121,7 @@ class Replaying:
         outcome = await asyncio.to_thread(engine.feed, segment.events)
         found = milestone_rows(self._id, self._milestones, segment.first, segment.last, outcome.milestones)
         self._milestones += len(found)
-        rewards = reward_rows(self._judged.told(engine.ruleset, outcome.rewards, outcome.asks))
+        rewards = reward_rows(self._judged.recorded.told(engine.ruleset, outcome.rewards, outcome.asks))
         self.rewards += len(rewards)
         async for one in earned.against(found):
             yield one
@@ -152,8 +151,8 @@ class Replaying:
             status = "closed" if engine.closed else "closing" if row.status == "closing" else "open"
             wanted |= {"step": engine.step, "success": engine.success, "total": engine.total}
             if engine.ruleset.task.escalation is not None:
-                wanted["total"] = episode_total(self._judged.values())
-                wanted["success"] = self._judged.success() if engine.closed else None
+                wanted["total"] = self._judged.recorded.total()
+                wanted["success"] = self._judged.recorded.success() if engine.closed else None
             for one in self._judged.rest():
                 yield one
             wanted |= {"milestones": self._milestones, "status": status}

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import structlog
 
+from api.cascade.recorded import words_of
 from api.cascade.seen import Readings, Seen
 from api.cascade.spending import budgets_of
 from api.cascade.stages import Stages, StageSettings
@@ -26,7 +27,7 @@ from api.store.database import now
 from api.store.escalations import Asked, Escalations
 from api.store.opinions import Asking, Opinions
 from api.store.tasks import Tasks
-from api.store.verdicts import Said, Verdicts, words_of
+from api.store.verdicts import Said, Verdicts
 from detectors.deciding import decide, next_tier
 from detectors.types import Ask, Reward, Verdict
 
@@ -266,4 +267,6 @@ def _event(opinion: Opinion, through: int) -> dict[str, object]:
 
 
 def _outcome(opinion: Opinion) -> str:
-    return "abstained" if opinion.verdict.score is None else "scored"
+    if opinion.verdict.score is not None:
+        return "scored"
+    return "disagreed" if opinion.record.get("outcome") == "disagreed" else "abstained"

@@ -7,12 +7,13 @@ gives the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import orjson
 
+from api.cascade.recorded import Recorded
 from detectors.codec import canonical
 from detectors.engine import Engine
 from detectors.rewards import milestone_to_json, reward_to_json
@@ -34,14 +35,16 @@ def ruleset_of(task: bytes) -> Ruleset:
     return compile_task(task_from_json(orjson.loads(task)))
 
 
-def score(segments: Iterable[Segment], *rulesets: Ruleset) -> list[Result]:
+def score(segments: Iterable[Segment], *rulesets: Ruleset, said: Sequence[Mapping[str, Any]] = ()) -> list[Result]:
     """Score an episode's whole log (at least one segment) from nothing under each of ``rulesets``.
+
+    ``said`` beyond the rules (the events of its log of verdicts) is read back, and nobody is asked.
 
     Segments are taken as they come and not kept: events that are fed while they are in the cache cost less.
     """
     scorings: list[_Scoring] = []
     for segment in segments:
-        scorings = scorings or [_Scoring(Engine(rules, segment.episode)) for rules in rulesets]
+        scorings = scorings or [_Scoring(Engine(rules, segment.episode), said) for rules in rulesets]
         for scoring in scorings:
             scoring.take(segment)
     return [scoring.result() for scoring in scorings]
@@ -50,21 +53,24 @@ def score(segments: Iterable[Segment], *rulesets: Ruleset) -> list[Result]:
 class _Scoring:
     """One engine over one log."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, said: Sequence[Mapping[str, Any]]) -> None:
+        self._engine, self._recorded = engine, Recorded(said)
         self._head = ""
         self._rewards: list[Reward] = []
         self._baseline: list[Milestone] = []
 
     def take(self, segment: Segment) -> None:
         outcome = self._engine.feed(segment.events)
-        self._rewards.extend(outcome.rewards)
+        self._rewards.extend(self._recorded.told(self._engine.ruleset, outcome.rewards, outcome.asks))
         self._baseline.extend(m for m in outcome.milestones if m.baseline)
         self._head = segment.digest
 
     def result(self) -> Result:
         engine = self._engine
         rules = engine.ruleset
+        success, total = engine.success, engine.total
+        if rules.task.escalation is not None:
+            success, total = self._recorded.success() if engine.closed else None, self._recorded.total()
         return {
             "episode": engine.state.episode,
             "ruleset": rules.digest,
@@ -73,8 +79,8 @@ class _Scoring:
             "head": self._head,
             "through": engine.through,
             "closed": engine.closed,
-            "success": engine.success,
-            "total": engine.total,
+            "success": success,
+            "total": total,
             "rewards": [reward_to_json(reward) for reward in self._rewards],
             "baseline": [milestone_to_json(m) for m in self._baseline],
         }

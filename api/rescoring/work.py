@@ -29,7 +29,7 @@ class Material(NamedTuple):
 
     What it was worth before is a task to score it by too (``old_task``), a result in canonical JSON (``old_result``),
     or neither. ``keep``: the whole result is told, not the differences alone. ``wrong`` says why there is nothing to
-    score.
+    score, ``said`` what was said beyond the rules: the bodies of the episode's log of verdicts.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Material(NamedTuple):
     old_result: bytes | None = None
     keep: bool = True
     wrong: str | None = None
+    said: tuple[bytes, ...] = ()
 
 
 class Answer(NamedTuple):
@@ -66,7 +67,8 @@ def outcome(material: Material) -> dict[str, Any]:
         return told
     try:
         rulesets = [ruleset_of(task) for task in (material.task, material.old_task) if task is not None]
-        result, *before = score(read_frames(material.content, material.name), *rulesets)
+        said = [orjson.loads(body) for body in material.said]
+        result, *before = score(read_frames(material.content, material.name), *rulesets, said=said)
     except RecordingError as error:
         return {**told, "error": str(error)}
     except TaskError as error:

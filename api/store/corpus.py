@@ -13,7 +13,7 @@ import orjson
 from sqlalchemy import bindparam, select
 
 from api.store.database import Database
-from api.tables import episodes, milestones, rewards, segments, tasks
+from api.tables import episodes, milestones, rewards, segments, tasks, verdicts
 
 PAGE = 64
 """Episodes read at once: with all their frames they are in memory together."""
@@ -38,6 +38,7 @@ class Stored(NamedTuple):
     content: bytes
     rewards: list[bytes]
     milestones: list[bytes]
+    verdicts: list[bytes]
 
 
 def _rows(selection: Selection) -> Any:
@@ -59,6 +60,7 @@ def _of(table: Any, *order: Any) -> Any:
 _FRAMES = _of(segments, segments.c.first)
 _REWARDS = _of(rewards, rewards.c.step)
 _MILESTONES = _of(milestones, milestones.c.number)
+_VERDICTS = _of(verdicts, verdicts.c.seq)
 _TASKS = select(tasks.c.number, tasks.c.body).where(tasks.c.number.in_(bindparam("numbers", expanding=True)))
 
 
@@ -99,10 +101,13 @@ class Corpus:
         frames = await self._bodies(_FRAMES, ids, "frame")
         sealed = await self._bodies(_REWARDS, ids, "body")
         reached = await self._bodies(_MILESTONES, ids, "body")
+        said = await self._bodies(_VERDICTS, ids, "body")
         numbers = {"numbers": sorted({row.task_number for row in rows})}
         bodies = {row.number: bytes(row.body) for row in await self._database.all(_TASKS, numbers)}
         return [
-            Stored(row, bodies[row.task_number], b"".join(frames[row.id]), sealed[row.id], reached[row.id])
+            Stored(
+                row, bodies[row.task_number], b"".join(frames[row.id]), sealed[row.id], reached[row.id], said[row.id]
+            )
             for row in rows
         ]
 

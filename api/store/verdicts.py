@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import orjson
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
-from api.ledger import ASIDE, DECIDE, DECIDED, TOTAL, reward_rows
+from api.cascade.recorded import DECIDED, GIVEN, words_of
+from api.ledger import ASIDE, DECIDE, TOTAL, reward_rows
 from api.store.arrivals import arriving
 from api.store.database import Database, now
 from api.store.opinions import Asking, answered
@@ -21,9 +22,7 @@ from api.store.together import Together
 from api.tables import episodes, escalations, verdicts
 from detectors.codec import GENESIS, canonical, sha256
 from detectors.deciding import Word
-from detectors.types import Reward, Verdict
-
-GIVEN = "verdict.given"
+from detectors.types import Reward
 
 _v = verdicts.c
 _ALL = select(verdicts).where(_v.episode == bindparam("episode"), _v.seq > bindparam("after")).order_by(_v.seq)
@@ -121,15 +120,6 @@ def append(conn: Connection, episode: str, step: int, kind: str, data: Mapping[s
     body = canonical({**data, "episode": episode, "seq": seq, "prev": prev, "at": now(), "kind": kind, "step": step})
     row = {"episode": episode, "seq": seq, "step": step, "kind": kind, "prev": prev, "digest": sha256(body)}
     conn.execute(insert(verdicts), {**row, "body": body})
-
-
-def words_of(events: Sequence[Mapping[str, Any]], *, audit: bool = False) -> list[Word]:
-    """The words in a step's events, for `detectors.deciding`; with ``audit`` those that change nothing instead."""
-    return [
-        Word(one["item"], Verdict(**one["verdict"]), tuple(one["evidence"]))
-        for one in events
-        if one["kind"] == GIVEN and one["audit"] == audit
-    ]
 
 
 def _item(episode: str, step: int, item: str) -> tuple[Any, ...]:

@@ -9,6 +9,11 @@ from typing import Any
 import pytest
 
 from api.audit.explaining import as_text
+from api.rescoring.stored import material
+from api.rescoring.work import outcome
+from api.store.corpus import Corpus
+from detectors.codec import canonical
+from detectors.task_json import task_from_json, task_to_json
 from tests.api.audit.audited import differences, sign, tamper
 from tests.api.service import Service, Store, running
 from tests.cascade.stage import Endpoint, stages
@@ -101,3 +106,15 @@ async def test_a_deleted_episode_leaves_no_word(judged: Service) -> None:
     assert (await judged.call("DELETE", f"/v1/episodes/{id}", params={"reason": "test"})).status_code == 200
     for table in ("verdicts", "opinions", "escalations"):
         assert await judged.rows(table) == 0
+
+
+async def test_a_rescore_reads_what_was_said_and_asks_nobody(judged: Service, endpoint: Endpoint) -> None:
+    """Under the same rules the result is the same; a step that the new rules ask about and nobody judged is null."""
+    id = await told(judged)
+    came = endpoint.calls()["came"]
+    (stored,) = await Corpus(judged.app.state.parts.database).whole([await judged.app.state.parts.episodes.get(id)])
+    assert outcome(material(stored, None, keep=True))["status"] == "same"
+    changed = canonical(task_to_json(task_from_json(task(worth=0.5, escalate=["unscored", "goal"]))))
+    new = outcome(material(stored, changed, keep=True))
+    assert (new["status"], [one["reward"] for one in new["result"]["rewards"]]) == ("changed", [0.5, 1.1])
+    assert endpoint.calls()["came"] == came

@@ -1,0 +1,55 @@
+"""What an episode's log of verdicts makes of newly scored steps: it is read, and nobody is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from detectors.deciding import Word, decide, escalating, waits
+from detectors.rewards import episode_total
+from detectors.ruleset import Ruleset
+from detectors.types import Ask, Reward, Verdict
+
+GIVEN, DECIDED = "verdict.given", "step.decided"
+"""The kinds of the log's events: a word of a stage or person; the value of a step, sealed by the words before it."""
+
+
+def words_of(events: Sequence[Mapping[str, Any]], *, audit: bool = False) -> list[Word]:
+    """The words in a step's events, for `detectors.deciding`; with ``audit`` those that change nothing instead."""
+    return [
+        Word(one["item"], Verdict(**one["verdict"]), tuple(one["evidence"]))
+        for one in events
+        if one["kind"] == GIVEN and one["audit"] == audit
+    ]
+
+
+class Recorded:
+    """The events of one episode's log of verdicts, in order. ``decided``: steps that no reward was told of yet."""
+
+    def __init__(self, events: Sequence[Mapping[str, Any]]) -> None:
+        self._events = events
+        self.decided = {event["step"]: event["seq"] for event in events if event["kind"] == DECIDED}
+        self._told: list[Reward] = []
+
+    def told(self, rules: Ruleset, rewards: Sequence[Reward], asks: Sequence[Ask]) -> list[Reward]:
+        """What newly sealed steps are worth: decided by what was said, or waiting where nothing was."""
+        found = [self._of(rules, reward, [ask for ask in asks if ask.step == reward.step]) for reward in rewards]
+        self._told += found
+        return found
+
+    def _of(self, rules: Ruleset, reward: Reward, asked: Sequence[Ask]) -> Reward:
+        if not waits(asked):
+            return reward
+        until = self.decided.pop(reward.step, None)
+        if until is None:
+            return escalating(rules, reward, asked)
+        said = [one for one in self._events if one["step"] == reward.step and one["seq"] < until]
+        return decide(rules, reward, asked, words_of(said))
+
+    def total(self) -> float | None:
+        """Σ of the rewards that were told."""
+        return episode_total(reward.reward for reward in self._told)
+
+    def success(self) -> bool | None:
+        """What the last of them says of the goal."""
+        return self._told[-1].success if self._told else None
