@@ -10,11 +10,11 @@ from typing import Any
 
 import orjson
 
-from api.stages.model.folder import ModelError, find, load, save
-from api.stages.model.stage import RISK
 from api.training.pairing import preferences_of
 from api.training.preferences import SCHEMA, PreferenceError, read_preferences
 
+RISK = 0.05
+"""The stated risk unless another is given."""
 EXTRA = "this command needs the extra train: pip install 'milestoned[train]'"
 SERVED = "served"
 """The name that a promoted model is reached by, a link beside the models."""
@@ -68,6 +68,7 @@ def _prefer(args: argparse.Namespace) -> int:
 def _train(args: argparse.Namespace) -> int:
     if not _trains():
         return _fail(EXTRA)
+    from api.stages.model.folder import ModelError, save
     from api.training.training import Learner
 
     try:
@@ -89,6 +90,8 @@ def _files_of(models: Path, name: str | None) -> list[Path]:
     """The preferences that a model was trained on. Raises `ModelError` where they are not those any more."""
     if name is None:
         return []
+    from api.stages.model.folder import ModelError, find, load
+
     said = load(find(models, name)).card["data"]
     files = [Path(file) for file in said["files"]]
     if read_preferences(files).digest != said["digest"]:
@@ -143,6 +146,10 @@ def _shown(value: Any) -> str:
 
 
 def _promote(args: argparse.Namespace) -> int:
+    if not _trains():
+        return _fail(EXTRA)
+    from api.stages.model.folder import ModelError, find, load
+
     try:
         model = load(find(args.models, args.name))
     except ModelError as error:
