@@ -54,19 +54,19 @@ def _run(folder: Path) -> None:
         for number in range(ROUNDS + 1):
             for case in chosen:
                 paid, seconds = judge.asked(case)
-                began = time.perf_counter()
+                began = time.process_time()
                 engine, _ = replay(folder / f"{case.task}.mrec", rules[case.task])
-                taken = time.perf_counter() - began
-                began = time.perf_counter()
+                taken = time.process_time() - began
+                began = time.process_time()
                 again = lines(case, folder / f"{case.task}.har")
-                converted = time.perf_counter() - began
+                converted = time.process_time() - began
                 assert (paid, engine.success, len(again) > 0) == (1.0, True, True), case.task
                 if number:  # the first round warms both
                     theirs.append(seconds)
                     ours.append(taken)
                     whole.append(taken + converted)
     medians = [statistics.median(times) for times in (theirs, ours, whole)]
-    print(f"webarena: {TASKS} tasks solved, HARs of {size:g} entries, {ROUNDS} rounds, medians; one core")
+    print(f"webarena: {TASKS} tasks solved, HARs of {size:g} entries, {ROUNDS} rounds, medians of CPU time")
     line("WebArena-Verified's evaluator, ms", f"{medians[0] * 1000:.1f}")
     line("a recording replayed under its task, ms", f"{medians[1] * 1000:.1f}")
     line("theirs / ours, cold start excluded", f"{medians[0] / medians[1]:.1f}", "wanted >= 5")
