@@ -21,7 +21,11 @@ _ANSWER_BYTES = 4 * 1024 * 1024
 
 
 class UnreachableError(Exception):
-    """No answer now, after all tries; asking later may help. The message says what happened."""
+    """No answer now, after all tries; asking later may help. ``status``: what the last try was answered, if it was."""
+
+    def __init__(self, why: str, status: int | None = None) -> None:
+        super().__init__(why)
+        self.status = status
 
 
 class RefusedError(Exception):
@@ -90,21 +94,22 @@ class Peer:
         """The decoded answer to ``body``. Raises `UnreachableError` and `RefusedError`."""
         if not self.breaker.allows():
             raise UnreachableError(f"{self._settings.url} failed too often lately and is left alone for a while")
+        status = None
         for tries_left in range(self._settings.retries, -1, -1):
             try:
                 # httpx's timeout is of one read; a peer that drips bytes would hold us for ever.
                 async with asyncio.timeout(self._settings.timeout_s):
                     answer = await self._client.post(f"{self._url}{path}", json=body)
             except (httpx.TransportError, TimeoutError) as error:
-                why, wait = f"{type(error).__name__} {error}".strip(), None
+                why, wait, status = f"{type(error).__name__} {error}".strip(), None, None
             else:
                 if answer.status_code not in RETRIED:
                     return self._read(answer)
-                why, wait = _failure(answer), _retry_after(answer)
+                why, wait, status = _failure(answer), _retry_after(answer), answer.status_code
             if tries_left:
                 await asyncio.sleep(self._pause(tries_left, wait))
         self.breaker.told(False)
-        raise UnreachableError(f"{self._settings.url}{path}: {why}, after {self._settings.retries + 1} tries")
+        raise UnreachableError(f"{self._settings.url}{path}: {why}, after {self._settings.retries + 1} tries", status)
 
     def _read(self, answer: httpx.Response) -> Any:
         # A refusal is an answer all the same: the peer is there.

@@ -95,9 +95,9 @@ class Endpoint:
                         break
                     way = without
                     continue
-                except UnreachableError:
-                    # Some servers answer an unknown response_format with 500; of the last rung it is a failure.
-                    if rung == "text":
+                except UnreachableError as error:
+                    # Some servers answer an unknown response_format with 500; anything else is a failure.
+                    if rung == "text" or error.status != 500:
                         raise
                     break
                 if rung == "text" or _ready(reply.text):

@@ -64,6 +64,12 @@ class Reader:
         self._most, self._mark = most, mark
         self._tabs: dict[str, str] = {}
 
+    def know(self, events: Iterable[Event]) -> None:
+        """Name the tabs in the order of the log, so that each has one name wherever it is told."""
+        for event in events:
+            if isinstance(tab := event.data.get("tab"), str):
+                self._tabs.setdefault(tab, f"t{len(self._tabs) + 1}")
+
     def fact(self, event: Event, step: int) -> Fact:
         """One event as a fact, its texts cleaned and cut."""
         data = {name: self._value(name, value) for name, value in event.data.items() if name not in _UNSHOWN_FIELDS}
@@ -95,6 +101,7 @@ class Reader:
 
 def facts_of(question: Question, reader: Reader) -> list[Fact]:
     """What ``question`` is about, in the log's order; of a step also where it began. `flagged` is the caller's."""
+    reader.know(question.events)
     wanted: list[Fact] = []
     before: dict[tuple[str, Any], tuple[Event, int]] = {}
     for event, step in stepped(question.events):

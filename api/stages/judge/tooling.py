@@ -46,6 +46,7 @@ class Desk:
     def __init__(self, question: Question, lines: Lines, settings: JudgeSettings) -> None:
         self._question, self._lines = question, lines
         self._reader = Reader(settings.text_chars * 5, settings.mark)
+        self._reader.know(question.events)
         self._calculations = 0
 
     def answer(self, tool: str, argument: str) -> str:
