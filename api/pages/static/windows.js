@@ -2,6 +2,7 @@
 // browser no more than a short one. What is not there yet has the height that it will have.
 
 const LINE_PX = 28;
+const HEAD_PX = 41;
 const NEAR_PX = 800;
 const FAR_PX = 6000;
 
@@ -15,6 +16,7 @@ lanes.prepare = (span) => {
   const place = document.createElement("div");
   place.className = "window waits";
   place.style.height = `${Number(span.dataset.lines) * LINE_PX}px`;
+  span.style.containIntrinsicHeight = `auto ${Number(span.dataset.lines) * LINE_PX + HEAD_PX}px`; // while out of sight
   span.append(place);
   watch(span);
 };
