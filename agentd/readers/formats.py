@@ -41,7 +41,7 @@ FORMATS: dict[str, Format] = {
     "pptx": Format("slides", ("pptx",), (_WORD + "presentationml.presentation",), ("pptx",)),
     "odp": Format("slides", ("odfdo",), (_OPEN + "presentation",), ("odp",)),
     "pdf": Format("pages", ("pypdf",), ("application/pdf",), ("pdf",)),
-    "zip": Format("archives", (), ("application/zip",), ("zip", "jar", "epub", "xcf.zip"), HUGE),
+    "zip": Format("archives", (), ("application/zip",), ("zip", "jar", "epub"), HUGE),
     "tar": Format(
         "archives", (), ("application/x-tar", "application/gzip"), ("tar", "tar.gz", "tgz", "tar.xz", "tar.bz2"), HUGE
     ),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from api.importing.osworld.base import Call, ExternalError, Part, all_of, begins, below, none_of, read
+from detectors.file_reads import said
 
 GIMP = ".config/GIMP/2.10/"
 VLCRC = ".config/vlc/vlcrc"
@@ -264,7 +265,12 @@ def same_table(call: Call) -> Part:
     path = call.file()
     sheet = _gold(call)["sheets"][0]
     rows = [["" if cell is None else cell for cell in row] for row in sheet["rows"]]
-    cells = {f"{_letters(c)}{r}": _said(v) for r, row in enumerate(rows, 1) for c, v in enumerate(row, 1) if v != ""}
+    cells = {
+        f"{_letters(c)}{r}": v if isinstance(v, bool) else said(v)
+        for r, row in enumerate(rows, 1)
+        for c, v in enumerate(row, 1)
+        if v != ""
+    }
     return _file(
         read("table_cells", path, cells=cells, rows=sheet["size"][0]), "looks, charts and formulas do not count"
     )
@@ -276,15 +282,6 @@ def _letters(column: int) -> str:
         column, rest = divmod(column - 1, 26)
         out = chr(65 + rest) + out
     return out
-
-
-def _said(value: Any) -> Any:
-    return value if isinstance(value, bool) else str(int(value)) if value == int_or(value) else str(value)
-
-
-def int_or(value: Any) -> Any:
-    """A float's whole number, or nothing that equals anything."""
-    return int(value) if isinstance(value, float) and value.is_integer() else object()
 
 
 def same_archive(call: Call) -> Part:
