@@ -57,8 +57,7 @@ def _injected(events: Sequence[Event], text: str) -> Iterator[Event]:
     """With ``text`` on the page at the end of each step."""
     tab = next((str(event.data["tab"]) for event in events if "tab" in event.data), "")
     for event in events:
-        if event.kind in ("step.ended", "step.sealed"):
+        if event.kind == "step.ended":
             data = {"tab": tab, "frame": tab, "text": text}
-            if event.kind == "step.ended":
-                yield Event(event.episode, 0, "cdp", "text.appeared", event.at, data)
+            yield Event(event.episode, 0, "cdp", "text.appeared", event.at, data)
         yield event

@@ -158,7 +158,7 @@ class Reader:
     def _filled(self, step: Step, data: Mapping[str, Any]) -> None:
         key = (str(data.get("frame")), str(data["field"]))
         before = self._screen.fields.get(key)
-        self._screen._field(data)
+        self._screen.fill(data)
         after = self._screen.fields.get(key)
         if after is not None and after != before:
             step.changed.append((before, after))

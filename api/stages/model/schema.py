@@ -109,7 +109,7 @@ NAMES = tuple(feature.name for feature in FEATURES)
 SIGNS = tuple(feature.sign for feature in FEATURES)
 VERSION = "log_features/1"
 
-_FILES = ("schema.py", "words.py", "screen.py", "features.py")
+_FILES = ("schema.py", "words.py", "screen.py", "features.py", "summing.py")
 
 
 @lru_cache(maxsize=1)

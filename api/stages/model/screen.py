@@ -105,7 +105,8 @@ class Screen:
         self.lines[line] += 1
         self._count(line, 1)
 
-    def _field(self, data: Mapping[str, Any]) -> None:
+    def fill(self, data: Mapping[str, Any]) -> None:
+        """A field's value is now this."""
         one = shown(data["element"])
         value, checked = data.get("value"), data.get("checked")
         text = ", ".join(map(str, value)) if isinstance(value, list) else value
@@ -142,6 +143,6 @@ _TAKES = {
     "element.disappeared": Screen._disappeared,
     "text.appeared": Screen._text,
     "text.disappeared": Screen._text_gone,
-    "field.filled": Screen._field,
+    "field.filled": Screen.fill,
     "page.navigated": Screen._went,
 }
