@@ -1,8 +1,9 @@
 """Kinds of what a person does on a page and sees there.
 
 An *element* is ``{role, name, tag, id?, attr_name?, type?, text?, path?}``: ARIA role, accessible name, tag, id, HTML
-name, input type, own visible text (at most 200 characters); ``path``, for one that has none of these names: where it
-stands, as in ``#toolbar>div:2>svg:1``, the numbers counting siblings of the same tag.
+name, input type, own visible text (at most 200 characters); ``path``, for one that has none of these names, and for a
+part of a drawing without an id: where it stands, as in ``#toolbar>div:2>svg:1``, the numbers counting siblings of the
+same tag.
 """
 
 from __future__ import annotations

@@ -101,3 +101,16 @@ async def test_an_icon_without_a_name_is_told_by_where_it_stands(browser: Chromi
         await watch.fence()
         paths = [data["element"]["path"] for data in watch.all("element.clicked")]
     assert paths == ["#bar>span:1>svg:1>rect:1", "#bar>span:2>svg:1>rect:1"]
+
+
+async def test_a_drawn_letter_is_told_by_where_it_stands_too(browser: Chromium, page: Page, site: Site) -> None:
+    letters = "<text x=5 y=20>A</text><text x=40 y=20 id=own>A</text><text x=75 y=20>A</text>"
+    url = site.page("/", f"<svg id=pad width=100 height=30>{letters}</svg>")
+    async with watching(browser) as watch:
+        await page.goto(url)
+        for n in range(3):
+            await page.locator("text").nth(n).click()
+        await watch.fence()
+        clicked = [data["element"] for data in watch.all("element.clicked")]
+    assert [one["text"] for one in clicked] == ["A", "A", "A"]
+    assert [one.get("path") for one in clicked] == ["#pad>text:1", None, "#pad>text:3"]

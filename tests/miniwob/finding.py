@@ -65,17 +65,32 @@ def guess(page: Page) -> Script:
 @entry(PAGES, "social-media", seed="2")
 def media(page: Page) -> Script:
     """Behind one post's menu: mute or block its author; the miss does it to another."""
-    user, action = re.findall(r'For the user (\S+), click on the "(\w+)" button', query(page))[0]
+    user, action = re.findall(r'For the user (\S+), click on the "(.+)" button', query(page))[0]
     users = page.locator("#area .username").all_inner_texts()
     other = next(name for name in users if name != user)
-    kind = {"Mute": "menu-user", "Block": "block-user"}[action]
+    kind = ACTIONS[action]
 
     def act(name: str) -> list[Act]:
         post = f"#area .media:has(.username:text-is({quoted(name)}))"
+        if kind in ("reply", "retweet", "like"):
+            return [Act("force", f"{post} >> .{kind}")]
         more = f"{post} >> .more"  # under the mouse it is another picture, which has to load first
         return [Act("hover", more), click(more), click(f"{post} >> li.{kind}")]
 
     return Script(act(user), act(other))
+
+
+ACTIONS = {
+    "Share via DM": "share",
+    "Copy link to Tweet": "copy",
+    "Embed Tweet": "embed",
+    "Mute": "menu-user",
+    "Block": "block-user",
+    "Report": "report",
+    "Reply": "reply",
+    "Retweet": "retweet",
+    "Like": "like",
+}
 
 
 @entry(PAGES, "choose-date-easy")
