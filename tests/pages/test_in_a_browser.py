@@ -102,7 +102,7 @@ async def test_an_episode_is_found_opened_and_walked_by_keyboard(site: Site, pag
     await page.keyboard.press("j")
     await expect(page.get_by_role("heading", name="Step 1")).to_be_visible()
     await expect(page.locator("a.step[aria-current]")).to_contain_text("look around")
-    await expect(page.locator("#s-1 .line")).to_have_count(3)
+    await expect(page.locator("#s-1 .line")).to_have_count(4)
     assert "step=1" in page.url
     await page.keyboard.press("p")
     await expect(page.get_by_role("heading", name="Step 0")).to_be_visible()
