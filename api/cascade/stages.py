@@ -74,7 +74,7 @@ def _model(named: str, env: Mapping[str, str]) -> Stage:
     folder = Path(named)
     if not folder.is_dir():
         raise StageError(f"--model {named}: no folder there; wanted a model's folder or an address")
-    loaded: Stage = import_module("api.stages.model").load(folder)
+    loaded: Stage = import_module("api.stages.model.stage").load_stage(folder.parent, folder.name)
     return loaded
 
 

@@ -209,7 +209,9 @@ class Worker:
         policy = seen.rules.task.escalation
         assert policy is not None, "only tasks with a policy ask"
         chosen = listed[(asked.step + asked.attempts) % len(listed)]
-        digest = await asyncio.to_thread(chosen.stage.digest, question)
+        # A judge cleans a long log for it, which takes its time; a model keeps what it read, for one thread alone.
+        read = chosen.stage.digest
+        digest = await asyncio.to_thread(read, question) if tier == "judge" else read(question)
         most = getattr(chosen.stage, "most_calls", None)
         calls = 0 if tier != "judge" else 1 if most is None else most(question)
         budgets = budgets_of(asked, policy.budget, self._budgets, now()[:10])
