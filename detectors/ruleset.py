@@ -24,7 +24,15 @@ ENGINE_VERSION = 4
 """Raised whenever the same log and task would give another reward than before."""
 
 
-ASKED = ("request_bodies", "response_bodies", "request_headers", "response_headers", "attributes", "file_reads", "cookies")
+ASKED = (
+    "request_bodies",
+    "response_bodies",
+    "request_headers",
+    "response_headers",
+    "attributes",
+    "file_reads",
+    "cookies",
+)
 """What a rule's arguments may ask the daemon to keep, by the method ``asks`` → {name: items}."""
 
 

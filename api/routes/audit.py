@@ -134,7 +134,8 @@ async def health(request: Request) -> Response:
 def _reporter(request: Request, who: Principal) -> Reporter:
     asked = request.query_params
     names = ("task", "status", "label", "since", "until")
-    selection = Selection(**{name: asked.get(name) for name in names}, tenant=who.tenant)
+    chosen: dict[str, Any] = {name: asked.get(name) for name in names}
+    selection = Selection(**chosen, tenant=who.tenant)
     return Reporter(parts_of(request).audits, selection, asked.get("by", "policy"))
 
 

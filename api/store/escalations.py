@@ -78,19 +78,19 @@ class Escalations:
         """Keep what this worker has."""
         held = update(escalations).where(_e.runner == self._runner).values(due=self._now + lease_s)
         # What was put off has no runner, so that it is not put off for longer.
-        await self._together.do(lambda conn: conn.execute(held) and None)
+        await self._together.do(lambda conn: conn.execute(held).rowcount)
 
     async def later(self, asked: Asked, after_s: float) -> None:
         """Put one off: it comes due in ``after_s`` seconds, for whoever looks."""
         names = {"of_episode": asked.episode, "of_step": asked.step, "of_item": asked.item, "by": self._runner}
         put_off = _LATER.values(runner=None, due=self._now + after_s, attempts=_e.attempts + 1)
-        await self._together.do(lambda conn: conn.execute(put_off, names) and None)
+        await self._together.do(lambda conn: conn.execute(put_off, names).rowcount)
 
     async def orphaned(self) -> None:
         """In a database of its own, whoever else holds a row was this service before it was started again."""
         if self._database.embedded:
             free = update(escalations).where(_e.runner.is_not(None)).values(runner=None, due=0.0)
-            await self._together.do(lambda conn: conn.execute(free) and None)
+            await self._together.do(lambda conn: conn.execute(free).rowcount)
 
     async def next_due_s(self) -> float | None:
         """Seconds until the next row comes due (negative: it is); None where there is none."""

@@ -62,21 +62,20 @@ class Opinions:
 
     async def again(self, asking: Asking) -> None:
         """There was no answer yet; whoever is next may ask."""
-        await self._together.do(
-            lambda conn: conn.execute(_of(asking.stage, asking.digest).values(until_at=0.0)) and None
-        )
+        free = _of(asking.stage, asking.digest).values(until_at=0.0)
+        await self._together.do(lambda conn: conn.execute(free).rowcount)
 
     async def renew(self, lease_s: float) -> None:
         """Keep what this worker asks."""
         c = opinions.c
         mine = update(opinions).where(c.runner == self._runner, c.body.is_(None), c.until_at > 0)
-        await self._together.do(lambda conn: conn.execute(mine.values(until_at=self._now + lease_s)) and None)
+        await self._together.do(lambda conn: conn.execute(mine.values(until_at=self._now + lease_s)).rowcount)
 
     async def orphaned(self) -> None:
         """In a database of its own nobody else asks."""
         if self._embedded:
             free = update(opinions).where(opinions.c.body.is_(None)).values(until_at=0.0)
-            await self._together.do(lambda conn: conn.execute(free) and None)
+            await self._together.do(lambda conn: conn.execute(free).rowcount)
 
     def _begin(self, conn: Connection, asking: Asking, lease_s: float) -> Begun:
         c = opinions.c

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import orjson
 from sqlalchemy import bindparam, delete, insert, select
 
+from api.cascade.recorded import GIVEN
 from api.store.database import Database, now
-from api.store.verdicts import GIVEN
 from api.tables import episodes, escalations, preferences, verdicts
 
 PAIR = ("first", "second", "tie", "unsure")

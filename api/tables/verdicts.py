@@ -54,7 +54,8 @@ opinions = Table(
     Index(None, "episode"),
 )
 """One row for each question that was ever put to a stage, by the digest of all that the answer depends on; ``episode``
-paid for it. ``body`` is NULL while it is asked. It is billed when the row is made, so once, whoever asks again; ``held`` of the budgets' money is set aside for it."""
+paid for it. ``body`` is NULL while it is asked. It is billed when the row is made, so once, whoever asks again;
+``held`` of the budgets' money is set aside for it."""
 
 budgets = Table(
     "budgets",

@@ -34,7 +34,9 @@ class Pattern:
     def parse(cls, spec: Any, path: tuple[str | int, ...]) -> Pattern:
         """A pattern, or {all: patterns, none: patterns}; case does not count. Raises `SpecError`."""
         given = {"all": [spec]} if isinstance(spec, str) else spec
-        lists = [given.get(name, []) for name in ("all", "none")] if isinstance(given, dict) else [None, None]
+        lists: list[Any] = (
+            [given.get(name, []) for name in ("all", "none")] if isinstance(given, dict) else [None, None]
+        )
         if any(not isinstance(one, list) for one in lists) or not any(lists) or set(given) - {"all", "none"}:
             raise SpecError(path, spec, "a pattern, or {all: [patterns], none: [patterns]}")
         try:

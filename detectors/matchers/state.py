@@ -88,5 +88,5 @@ def _fact(spec: Any, path: tuple[str | int, ...]) -> Fact:
         if not isinstance(values, list) or (name == "without" and not all(isinstance(one, str) for one in values)):
             raise SpecError((*path, name), values, "a list of keys" if name == "without" else "a list of values")
     value = canonical(spec["value"]) if "value" in spec else None
-    sets = (frozenset(map(canonical, lists[name])) for name in ("all", "none"))
-    return Fact(spec["path"], value, *sets, frozenset(lists["without"]))
+    present, absent = (frozenset(map(canonical, lists[name])) for name in ("all", "none"))
+    return Fact(spec["path"], value, present, absent, frozenset(lists["without"]))
