@@ -37,6 +37,7 @@ class Conditions:
         self._state, self._report = state, report
         self._ticking = [n.id for n in ruleset.nodes if isinstance(n.rule, Composite) and n.rule.ticks]
         self._holders: dict[str, set[int]] = {}
+        self._risen: dict[tuple[int, str], None] = {}
         self.settled: set[int] = set()
         for owner, award in state.awards.items():
             if award.earned and ruleset.final(owner):
@@ -92,6 +93,7 @@ class Conditions:
             read.sort(key=lambda pair: pair[0])
         for leaf, reading in read:
             self._apply(self._nodes[leaf], reading, event)
+        self._tell(event)
 
     def _apply(self, node: Node, reading: Reading, event: Event) -> None:
         standing = self.standing(node)
@@ -107,7 +109,7 @@ class Conditions:
                 standing.when = self.moment(event)
                 self._bind(node, standing, event)
         if standing.now != before or reading.level >= 1.0:
-            self._rise(node, standing, reading.key, event)
+            self._rise(node, reading.key, event)
 
     def _bind(self, node: Node, standing: Standing, event: Event) -> None:
         """Under `same`: remember what the leaf was true about, the first time and the last."""
@@ -129,7 +131,8 @@ class Conditions:
         for id in self._ticking:
             node = self._nodes[id]
             if (own := self._state.standings.get(id)) and self.combine(node, own, 0, event):
-                self._rise(node, own, "", event)
+                self._rise(node, "", event)
+        self._tell(event)
 
     def _hold(self, keys: dict[str, float], reading: Reading, leaf: int) -> None:
         keys.pop(reading.key, None)
@@ -150,14 +153,21 @@ class Conditions:
             if not holders:
                 del self._holders[key]
 
-    def _rise(self, node: Node, standing: Standing, key: str, event: Event) -> None:
+    def _rise(self, node: Node, key: str, event: Event) -> None:
         if node.parent < 0:
-            self._report(node, standing, key, event)
+            self._risen[node.id, key] = None
             return
         parent = self._nodes[node.parent]
-        own = self.standing(parent)
-        if self.combine(parent, own, node.place, event):
-            self._rise(parent, own, "", event)
+        if self.combine(parent, self.standing(parent), node.place, event):
+            self._rise(parent, "", event)
+
+    def _tell(self, event: Event) -> None:
+        """Report what rose, once all that the event is about was read: a gate or a count that the same event breaks
+        is broken before anything is paid."""
+        risen, self._risen = self._risen, {}
+        for id, key in risen:
+            node = self._nodes[id]
+            self._report(node, self.standing(node), key, event)
 
     def combine(self, node: Node, own: Standing, place: int, event: Event) -> bool:
         """Recompute a composite after its part at ``place`` was read; whether that is news to whoever waits."""

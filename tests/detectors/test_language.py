@@ -40,6 +40,14 @@ def test_a_gate_pays_as_soon_as_both_are_so_and_not_while_it_is_shut() -> None:
     assert rewards[1].milestones[0].evidence == (3, 5)
 
 
+def test_a_gate_that_the_same_event_shuts_is_shut_before_anything_is_paid() -> None:
+    """Whatever is read first: the click that is one too many pays nothing."""
+    clicks = {"count": {"of": [{"element_clicked": {"role": "button"}}], "at_least": 1, "at_most": 1}}
+    gated = ruleset({**GO, "only_if": clicks})
+    assert worth(run(gated, *episode([clicked("Go")]))) == [0.2]
+    assert worth(run(gated, *episode([clicked("Stop"), clicked("Go")]))) == [0.0]
+
+
 def test_a_gate_for_a_repeated_milestone_must_be_open_at_each_event() -> None:
     """What came while it was shut is not remembered."""
     each = {"id": "each", "when": {"element_clicked": {"role": "button"}}, "repeat": 2, "only_if": A["when"]}
