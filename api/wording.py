@@ -23,7 +23,9 @@ _COMPOSITES = {
 def waits_for(condition: Condition, depth: int = 0) -> Iterator[str]:
     """Lines that say a condition, its parts indented below it."""
     found, indent = rules()[condition.rule], "  " * depth
-    given = ", ".join(f"{name} {value_in_words(value)}" for name, value in condition.args.items())
+    # A list is alternatives everywhere, but for a goal: that requires all of it.
+    by = " and " if condition.rule == "goal" else " or "
+    given = ", ".join(f"{name} {value_in_words(value, by)}" for name, value in condition.args.items())
     if isinstance(found, Rule):
         sentence = " ".join(found.doc.split("\n\n")[0].split()).split(". ")[0].rstrip(".")
         yield f"{indent}{condition.rule}: {sentence}" + (f" ({given})" if given else "")
@@ -59,13 +61,13 @@ def window_in_words(window: Window) -> str:
     return " and ".join(f"{value:g} {unit}" for value, unit in parts if value is not None)
 
 
-def value_in_words(value: Any) -> str:
+def value_in_words(value: Any, by: str = " or ") -> str:
     """A matcher as a task has it, in words; long ones are cut."""
     if isinstance(value, Mapping):
         said = ", ".join(f"{key} {value_in_words(part)}" for key, part in value.items())
         said = f"{{{said}}}" if len(value) > 1 else said
     elif isinstance(value, list | tuple):
-        said = " or ".join(map(value_in_words, value[:8])) + (" or …" if len(value) > 8 else "")
+        said = by.join(map(value_in_words, value[:8])) + (f"{by}…" if len(value) > 8 else "")
     elif isinstance(value, bool):
         said = "yes" if value else "no"
     else:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from detectors.arguments import parse_args
 from detectors.errors import DetectorError, SpecError
-from detectors.kinds import KINDS
+from detectors.kinds import KINDS, UNHEARD
 from detectors.registry import Rule, add_foreign, foreign, rules
 from detectors.types import Event
 from detectors.world import FOLDED, World, fold
@@ -81,6 +81,8 @@ def _checked(found: Found, where: str) -> PlugIn:
         raise PlugInError(f"{where}: no docstring; wanted a sentence on what it finds")
     if unknown := sorted(set(rule.hears) - KINDS.keys()):
         raise PlugInError(f"{where}: hears {unknown[0]}; wanted kinds of docs/events.md")
+    if unheard := sorted(kind for kind in rule.hears if KINDS[kind].source in UNHEARD):
+        raise PlugInError(f"{where}: hears {unheard[0]}; wanted what a source saw: no rule hears that kind")
     for name, table, wanted in (("yes", loaded.yes, True), ("no", loaded.no, False)):
         if not table:
             raise PlugInError(f"{where}: an empty table {name!r}; wanted at least one case of yes and one of no")

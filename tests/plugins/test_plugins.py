@@ -80,6 +80,7 @@ REFUSED: dict[str, tuple[Found, str]] = {
     "a name of ours": (offered(changed(name="url_reached"), name="url_reached"), "milestoned has a rule of this name"),
     "no docstring": (offered(changed(doc="")), "no docstring"),
     "an unknown kind": (offered(changed(hears=("file.burnt",))), "hears file.burnt"),
+    "what no rule hears": (offered(changed(hears=("visual.recorded",))), "hears visual.recorded"),
     "what can't be imported": (offered(ImportError("No module named 'x'")), "No module named 'x'"),
 }  # fmt: skip
 
