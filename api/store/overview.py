@@ -67,7 +67,7 @@ class Overview:
         queued = await self._database.first(_WAITING, {"tenant": tenant})
         running = await self._database.first(_RUNNING, {"tenant": tenant})
         closed = await self._database.first(_CLOSED, {"tenant": tenant, "since": since})
-        return {"queued": queued[0], "running": running[0], "closed": closed[0], "steps": closed[1] or 0}
+        return {"queued": queued[0], "running": running[0], "closed": closed[0], "steps": int(closed[1] or 0)}
 
     async def of_tasks(self, tenant: str) -> dict[str, int]:
         """How many episodes each task has."""
