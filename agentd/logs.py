@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
+from typing import TextIO, cast
 
 import structlog
+
+
+class Stderr:
+    """Whatever stderr is when a line is written: who has us in their process may exchange it, or close it.
+
+    A line that can't be written is let go: watching must not end over it.
+    """
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            sys.stderr.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            sys.stderr.flush()
+
+
+def _factory() -> structlog.PrintLoggerFactory:
+    return structlog.PrintLoggerFactory(cast(TextIO, Stderr()))
 
 
 def set_up_logs(*, verbose: bool) -> None:
@@ -22,7 +44,7 @@ def set_up_logs(*, verbose: bool) -> None:
             ),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG if verbose else logging.INFO),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=_factory(),
         cache_logger_on_first_use=True,
     )
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
@@ -32,6 +54,5 @@ def set_up_quietly() -> None:
     """For a daemon in somebody's process: warnings on stderr, unless that process has its own structlog."""
     if not structlog.is_configured():
         structlog.configure(
-            wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
-            logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+            wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING), logger_factory=_factory()
         )

@@ -1,0 +1,45 @@
+"""A log line never ends what it tells of, whatever became of stderr."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+import structlog
+
+from agentd.logs import set_up_logs, set_up_quietly
+
+
+@pytest.fixture(autouse=True, params=[lambda: set_up_logs(verbose=False), set_up_quietly], ids=["program", "guest"])
+def _set_up(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Set up while stderr is another one than later, as in a program that exchanges it."""
+    was, found = structlog.is_configured(), structlog.get_config()
+    structlog.reset_defaults()
+    set_up: Callable[[], None] = request.param
+    set_up()
+    yield
+    structlog.reset_defaults()
+    if was:
+        structlog.configure(**found)
+
+
+def test_a_line_goes_to_the_stderr_of_the_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not to the one that was there when the logs were set up."""
+    log = structlog.get_logger()
+    for _ in range(2):
+        now = io.StringIO()
+        monkeypatch.setattr(sys, "stderr", now)
+        log.warning("A file could not be read.", path="a.txt")
+        assert "A file could not be read." in now.getvalue()
+        assert "a.txt" in now.getvalue()
+
+
+@pytest.mark.parametrize("closed", [True, False], ids=["closed", "none"])
+def test_without_a_stderr_it_is_let_go(monkeypatch: pytest.MonkeyPatch, closed: bool) -> None:
+    """A source that warns of a gap must go on."""
+    stderr = io.StringIO()
+    stderr.close()
+    monkeypatch.setattr(sys, "stderr", stderr if closed else None)
+    structlog.get_logger().warning("A file could not be read.")
