@@ -66,7 +66,9 @@ async def test_a_frame_that_went_while_nobody_looked_is_told_as_gone(site: Site,
 
 
 def _children(seen: Sequence[tuple[str, Data]]) -> dict[str, str]:
-    return {data["url"]: data["frame"] for kind, data in seen if kind == "page.navigated" and not data["main"]}
+    """Which frame is where, the first moment on about:blank aside, which not every look catches."""
+    told = [data for kind, data in seen if kind == "page.navigated" and not data["main"]]
+    return {data["url"]: data["frame"] for data in told if data["url"] != "about:blank"}
 
 
 async def run(source: CdpSource) -> None:

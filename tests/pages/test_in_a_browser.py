@@ -121,7 +121,7 @@ async def test_a_milestone_says_why_it_paid_and_an_unpaid_one_what_came_nearest(
     site.tell(episode, token, *said)
     await page.goto(f"/episodes/{episode}?step=1")
     await page.locator(".milestones").get_by_role("link", name="cart").click()
-    await expect(page.get_by_role("heading", name="cart")).to_be_visible()
+    await expect(page.get_by_role("heading", name="cart", exact=True)).to_be_visible()
     told = page.locator("#detail")
     await expect(told).to_contain_text("url_reached")
     await expect(told).to_contain_text('"url": "/cart"')
