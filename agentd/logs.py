@@ -38,7 +38,8 @@ def set_up_logs(*, verbose: bool) -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="%H:%M:%S" if person else "iso", utc=not person),
             *(
-                [structlog.dev.ConsoleRenderer()]
+                # Not its coloured traceback, which shows every frame's variables: tokens and passwords are among them.
+                [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
                 if person
                 else [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
             ),

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
+import structlog
 
 
 @pytest.fixture(autouse=True)
@@ -14,3 +15,10 @@ def umask() -> Iterator[None]:
     found = os.umask(0o022)
     yield
     os.umask(found)
+
+
+@pytest.fixture(autouse=True)
+def logs() -> Iterator[None]:
+    """As structlog comes: commands that a test calls in its own process set it up for all of that process."""
+    yield
+    structlog.reset_defaults()

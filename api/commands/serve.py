@@ -23,6 +23,7 @@ from api.commands.common import add_store, days, hold, store_settings
 from api.commands.exposure import add_exposure, refusal_of
 from api.commands.stages import add_stages, stage_settings
 from api.keys import admin_token_file, write_private
+from api.logs import set_up_logs
 from api.notify import Notifier
 from api.routes.at_root import AtRoot
 from api.settings import Limits, Settings
@@ -85,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
     if refusal is not None:
         print(refusal, file=sys.stderr)
         return 2
+    set_up_logs()
     # The database holds what would be right and what it pays: nobody else on this machine may read it.
     os.umask(0o077)
     _spread_out()

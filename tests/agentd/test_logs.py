@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import structlog
@@ -13,16 +13,10 @@ from agentd.logs import set_up_logs, set_up_quietly
 
 
 @pytest.fixture(autouse=True, params=[lambda: set_up_logs(verbose=False), set_up_quietly], ids=["program", "guest"])
-def _set_up(request: pytest.FixtureRequest) -> Iterator[None]:
+def _set_up(request: pytest.FixtureRequest) -> None:
     """Set up while stderr is another one than later, as in a program that exchanges it."""
-    was, found = structlog.is_configured(), structlog.get_config()
-    structlog.reset_defaults()
     set_up: Callable[[], None] = request.param
     set_up()
-    yield
-    structlog.reset_defaults()
-    if was:
-        structlog.configure(**found)
 
 
 def test_a_line_goes_to_the_stderr_of_the_moment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,3 +37,22 @@ def test_without_a_stderr_it_is_let_go(monkeypatch: pytest.MonkeyPatch, closed: 
     stderr.close()
     monkeypatch.setattr(sys, "stderr", stderr if closed else None)
     structlog.get_logger().warning("A file could not be read.")
+
+
+def test_a_fault_is_told_without_its_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither for a person nor for a machine: a token may be among them."""
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for stderr in (Terminal(), io.StringIO()):
+        monkeypatch.setattr(sys, "stderr", stderr)
+        set_up_logs(verbose=False)
+        token = "ms_" + "secret"
+        try:
+            raise RuntimeError(f"after {len(token)}")
+        except RuntimeError:
+            structlog.get_logger().exception("It failed.")
+        assert "RuntimeError: after 9" in stderr.getvalue()
+        assert token not in stderr.getvalue()

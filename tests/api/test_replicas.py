@@ -42,7 +42,7 @@ async def test_a_command_given_to_one_replica_reaches_the_daemon_that_polls_the_
             other.get(f"/v1/episodes/{id}/commands", token, params={"after": 0, "wait_ms": 50_000})
         )
         waiting = other.app.state.parts.notifier.watch(commands_of(id))
-        begun = await one.post(f"/v1/episodes/{id}/steps", {"action": "go"}, params={"wait_ms": 0})
+        begun = await one.post(f"/v1/episodes/{id}/steps", {"action": "go", "wait_ms": 0})
         assert begun.status_code == 202, begun.text
         await woken(waiting)
         assert [command["kind"] for command in (await polled).json()["commands"]] == ["step.began"]
