@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 PAGE := agentd/sources/cdp/page
 # RL trainers that bring a gigabyte, and a benchmark: an environment each, made by `make test-all` alone.
-HEAVY := trl verl nemo verifiers browsergym learning webarena judge
+HEAVY := trl verl nemo verifiers inspect browsergym learning webarena judge
 BUNDLE := $(PAGE)/observer.bundle.js
 # What the tests of a desktop drive, and are driven by.
 DESKTOP := xdotool xclip openbox x11-xserver-utils dbus at-spi2-core python3-pyatspi mousepad featherpad \

