@@ -82,7 +82,8 @@ class Channel:
         elif kind == "step.ended":
             await conductor.end(data.get("step"), number)
         elif kind == "episode.close":
-            await conductor.close(str(data.get("reason") or "closed by the service"))
+            reason = str(data.get("reason") or "closed by the service")
+            await conductor.close(reason, truncated=data.get("truncated") is True)
         elif kind in SAYINGS:
             fields = {name: data[name] for name in SAYINGS[kind] if name in data}
             await conductor.say(kind, fields, number)

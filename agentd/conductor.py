@@ -88,7 +88,7 @@ class Conductor:
                 return Said(self.steps.current, before)
             return self._say(kind, data, command)
 
-    async def close(self, reason: str) -> Said:
+    async def close(self, reason: str, *, truncated: bool = False) -> Said:
         """Close the episode: end the open step, fence, and journal ``episode.closed`` as the last event."""
         async with self._turn:
             if self.steps.closed:
@@ -97,7 +97,8 @@ class Conductor:
                 self._say("step.ended", {"step": self.steps.current}, None)
             await self._finish(None)
             await self._sources.before_seal(self.steps.current, closing=True)
-            said = self._say("episode.closed", {"reason": reason}, None, source="journal")
+            data = {"reason": reason} | ({"truncated": True} if truncated else {})
+            said = self._say("episode.closed", data, None, source="journal")
             self.closed.set()
             return said
 

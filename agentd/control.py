@@ -97,8 +97,9 @@ class _Routes:
 
     async def close(self, request: Request) -> Response:
         self._authorize(request)
-        body = await body_of(request, {"reason": (str,)})
-        return _said(await self._conductor.close(body.get("reason", "closed by the harness")))
+        body = await body_of(request, {"reason": (str,), "truncated": (bool,)})
+        reason, truncated = body.get("reason", "closed by the harness"), body.get("truncated", False)
+        return _said(await self._conductor.close(reason, truncated=truncated))
 
     async def healthz(self, request: Request) -> Response:
         return answer(self._health() if self._known(request) else {"status": "ok"})

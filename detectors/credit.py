@@ -122,13 +122,17 @@ class Credit:
 
     def shape(self, event: Event, *, after_last: bool) -> None:
         """F = γΦ(s') − Φ(s) of the step that is sealed; Φ of the end is 0, so that the optimal policy stays (Ng,
-        Harada and Russell 1999). A closing step after the last seal completes that last step's F: γ·0 − γΦ(s')."""
+        Harada and Russell 1999). A closing step after the last seal completes that last step's F: γ·0 − γΦ(s').
+
+        An episode that was cut off did not end there: Φ stays, for a trainer that goes on with the value of its last
+        state (Pardo et al. 2018)."""
         shaping, before = self._rules.task.shaping, self._state.potential
         if shaping is None:
             return
         found = {n: a for n, a in sorted(self._state.awards.items()) if self._specs[n].component in shaping.components}
         now = total((a.best - a.base) * self._rules.share[n] for n, a in found.items() if self._rules.share[n] > 0)
-        now = 0.0 if self._state.closed else now
+        cut_off = event.kind == "episode.closed" and event.data.get("truncated") is True
+        now = 0.0 if self._state.closed and not cut_off else now
         worth = total((shaping.gamma * now, -(shaping.gamma * before if after_last else before)))
         self._state.potential = now
         if worth:

@@ -88,7 +88,7 @@ async def close(request: Request) -> Response:
     wanted = parsed(Close, content)
 
     async def work(_intent: str | None) -> Response:
-        await parts.commands.close(episode, wanted.reason)
+        await parts.commands.close(episode, wanted.reason, truncated=wanted.truncated)
         row = await parts.channel.closed(episode, Deadline(wanted.wait_ms))
         if row.status != "closed":
             return answer({"episode": episode, "status": "closing"}, 202)

@@ -76,9 +76,10 @@ class ReturnTool(Body):
 
 
 class Close(Body):
-    """Close the episode."""
+    """Close the episode. `truncated`: it was cut off, as at a limit of steps, and its last state is no end of it."""
 
     reason: Annotated[str, Field(min_length=1, max_length=1_024)] = "asked"
+    truncated: bool = False
     wait_ms: Wait = 10_000
 
 

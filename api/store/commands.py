@@ -131,12 +131,13 @@ class Commands:
         self._notifier.tell(commands_of(episode))
         return found
 
-    async def close(self, episode: str, reason: str) -> None:
+    async def close(self, episode: str, reason: str, *, truncated: bool = False) -> None:
         """Ask the daemon to close, once; a closed episode stays as it is."""
         async with self._database.write() as conn:
             row = await locked(conn, episode)
             if row.status == "open":
-                await _insert(conn, episode, "episode.close", {"reason": reason}, None, None)
+                data = {"reason": reason} | ({"truncated": True} if truncated else {})
+                await _insert(conn, episode, "episode.close", data, None, None)
                 await mark_closing(conn, episode)
         self._notifier.tell(commands_of(episode))
 

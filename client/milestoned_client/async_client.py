@@ -223,10 +223,12 @@ class AsyncEpisode:
         """The step's reward; after ``wait_s`` seconds without its seal it is ``settling`` and masked."""
         return await self._client.run(wait_reward(self._client.peers, self.id, step, wait_s))
 
-    async def close(self, reason: str | None = None, *, wait_s: float = 30.0) -> Closing:
-        """Close the episode and wait until all is decided; after ``wait_s`` its status is ``closing``."""
+    async def close(self, reason: str | None = None, *, truncated: bool = False, wait_s: float = 30.0) -> Closing:
+        """Close the episode and wait until all is decided; after ``wait_s`` its status is ``closing``.
+
+        ``truncated``: it was cut off, as at a limit of steps, and its last state is no end of the task."""
         direct = self._client.peers.daemon is not None
-        return await self._client.run(wait_closed(self._client.peers, self.id, reason, wait_s, direct))
+        return await self._client.run(wait_closed(self._client.peers, self.id, reason, truncated, wait_s, direct))
 
     async def trajectory(self) -> list[Transition]:
         """The episode as (o, a, r, o') tuples."""

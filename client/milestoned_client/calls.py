@@ -178,20 +178,22 @@ def rewards(items: Iterable[tuple[str, int]], wait_s: float) -> Call[list[Reward
     return post("/v1/rewards:query", parse, wait_s, items=wanted, wait_ms=milliseconds(wait_s))
 
 
-def close(episode: str, reason: str | None, wait_s: float) -> Call[Closing]:
+def close(episode: str, reason: str | None, truncated: bool, wait_s: float) -> Call[Closing]:
     """Close the episode; answered once its last event is in the log, or with ``closing``."""
     return post(
         episode_path(episode, ":close"),
         lambda document, _body: results.closing({"episode": episode, **document}),
         wait_s,
         reason=reason,
+        truncated=truncated or None,
         wait_ms=milliseconds(wait_s),
     )
 
 
-def close_direct(reason: str | None) -> Call[None]:
+def close_direct(reason: str | None, truncated: bool) -> Call[None]:
     """Ask the daemon itself to close; closing twice is closing once."""
-    return Call("POST", "/v1/close", lambda _d, _b: None, content=_encode({"reason": reason}), peer="daemon")
+    said = _encode({"reason": reason, "truncated": truncated or None})
+    return Call("POST", "/v1/close", lambda _d, _b: None, content=said, peer="daemon")
 
 
 def events(episode: str, after: int, limit: int | None, kind: str | None) -> Call[list[Event]]:

@@ -146,15 +146,19 @@ def wait_reward(peers: Peers, episode: str, step: int, wait_s: float) -> Flow[Re
     return (yield from _poll(peers, lambda left: calls.reward(episode, step, left), wait_s, lambda r: r.settled))
 
 
-def wait_closed(peers: Peers, episode: str, reason: str | None, wait_s: float, direct: bool) -> Flow[Closing]:
+def wait_closed(
+    peers: Peers, episode: str, reason: str | None, truncated: bool, wait_s: float, direct: bool
+) -> Flow[Closing]:
     """Close and wait at most ``wait_s`` until the episode's last event is in the log."""
     if direct:
         # A daemon that is gone has closed already, or the service's queue will tell its successor.
         with contextlib.suppress(PeerUnreachableError):
-            yield from perform(peers, calls.close_direct(reason))
-    return (
-        yield from _poll(peers, lambda left: calls.close(episode, reason, left), wait_s, lambda c: c.status == "closed")
-    )
+            yield from perform(peers, calls.close_direct(reason, truncated))
+
+    def ask(left: float) -> Call[Closing]:
+        return calls.close(episode, reason, truncated, left)
+
+    return (yield from _poll(peers, ask, wait_s, lambda closing: closing.status == "closed"))
 
 
 def _poll(peers: Peers, ask: Callable[[float], Call[T]], wait_s: float, final: Callable[[T], bool]) -> Flow[T]:

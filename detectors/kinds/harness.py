@@ -11,7 +11,12 @@ JOURNAL: dict[str, Kind] = {
         "The daemon opened the episode's journal. `converted`: {format, version?, sha256, bytes, vouched?}, where the "
         "recording was made of another program's file.",
     ),
-    "episode.closed": kind("journal", "reason", "Nothing follows; end-of-episode milestones are decided."),
+    "episode.closed": kind(
+        "journal",
+        "reason truncated?",
+        "Nothing follows; end-of-episode milestones are decided. `truncated`: the harness cut it off, as at a limit of "
+        "steps, so that its last state is no end of the task.",
+    ),
     "gap.began": kind(
         "journal",
         "source of? reason",

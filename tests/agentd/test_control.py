@@ -37,7 +37,7 @@ async def test_the_words_of_a_harness(port: httpx.AsyncClient) -> None:
         ("/v1/answers", {"text": "^.*$"}, {"step": 0, "seq": 4}),
         ("/v1/steps/0:end", {}, {"step": 0, "seq": 5}),
         ("/v1/steps/0:end?wait=seal", {}, {"step": 0, "seq": 5, "sealed": 6}),
-        ("/v1/close", {"reason": "done"}, {"step": 0, "seq": 7}),
+        ("/v1/close", {"reason": "done", "truncated": True}, {"step": 0, "seq": 7}),
     ):
         response = await port.post(path, json=body)
         assert (response.status_code, response.json()) == (200, wanted), path
@@ -55,6 +55,7 @@ WRONG: dict[str, tuple[str, Any, int, dict[str, Any]]] = {
     "an answer that is no text": ("/v1/answers", {"text": 42}, 422, {"field": "text", "wanted": "a string"}),
     "a call without its id": ("/v1/tools:call", {"tool": "t"}, 422, {"field": "call"}),
     "a return without its outcome": ("/v1/tools:return", {"call": "c", "ok": "yes"}, 422, {"field": "ok"}),
+    "a cut that is no truth": ("/v1/close", {"truncated": "yes"}, 422, {"field": "truncated", "value": "yes"}),
     "a list": ("/v1/steps", [1], 422, {"field": "body"}),
     "too much": ("/v1/answers", {"text": "x" * BODY_BYTES}, 413, {"wanted": BODY_BYTES}),
 }

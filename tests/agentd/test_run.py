@@ -30,7 +30,7 @@ async def test_an_episode_from_opening_to_close(tmp_path: Path) -> None:
         assert await daemon.post("/v1/steps", {"action": "click"}) == {"step": 0, "seq": 2}
         assert (await daemon.post("/v1/steps/0:end?wait=seal"))["sealed"] == 4
         await daemon.post("/v1/answers", {"text": "42"})
-        await daemon.post("/v1/close", {"reason": "done"})
+        await daemon.post("/v1/close", {"reason": "done", "truncated": True})
         code, said = await daemon.ended()
         assert code == 0, said
         assert peer.kinds == [
@@ -40,7 +40,7 @@ async def test_an_episode_from_opening_to_close(tmp_path: Path) -> None:
         assert peer.data("episode.opened") == [{"task": "t", "digest": "d"}]
         assert peer.data("step.began") == [{"step": 0, "action": "click"}]
         assert peer.data("step.sealed") == [{"step": 0, "why": "quiet"}]
-        assert peer.data("episode.closed") == [{"reason": "done"}]
+        assert peer.data("episode.closed") == [{"reason": "done", "truncated": True}]
         assert not (daemon.state / "agentd.json").exists()
 
 
@@ -154,7 +154,7 @@ async def test_commands_are_applied_exactly_once(tmp_path: Path) -> None:
         await daemon.start()
         await peer.until(lambda: "step.sealed" in peer.kinds)
         await peer.command("agent.answered", text="done")
-        await peer.command("episode.close", reason="enough")
+        await peer.command("episode.close", reason="enough", truncated=True)
         code, said = await daemon.ended()
         assert code == 0, said
         chained(peer)
@@ -163,7 +163,7 @@ async def test_commands_are_applied_exactly_once(tmp_path: Path) -> None:
             ("step.began", 1), ("agent.tool_called", 2), ("agent.tool_returned", 3), ("step.ended", 5),
             ("agent.answered", 6),
         ]  # fmt: skip
-        assert peer.data("episode.closed") == [{"reason": "enough"}]
+        assert peer.data("episode.closed") == [{"reason": "enough", "truncated": True}]
         assert "passed over" in said
 
 

@@ -29,14 +29,14 @@ async def test_a_whole_episode_through_the_channel(service: Service, daemon: Dae
         assert [one.json()["step"] for one in (called, back, said)] == [step] * 3
         ended = await service.post(f"{path}/steps/{step}:end")
         assert ended.json()["seq"] > began.json()["seq"]
-    closed = await service.post(f"{path}:close", {"reason": "enough"})
+    closed = await service.post(f"{path}:close", {"reason": "enough", "truncated": True})
     await running
     assert (closed.status_code, closed.json()["status"], closed.json()["last_step"]) == (200, "closed", 1)
     assert [reward["step"] for reward in closed.json()["rewards"]] == [0, 1]
     log = (await service.get(f"{path}/events")).json()["events"]
     assert [event["kind"] for event in log].count("step.began") == 2
     assert log[1]["data"] == {"step": 0, "action": {"click": 0}, "command": 1}
-    assert log[-1]["data"]["reason"] == "enough"
+    assert log[-1]["data"] == {"reason": "enough", "truncated": True, "command": log[-1]["data"]["command"]}
 
 
 async def test_without_a_daemon_it_is_queued(service: Service, daemon: Daemon) -> None:

@@ -131,7 +131,8 @@ def test_closing_waits_until_the_episode_is_closed(peer: Peer, connect: Any) -> 
             "rewards": [REWARD],
         },
     )
-    closing = connect(peer.url).episode("e1").close("done")
+    closing = connect(peer.url).episode("e1").close("done", truncated=True)
+    assert peer.asked[0].body["truncated"] is True
     assert (closing.status, closing.total, closing.rewards[0].step) == ("closed", 0.2, 3)
     first, second = peer.asked
     assert first.headers["idempotency-key"] != second.headers["idempotency-key"], (
@@ -173,7 +174,8 @@ def test_closing_beside_the_daemon_tells_it_and_still_asks_the_service(peer: Pee
     peer.answer("/v1/close", {})
     peer.answer("/v1/episodes/e1:close", {"episode": "e1", "status": "closed", "total": 0.0})
     client = connect(peer.url, control=Control(peer.url, "local"))
-    assert client.episode("e1").close().status == "closed"
+    assert client.episode("e1").close(truncated=True).status == "closed"
+    assert [one.body.get("truncated") for one in peer.asked] == [True, True]
 
 
 def test_a_field_that_is_missing_is_named(peer: Peer, connect: Any) -> None:

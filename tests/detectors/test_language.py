@@ -265,6 +265,27 @@ def test_potential_shaping_changes_no_return(way: int, gamma: float, last: str) 
     assert returns[0] == pytest.approx(returns[1], abs=1e-9)
 
 
+@pytest.mark.parametrize("way", range(len(WAYS)))
+@pytest.mark.parametrize("last", ["open", "sealed"])
+def test_of_an_episode_that_was_cut_off_the_potential_stays(way: int, last: str) -> None:
+    """The return is then that without shaping and γᵀΦ(s_T), which a trainer's value of the last state has less (Pardo
+    et al. 2018)."""
+    gamma, steps = 0.9, [list(step) for step in WAYS[way]]
+    if last == "sealed":
+        steps[-1] += [sealed(len(steps) - 1), filled("M", "late")]  # what comes after the seal counts as well
+    said = [*episode(*steps, close=False), ("episode.closed", {"reason": "10 steps", "truncated": True})]
+    names = ["nav", "form", "ui"]
+    plain = ruleset(*SHAPED, weights=dict.fromkeys(names, 0))
+    shaped = ruleset(*SHAPED, shaping={"potential": names, "gamma": gamma})
+    returns = []
+    for rules in (plain, shaped):
+        values = [value or 0.0 for value in worth(run(rules, *said))]
+        folded = [*values[: len(steps) - 1], sum(values[len(steps) - 1 :])]
+        returns.append(sum(gamma**t * value for t, value in enumerate(folded)))
+    left = sum(m.worth for r in run(ruleset(*SHAPED), *said) for m in r.milestones if m.component in names)
+    assert returns[1] - returns[0] == pytest.approx(gamma ** len(steps) * left, abs=1e-9)
+
+
 def test_shaping_tells_where_it_goes() -> None:
     """On the way the potential rises; at the end it is paid back."""
     rules = ruleset(*SHAPED, shaping={"potential": ["nav"], "gamma": 0.5})

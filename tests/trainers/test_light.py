@@ -97,6 +97,15 @@ async def test_gymnasium_wrapper(process: Process) -> None:
     assert all(one["same"] for one in steps)
 
 
+@pytest.mark.parametrize("way", ["whole", "cut"])
+async def test_gymnasium_wrapper_says_whether_it_was_cut_off(process: Process, way: str) -> None:
+    """A potential must know: an end is worth nothing, and a limit of steps is no end."""
+    id = await run_harness("gym", process, way)
+    async with operator(process) as service:
+        log = (await service.http.get(f"/v1/episodes/{id}/events")).json()["events"]
+    assert log[-1]["data"].get("truncated", False) is (way == "cut")
+
+
 async def test_gymnasium_wrapper_where_nobody_can_know(process: Process) -> None:
     """A configured fall-back, told in info; without one an error, never a silent 0."""
     steps = await run_harness("gym", process, "gone", effects=GONE)

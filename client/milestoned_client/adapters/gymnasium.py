@@ -55,7 +55,7 @@ class RewardServiceWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
         with self._rollout.acting(action):
             observation, own, terminated, truncated, info = self.env.step(action)
         ended = "it terminated" if terminated else "it was truncated" if truncated else None
-        paid = self._rollout.close(ended) if ended else self._rollout.paid()
+        paid = self._rollout.close(ended, truncated=not terminated) if ended else self._rollout.paid()
         told = {**info, "episode_id": id, "env_reward": float(own), **_told(paid)}
         return observation, paid.amount(self._settings), terminated, truncated, told
 

@@ -88,11 +88,11 @@ class Rollout:
         except UNANSWERED as error:
             return Paid(None, str(error))
 
-    def close(self, reason: str) -> Paid:
+    def close(self, reason: str, *, truncated: bool = False) -> Paid:
         """Close the episode: what its last step and the close after it were worth together."""
         since = self._step or 0
         try:
-            closing = self._close(reason)
+            closing = self._close(reason, truncated)
         except UNANSWERED as error:
             return Paid(None, str(error))
         if closing.status != "closed":
@@ -108,13 +108,13 @@ class Rollout:
             return error
         return score_now([Sample(episode=id)], self._settings)[0]
 
-    def _close(self, reason: str) -> Closing:
+    def _close(self, reason: str, truncated: bool = False) -> Closing:
         """A close seals at once, so the last step is first given the time that any step has to settle."""
         episode = self._now
         try:
             if self._step is not None:
                 episode.reward(self._step, wait_s=self._settings.wait_s)
-            return episode.close(reason, wait_s=self._settings.wait_s)
+            return episode.close(reason, truncated=truncated, wait_s=self._settings.wait_s)
         finally:
             self._forget()
 
