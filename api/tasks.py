@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,10 @@ class _Loader(yaml.SafeLoader):
         seen: set[Any] = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, Hashable):
+                raise yaml.constructor.ConstructorError(
+                    None, None, "a key is a name; a value that begins with a brace wants quotes", key_node.start_mark
+                )
             if key in seen:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"the key {key!r} is given twice", key_node.start_mark
@@ -76,13 +81,17 @@ def read_task_yaml(text: str, overrides: dict[str, str] | None = None) -> tuple[
             spec = loader.construct_document(node) if node is not None else None
         finally:
             loader.dispose()
+        lines: dict[Where, int] = {}
+        if node is not None:
+            _note_lines(node, (), lines)
     except yaml.YAMLError as error:
         raise BadTaskError([_yaml_problem(error)]) from None
+    except (ValueError, TypeError, AttributeError) as error:  # of a value with a tag, and a date that there is not
+        raise BadTaskError([Problem("(file)", None, str(error)[:200], "values that YAML knows")]) from None
+    except RecursionError:
+        raise BadTaskError([Problem("(file)", None, "lists within lists", "nesting that ends")]) from None
     if isinstance(spec, dict):
         spec = {**spec, **(overrides or {})}
-    lines: dict[Where, int] = {}
-    if node is not None:
-        _note_lines(node, (), lines)
     return spec, lines
 
 

@@ -14,6 +14,7 @@ from api.pages.lanes import Span
 from api.pages.seen import Seen
 from api.parts import Parts
 from api.recording_text import telling
+from api.routes.support import SEQ_MOST, whole
 from api.wording import terms, waits_for
 from detectors.registry import Rule, rules
 from detectors.task_json import condition_to_json
@@ -25,8 +26,8 @@ MOST_CHARACTERS = 20_000
 
 async def detail_of(parts: Parts, now: Seen, query: Mapping[str, str], span: Span | None) -> dict[str, Any]:
     """What the panel shows: of ``event``, else of ``milestone``, else of the step. Raises `NotFoundError`."""
-    if query.get("event", "").isdecimal():
-        return await _event(parts, now, int(query["event"]))
+    if "event" in query:
+        return await _event(parts, now, whole("event", query["event"], SEQ_MOST))
     if "milestone" in query:
         return await _milestone(parts, now, query["milestone"])
     reward = now.paid.get(span.step) if span is not None else None

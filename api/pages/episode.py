@@ -7,6 +7,7 @@ is asked for, and kept.
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ from api.pages.render import HEADERS, page
 from api.pages.seen import Seen, seen
 from api.pages.viewer import COOKIE, viewer
 from api.parts import Parts
-from api.routes.support import SEQ_MOST, parts_of, while_known, whole_query
+from api.routes.support import SEQ_MOST, parts_of, while_known, whole, whole_query
 from api.store.episodes import describe
 from detectors.types import Task
 
@@ -139,8 +140,8 @@ def _chosen(query: Mapping[str, str], now: Seen) -> Span | None:
         if asked != "opening" and not asked.isdecimal():
             raise InvalidError(f"step: got {asked[:40]!r}, wanted `opening` or the number of a step")
         return next((span for span in now.outline.spans if span.key == asked), None)
-    if query.get("event", "").isdecimal():
-        return now.outline.span_of(int(query["event"]))
+    if "event" in query:
+        return now.outline.span_of(whole("event", query["event"], SEQ_MOST))
     times = [one["step"] for one in now.reached if one["id"] == query.get("milestone", one["id"])]
     named = {-1 if span.step is None else span.step: span for span in now.outline.spans}
     return named.get(max(times, default=NEVER)) or now.outline.spans[-1]
@@ -163,13 +164,20 @@ async def live(request: Request) -> Response:
     await viewer(request)
     parts = parts_of(request)
     row = await parts.episodes.get(request.path_params["episode"])
-    if row.status == "closed":
+    after = _shown_through(request)
+    if row.status == "closed" and row.through <= after:
         return Response(status_code=204)
     return StreamingResponse(
-        while_known(parts, request.cookies[COOKIE], _moves(parts, row.id, row.through)),
+        while_known(parts, request.cookies[COOKIE], _moves(parts, row.id, after)),
         media_type="text/event-stream",
         headers=HEADERS,
     )
+
+
+def _shown_through(request: Request) -> int:
+    """What the page has: what it was rendered with, or what it was told of last before the connection was lost."""
+    last = request.headers.get("last-event-id", "")
+    return int(last) if re.fullmatch(r"\d{1,12}", last) else whole_query(request, "after", 0, SEQ_MOST)
 
 
 async def _moves(parts: Parts, episode: str, through: int) -> AsyncIterator[bytes]:

@@ -6,8 +6,7 @@ import asyncio
 import csv
 import io
 import tempfile
-import zipfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,8 @@ from api.errors import InvalidError
 from api.exporting.rows import tables
 from api.exporting.stored import of_store
 from api.pages.listing import asked_of, wanted_of
-from api.pages.render import HEADERS
 from api.pages.viewer import viewer
+from api.pages.zipping import as_file, whole, zipped
 from api.parts import Parts
 from api.routes.support import parts_of
 from api.store.corpus import Corpus, Stored
@@ -49,20 +48,15 @@ async def export(request: Request) -> Response:
         raise InvalidError(f"format: got {form[:40]!r}, wanted {', '.join(FORMATS)}")
     wanted = wanted_of(who.tenant, asked_of(request), {})
     if form == "csv":
-        return StreamingResponse(_csv(parts, wanted), 200, _as_file("episodes.csv"), "text/csv; charset=utf-8")
+        return StreamingResponse(_csv(parts, wanted), 200, as_file("episodes.csv"), "text/csv; charset=utf-8")
     rows, more = await parts.search.page(wanted, MOST)
     if more is not None:
         raise InvalidError(f"episodes: more than {MOST} are selected, wanted fewer; `milestoned export` has no limit")
     closed = [row for row in rows if row.status == "closed"]
     if not closed:
         raise InvalidError("episodes: none that is closed is selected, wanted one at least")
-    stored = await Corpus(parts.database).whole(closed)
-    made = await asyncio.to_thread(_recordings if form == "recordings" else _parquet, stored)
-    return Response(made, 200, _as_file(f"{form}.zip"), "application/zip")
-
-
-def _as_file(name: str) -> dict[str, str]:
-    return {**HEADERS, "content-disposition": f'attachment; filename="{name}"'}
+    stored = whole(Corpus(parts.database), closed)
+    return await zipped(f"{form}.zip", _recordings(stored) if form == "recordings" else _parquet(stored))
 
 
 async def _csv(parts: Parts, wanted: Wanted) -> AsyncIterator[bytes]:
@@ -87,23 +81,32 @@ def _plain(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(_RISKY) else value
 
 
-def _recordings(stored: Sequence[Stored]) -> bytes:
-    return _zipped([(f"{one.row.id}.mrec", one.content) for one in stored])
+async def _recordings(stored: AsyncIterator[Stored]) -> AsyncIterator[tuple[str, bytes]]:
+    async for one in stored:
+        yield f"{one.row.id}.mrec", one.content
 
 
-def _parquet(stored: Sequence[Stored]) -> bytes:
+async def _parquet(stored: AsyncIterator[Stored]) -> AsyncIterator[tuple[str, bytes]]:
     try:
         from api.exporting.parquet import write
     except ImportError:
         raise InvalidError("format: parquet takes pyarrow; wanted `pip install 'milestoned[export]'`") from None
+    loop = asyncio.get_running_loop()
+
+    def each() -> Iterator[Any]:
+        # The writer asks for the next episode from its thread, and the database answers on the loop.
+        while (one := asyncio.run_coroutine_threadsafe(_next(stored), loop).result()) is not None:
+            yield tables([of_store(one)], [GAMMA])
+
     with tempfile.TemporaryDirectory() as folder:
-        write(Path(folder), (tables([of_store(one)], [GAMMA]) for one in stored))
-        return _zipped([(path.name, path.read_bytes()) for path in sorted(Path(folder).iterdir())])
+        await asyncio.to_thread(write, Path(folder), each())
+        for path in await asyncio.to_thread(_made, Path(folder)):
+            yield path.name, await asyncio.to_thread(path.read_bytes)
 
 
-def _zipped(files: Sequence[tuple[str, bytes]]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as made:
-        for name, content in files:
-            made.writestr(name, content)
-    return out.getvalue()
+def _made(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir())
+
+
+async def _next(stored: AsyncIterator[Stored]) -> Stored | None:
+    return await anext(stored, None)

@@ -16,7 +16,7 @@ from api.pages.viewer import COOKIE, viewer
 from api.parts import Parts
 from api.routes.support import parts_of, while_known
 from api.store.database import now
-from api.store.sandboxes import GONE, describe
+from api.store.sandboxes import GONE, LIVING, describe
 
 SHOWN = 500
 """The most sandboxes on one page."""
@@ -36,14 +36,15 @@ async def fleet(request: Request) -> Response:
     """The page."""
     who = await viewer(request)
     parts = parts_of(request)
-    rows = await parts.sandboxes.listed(who.tenant, "", SHOWN)
+    rows = await parts.sandboxes.shown(who.tenant, SHOWN)
     sandboxes = [describe(row) for row in rows]
     running = await parts.overview.running([one["episode"] for one in sandboxes if one["episode"]])
+    states = dict.fromkeys((*LIVING, *GONE), 0) | await parts.sandboxes.states(who.tenant)
     pace = await parts.overview.pace(who.tenant, now(timedelta(seconds=-RATE_S)))
     at = datetime.now(UTC)
     shown = [{**one, **_of(one, running, at)} for one in sandboxes]
     return page(
-        "fleet.html", sandboxes=sorted(shown, key=_order), states=_counted(shown), pace=pace, minutes=RATE_S / 60,
+        "fleet.html", sandboxes=sorted(shown, key=_order), states=states, pace=pace, minutes=RATE_S / 60,
         alarms=alarms(shown, parts.watch.beat_s), latency=latency(parts), most=SHOWN, more=len(rows) == SHOWN,
     )  # fmt: skip
 
@@ -61,10 +62,6 @@ def _of(one: Mapping[str, Any], running: Mapping[str, Any], at: datetime) -> dic
 
 def _order(one: Mapping[str, Any]) -> tuple[int, str]:
     return ("lost", "busy", "idle", "left").index(one["state"]), one["name"]
-
-
-def _counted(shown: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    return {state: sum(one["state"] == state for one in shown) for state in ("busy", "idle", "lost", "left")}
 
 
 def alarms(shown: Sequence[Mapping[str, Any]], beat_s: float) -> list[tuple[str, str]]:

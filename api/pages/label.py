@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import io
-import zipfile
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -16,8 +14,9 @@ from api.errors import InvalidError
 from api.labelling.agreement import alpha
 from api.labelling.exporting import FOLDER, lines
 from api.labelling.queue import Item, by_item, disagreed, open_to, queue, swapped
-from api.pages.render import HEADERS, page
+from api.pages.render import page
 from api.pages.viewer import sent_form, viewer
+from api.pages.zipping import whole, zipped
 from api.parts import Parts
 from api.routes.support import READ, TRAINER, parts_of
 from api.store.corpus import Corpus, Stored
@@ -86,10 +85,8 @@ async def export(request: Request) -> Response:
     ids = sorted({id for word in words for id in (word.first, word.second) if id})
     if len(ids) > MOST_EPISODES:
         raise InvalidError(f"preferences: they are about {len(ids)} episodes, wanted at most {MOST_EPISODES}")
-    stored = await Corpus(parts.database).whole([await parts.episodes.get(id) for id in ids])
-    made = await asyncio.to_thread(_zipped, words, stored)
-    headers = {**HEADERS, "content-disposition": 'attachment; filename="preferences.zip"'}
-    return Response(made, 200, headers, "application/zip")
+    rows = [await parts.episodes.get(id) for id in ids]
+    return await zipped("preferences.zip", _files(words, whole(Corpus(parts.database), rows)))
 
 
 async def _queue(parts: Parts, who: Principal, task: str) -> tuple[list[Item], Sequence[Any]]:
@@ -102,7 +99,7 @@ async def _queue(parts: Parts, who: Principal, task: str) -> tuple[list[Item], S
 async def _item(parts: Parts, who: Principal, said: Mapping[str, str]) -> Item:
     """What the form is about: episodes of the caller's own. Raises `InvalidError`, `NotFoundError`."""
     first, second, step = said.get("first", ""), said.get("second", ""), said.get("step", "-1")
-    if step.lstrip("-").isdecimal() is False or len(step) > 12:
+    if not re.fullmatch(r"-?[0-9]{1,9}", step):
         raise InvalidError(f"step: got {step[:20]!r}, wanted a number")
     for episode in filter(None, (first, second)):
         await parts.episodes.owned(who.tenant, episode)
@@ -171,11 +168,9 @@ def _agreement(words: Sequence[Any]) -> dict[str, Any]:
     return {"alpha": alpha(told), "many": len(both), "disagreed": sum(map(disagreed, both))}
 
 
-def _zipped(words: Sequence[Any], stored: Sequence[Stored]) -> bytes:
-    tasks = {one.row.id: orjson.loads(one.task) for one in stored}
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as made:
-        made.writestr("preferences.jsonl", b"".join(lines(words, tasks)))
-        for one in stored:
-            made.writestr(f"{FOLDER}/{one.row.id}.mrec", one.content)
-    return out.getvalue()
+async def _files(words: Sequence[Any], stored: AsyncIterator[Stored]) -> AsyncIterator[tuple[str, bytes]]:
+    tasks = {}
+    async for one in stored:
+        tasks[one.row.id] = orjson.loads(one.task)
+        yield f"{FOLDER}/{one.row.id}.mrec", one.content
+    yield "preferences.jsonl", b"".join(lines(words, tasks))

@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import orjson
 from fastapi import APIRouter, Request, Response
@@ -83,4 +85,12 @@ async def visual(request: Request) -> Response:
 
 
 def _told(found: Sequence[Event], following: int | None) -> bytes:
-    return orjson.dumps({"told": [one._asdict() for one in shown(found)], "next": following})
+    told = [{**one._asdict(), "events": list(_written(one.events))} for one in shown(found)]
+    return orjson.dumps({"told": told, "next": following})
+
+
+def _written(events: Iterable[dict[str, Any]]) -> Iterator[orjson.Fragment]:
+    """Each event by itself: one that can't be written costs no other."""
+    for one in events:
+        with contextlib.suppress(TypeError, RecursionError):
+            yield orjson.Fragment(orjson.dumps(one))

@@ -19,7 +19,9 @@ MUTATION, RESIZED, STYLE_RULE, STYLE_DECLARED, ADOPTED = 0, 4, 8, 13, 15
 SOURCES = frozenset((0, 1, 2, 3, 4, 5, 6, 8, 12, 13, 15))
 """Which of rrweb's incremental events are shown: none that draws on a canvas, loads a font, plays or runs a plug-in."""
 MOST_PIXELS = 20_000
-DEEPEST = 400
+DEEPEST = 120
+"""Elements within each other: each takes two levels of the JSON that the frame is sent, of which there may be 254."""
+DEEPEST_SHEET = 8
 _NAME = re.compile(r"[a-z_][a-z0-9_.:-]{0,80}", re.IGNORECASE)
 _SHOWN = re.compile(r"\s*data:image/(png|jpe?g|gif|webp|avif|bmp)[;,]", re.IGNORECASE)
 _CSS = re.compile(
@@ -77,7 +79,10 @@ def _events(text: str, at: int, now: Any) -> Iterator[dict[str, Any]]:
     except orjson.JSONDecodeError:
         return
     for one in found if isinstance(found, list) else ():
-        clean = _event(one) if isinstance(one, dict) else None
+        try:
+            clean = _event(one) if isinstance(one, dict) else None
+        except (TypeError, ValueError, AttributeError, RecursionError):
+            clean = None  # others' recorders, and others' pages, may have written anything
         if clean is not None:
             late = now - one["timestamp"] if _number(now) and _number(one.get("timestamp")) else 0
             yield {**clean, "timestamp": at - min(max(late, 0), 600_000)}
@@ -91,7 +96,8 @@ def _event(one: Mapping[str, Any]) -> dict[str, Any] | None:
         return {"type": META, "data": {"href": "about:blank", **_size(data)}}
     if kind == FULL:
         return {"type": FULL, "data": {"node": _node(data.get("node"), 0), "initialOffset": data.get("initialOffset")}}
-    if kind != INCREMENTAL or data.get("source") not in SOURCES:
+    source = data.get("source")
+    if kind != INCREMENTAL or not isinstance(source, int) or source not in SOURCES:
         return None
     return {"type": INCREMENTAL, "data": _changed(data)}
 
@@ -128,7 +134,8 @@ def _node(node: Any, depth: int) -> Any:
         sheet = name.lower() in ("link", "style") and "_cssText" in attributes
         if not _NAME.fullmatch(name) or (name.lower() in _ACTS and not sheet):
             return {**kept, "tagName": "span", "attributes": {}, "childNodes": []}
-        if name.lower() == "a" and "href" in (node.get("attributes") or {}):
+        had = node.get("attributes")
+        if name.lower() == "a" and isinstance(had, dict) and "href" in had:
             attributes["href"] = "#"  # it looks like a link, and leads nowhere
         kept |= {"tagName": "style" if sheet else name, "attributes": attributes}
     return kept
@@ -155,7 +162,7 @@ def _acts(name: str, value: Any) -> bool:
 def _sheet(value: Any, depth: int) -> Any:
     if isinstance(value, str):
         return _css(value)
-    if depth > DEEPEST:
+    if depth > DEEPEST_SHEET:
         return None
     if isinstance(value, list):
         return [_sheet(one, depth + 1) for one in value]

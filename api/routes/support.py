@@ -168,16 +168,17 @@ def whole_query(request: Request, name: str, default: int, most: int) -> int:
     if not request.scope["query_string"]:
         return default
     text = request.query_params.get(name)
-    return default if text is None else _whole(name, text, most)
+    return default if text is None else whole(name, text, most)
 
 
 def whole_header(request: Request, name: str, default: int = 0) -> int:
     """A whole number of a header, from 0. Raises `InvalidError`."""
     text = request.headers.get(name)
-    return default if text is None else _whole(name, text, SEQ_MOST)
+    return default if text is None else whole(name, text, SEQ_MOST)
 
 
-def _whole(name: str, text: str, most: int) -> int:
+def whole(name: str, text: str, most: int) -> int:
+    """A whole number from 0 to ``most``. Raises `InvalidError` that names it."""
     if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= most):
         raise InvalidError(f"{name}: got {text[:40]!r}, wanted a whole number from 0 to {most}")
     return int(text)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy import bindparam, case, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -33,6 +33,17 @@ _LISTED = (
     .order_by(sandboxes.c.id)
     .limit(bindparam("limit"))
 )
+_SHOWN = (
+    select(sandboxes)
+    .where(sandboxes.c.tenant == bindparam("tenant"))
+    .order_by(
+        case({"lost": 0, "busy": 1, "idle": 2}, value=sandboxes.c.state, else_=3),
+        sandboxes.c.heard_at.desc(),
+        sandboxes.c.id,
+    )
+    .limit(bindparam("limit"))
+)
+_STATES = _COUNTS.where(sandboxes.c.tenant == bindparam("tenant"))
 _BEAT = (
     update(sandboxes)
     .where(sandboxes.c.id == bindparam("of_sandbox"))
@@ -164,6 +175,14 @@ class Sandboxes:
     async def listed(self, tenant: str, after: str, limit: int) -> Sequence[Any]:
         """At most ``limit`` sandboxes of the tenant beyond id ``after``."""
         return await self._database.all(_LISTED, {"tenant": tenant, "after": after, "limit": limit})
+
+    async def shown(self, tenant: str, limit: int) -> Sequence[Any]:
+        """At most ``limit`` sandboxes of the tenant: the lost, the busy, the idle, and at last those that left."""
+        return await self._database.all(_SHOWN, {"tenant": tenant, "limit": limit})
+
+    async def states(self, tenant: str) -> dict[str, int]:
+        """How many the tenant has in each state."""
+        return {row.state: row.many for row in await self._database.all(_STATES, {"tenant": tenant})}
 
     async def counts(self) -> dict[str, int]:
         """How many there are in each state, of all tenants."""

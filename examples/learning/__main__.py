@@ -102,7 +102,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m examples.learning", description=__doc__)
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--most", type=int, default=2000, help="environment steps of a run at most (default 2000)")
+    parser.add_argument("--most", type=int, default=1600, help="environment steps of a run at most (default 1600)")
     parser.add_argument("--workers", type=int, default=2, help="runs at a time (default 2)")
     parser.add_argument("--out", type=Path, default=Path("runs/learning.json"), help="where the runs are written")
     parser.add_argument("--plot", type=Path, help="draw the learning curves into this SVG")

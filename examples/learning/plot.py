@@ -50,7 +50,7 @@ def _draw(runs: list[dict[str, Any]], out: Path) -> None:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     figure.tight_layout()
-    figure.savefig(out, format="svg", metadata={"Date": None})
+    figure.savefig(out, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
 
 
 if __name__ == "__main__":

@@ -86,6 +86,11 @@ BAD = {
     "unknown component": ("nav: 0.5", "navigation: 0.5", "line 5: weights.navigation"),
     "long settle": ("quiet_ms: 20", "quiet_ms: 99999", "line 6: settings.quiet_ms: got 99999, wanted milliseconds"),
     "key twice": ('version: "1"', 'version: "1"\nversion: "2"', "line 3: (YAML): got the key 'version' is given twice"),
+    "braces": ("origin: http://shop.test", "origin: {{origin}}", "line 4: (YAML): got a key is a name; a value that begins with a brace wants quotes"),
+    "no such date": ("instruction: Buy the lamp.", "instruction: 2001-99-99", "month must be in 1..12"),
+    "no such number": ("instruction: Buy the lamp.", "instruction: !!int x", "invalid literal for int()"),
+    "a time that is none": ("instruction: Buy the lamp.", "instruction: !!timestamp x", "wanted values that YAML knows"),
+    "itself": ("{nav: 0.5, answer: 0.5}", "&x [*x]", "wanted nesting that ends"),
     "no YAML": ("id: shop/buy", "id: [shop/buy", "line 2: (YAML)"),
     "no milestones": (GOOD[GOOD.index("  - id: page") :], "", "line 7: milestones: got None, wanted a list of at least one milestone"),
     "no such probe": ("probe: cart", "probe: card", "line 33: milestones[8].when.probe_answers.probe: got 'card', wanted a probe of the task; there are cart, theme, notes, fonts"),
@@ -106,7 +111,7 @@ BAD = {
 # What a schema of single values can't say: references between milestones, names that depend on others, YAML itself.
 BEYOND_SCHEMA = {
     "same id", "no origin", "no address", "after nobody", "goal of nobody", "bad range", "weight of nothing",
-    "key twice", "no YAML", "empty contains", "value and checked", "no such probe", "a probe twice",
+    "key twice", "no YAML", "braces", "no such date", "no such number", "a time that is none", "itself", "empty contains", "value and checked", "no such probe", "a probe twice",
     "a probe of another site", "a probe out of its folder",
 }  # fmt: skip
 

@@ -109,6 +109,30 @@ async def test_a_page_that_changes_without_end_is_a_gap_and_then_whole_again(
     assert '"type":2' in "".join(data["text"] for data in begun), "a whole document"
 
 
+async def test_a_page_that_was_there_and_is_too_large_is_a_gap(browser: Chromium, page: Page, site: Site) -> None:
+    """Its document comes before the recorder has said that it began."""
+    await page.goto(site.page("/", f"<p>{'long ' * 1_000_000}"))
+    async with watching(browser, PLAN) as watch:
+        gap = await watch.one("gap.began", source="visual")
+        assert "too large" in gap["reason"]
+        await page.goto(site.page("/next", "<p>Next"))
+        await watch.one("gap.ended", source="visual", of=gap["of"])
+        await watch.until(lambda: [one for one in events(watch) if "Next" in set(texts(one))])
+
+
+async def test_a_page_as_deep_as_can_be_costs_the_replay_and_nothing_else(
+    browser: Chromium, page: Page, site: Site
+) -> None:
+    url = site.page("/", f"{'<div>' * 300}<button>Buy</button>")
+    async with watching(browser, PLAN) as watch:
+        await page.goto(url)
+        gap = await watch.one("gap.began", source="visual")
+        assert "nested too deeply" in gap["reason"]
+        await page.click("button")
+        click = await watch.one("element.clicked")
+        assert click["element"]["name"] == "Buy"
+
+
 async def test_at_the_cap_nothing_more_is_kept(browser: Chromium, page: Page, site: Site) -> None:
     url = site.page("/", f"<p>{'long ' * 400}")
     async with watching(browser, {"visual": 3000}) as watch:

@@ -111,6 +111,24 @@ async def test_whoever_only_reads_changes_nothing(shop: Shop) -> None:
     assert "token of the scope" in (await shop.look("/editor?task=shop/cart", reader)).text
 
 
+async def test_numbers_that_are_none_are_refused(shop: Shop) -> None:
+    for event in ("9" * 19, "9" * 20, "9" * 5000, "-1", "x"):
+        for path in ("/episodes/{good}", "/episodes/{good}/detail"):
+            answer = await shop.look(f"{path}?event={event}")
+            assert answer.status_code in (404, 422) or (path == "/episodes/{good}" and event == "9" * 19), event
+    for step in ("--5", "5-", "9" * 30):
+        answer = await shop.send("/label", first=shop.good, step=step, choice="yes")
+        assert (answer.status_code, "step: got" in answer.text) == (422, True)
+
+
+async def test_a_page_that_missed_the_end_is_told_of_it(shop: Shop) -> None:
+    """Between its rendering and its first connection, or while that was lost."""
+    through = (await shop.service.get(f"/v1/episodes/{shop.good}")).json()["through"]
+    assert (await shop.look(f"/episodes/{{good}}/live?after={through}")).status_code == 204
+    missed = await shop.look("/episodes/{good}/live?after=1")
+    assert (missed.status_code, missed.text) == (200, f"event: moved\nid: {through}\ndata: closed\n\n")
+
+
 async def test_training_tells_versions_apart(shop: Shop) -> None:
     text = (await shop.look("/training")).text
     rows = re.findall(r"<tr><td><a href=\"/episodes\?label=policy%3D(\d)\".*?</tr>", text, re.S)

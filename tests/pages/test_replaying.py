@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import orjson
 import pytest
 
+from api.pages.replay import _told
 from api.pages.replaying import shown
 from tests.support.logs import log
 
@@ -125,6 +127,29 @@ def test_a_message_in_parts_is_put_together_and_one_that_lacks_a_part_is_left_ou
     assert found[0].events == [
         {"type": 4, "data": {"href": "about:blank", "width": 10, "height": 20}, "timestamp": 2 - 10}
     ]
+
+
+def test_what_can_not_be_written_costs_no_other_event() -> None:
+    """A document as deep as pages are and deeper; shapes that no recorder of ours writes."""
+    deep: dict[str, Any] = text("bottom")
+    for _ in range(400):
+        deep = element("div", deep)
+    nested: Any = 1
+    for _ in range(400):
+        nested = [nested]
+    odd = [
+        {"type": 3, "data": {"source": {}}},
+        {"type": 3, "data": {"source": 2, "x": nested}},
+        {"type": 2, "data": {"node": element("a") | {"attributes": 5}}},
+        {"type": 3, "data": {"source": 0, "adds": 7, "texts": {"a": 1}}},
+        {"type": 2, "data": {"node": deep}},
+        {"type": 4, "data": {"width": 10, "height": 20}},
+    ]
+    said = json.dumps([{**one, "timestamp": 1} for one in odd])
+    data = {"tab": "T", "stream": "s", "n": 0, "now": 1, "text": said}
+    [message] = orjson.loads(_told(list(log(("visual.recorded", data))), None))["told"]
+    assert [one["type"] for one in message["events"]] == [2, 3, 2, 4]
+    assert '"tagName":"div"' in orjson.dumps(message["events"][2]).decode()
 
 
 @pytest.mark.parametrize("said", ["", "{}", "[1, null, {}]", '[{"type": 3}]', "[" * 2000, '[{"type":2,"data":{}}]'])

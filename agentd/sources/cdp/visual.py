@@ -20,7 +20,6 @@ SAID = ("visual", "visual.lost")
 PIECE = 192 * 1024
 """Characters of one event at most; what is longer comes in several."""
 LONGEST = 5 << 20
-DEEPEST = 400
 _ADDRESSES = frozenset(("href", "src", "action", "formaction", "poster", "cite", "data", "background", "xlink:href"))
 _AS_IT_IS = frozenset(("_cssText", "type", "tagName", "class", "id", "publicId", "systemId", "style"))
 
@@ -40,17 +39,23 @@ class Visual:
         if said.kind == "visual.lost":
             yield from self._lose(tab, str(said.data.get("reason"))[:200])
             return
-        events = _read(said.data.get("events"))
-        if events is None or self._full:
+        if self._full:
             return
-        text = orjson.dumps([self._masked(one, "", 0) for one in events]).decode()
+        stream = str(said.data.get("stream"))[:40]
+        try:
+            text = orjson.dumps([self._masked(one, "") for one in _read(said.data.get("events"))]).decode()
+        except (ValueError, TypeError, RecursionError):
+            # orjson writes no more than 254 levels, of which each element takes two. What follows a message that is
+            # not told can't be shown, so the gap ends with the next stream.
+            yield from self._lose(tab, "a page is too large, or nested too deeply, to be recorded", stream)
+            return
         self._left -= len(text)
         if self._left < 0:
             self._full = True
             yield from self._lose(tab, "the recording of what pages look like reached its cap (--visual-max)")
             return
-        about = {"tab": tab, "stream": str(said.data.get("stream"))[:40], "n": _whole(said.data.get("n"))}
-        if self._lost.get(tab) not in (None, about["stream"]):
+        about = {"tab": tab, "stream": stream, "n": _whole(said.data.get("n"))}
+        if self._lost.get(tab) not in (None, stream):
             del self._lost[tab]
             yield Seen("gap.ended", {"source": "visual", "of": tab})
         pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)]
@@ -58,38 +63,35 @@ class Visual:
             part: dict[str, Any] = {"part": place, "parts": len(pieces)} if len(pieces) > 1 else {}
             yield Seen("visual.recorded", {**about, "now": _whole(said.data.get("now")), **part, "text": piece})
 
-    def _lose(self, tab: str, reason: str) -> Iterator[Seen]:
+    def _lose(self, tab: str, reason: str, stream: str = "") -> Iterator[Seen]:
         if tab not in self._lost:
-            self._lost[tab] = ""
+            self._lost[tab] = stream
             yield Seen("gap.began", {"source": "visual", "of": tab, "reason": reason})
 
-    def _masked(self, value: Any, name: str, depth: int) -> Any:
+    def _masked(self, value: Any, name: str) -> Any:
         if isinstance(value, str):
             if name in _ADDRESSES:
                 return self._secrets.mask_url(value)
             return value if name in _AS_IT_IS or len(value) < 8 else self._secrets.mask_text(value)
-        if depth > DEEPEST:
-            return None
         if isinstance(value, list):
-            return [self._masked(one, name, depth + 1) for one in value]
+            return [self._masked(one, name) for one in value]
         if isinstance(value, dict):
-            return {key: self._masked(one, key, depth + 1) for key, one in value.items()}
+            return {key: self._masked(one, key) for key, one in value.items()}
         return value
 
 
-def _read(text: Any) -> list[Any] | None:
-    """The events of one message; None where it is none."""
+def _read(text: Any) -> list[Any]:
+    """The events of one message. Raises `ValueError` or `RecursionError` where it is none."""
     if not isinstance(text, str) or len(text) > LONGEST:
-        return None
+        raise ValueError("no message")
     try:
         events = orjson.loads(text)
     except orjson.JSONDecodeError:
-        try:
-            # Half a character, which orjson refuses.
-            events = orjson.loads(json.dumps(json.loads(text), ensure_ascii=False).encode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            return None
-    return events if isinstance(events, list) else None
+        # Half a character, which orjson refuses.
+        events = orjson.loads(json.dumps(json.loads(text), ensure_ascii=False).encode("utf-8", "replace"))
+    if not isinstance(events, list):
+        raise ValueError("no list of events")
+    return events
 
 
 def _whole(value: Any) -> int:

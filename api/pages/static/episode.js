@@ -23,6 +23,7 @@ const lanes = {
 async function fetchHtml(path) {
   const answer = await fetch(`${here}/${path}`, { headers: { accept: "text/html" } });
   if (answer.redirected) location.reload(); // logged out meanwhile
+  if (!answer.ok) throw new Error(`${answer.status} ${answer.statusText}`);
   return answer.text();
 }
 
@@ -79,13 +80,22 @@ function detail(query) {
   clearTimeout(timer);
   timer = setTimeout(async () => {
     const turn = ++asked;
-    const told = await fetchHtml(`detail?${query}`);
-    if (turn !== asked) return;
+    const told = await fetchHtml(`detail?${query}`).catch((error) => failed(error));
+    if (turn !== asked || told === undefined) return;
     $("detail").outerHTML = told;
     light();
     document.dispatchEvent(new Event("told"));
   }, lanes.playing ? SETTLE_MS : 0);
   history.replaceState(null, "", `${here}?${query}`);
+}
+
+// The panel says what it said before: whoever asks again gets it.
+function failed(error) {
+  const note = document.createElement("p");
+  note.className = "note";
+  note.setAttribute("role", "status");
+  note.textContent = `The service did not answer (${error.message}); what follows is older.`;
+  $("detail").prepend(note);
 }
 
 // Marks what is evidence of what the panel tells: its lines, its steps, their slots in the curve, the picture.

@@ -9,11 +9,16 @@ async function renew() {
   again = waits;
   if (waits) return;
   waits = true;
-  do {
-    again = false;
-    await take();
-  } while (again);
-  waits = false;
+  try {
+    do {
+      again = false;
+      await take();
+    } while (again);
+  } catch {
+    setTimeout(renew, 5000); // the service did not answer; the next news may be long in coming
+  } finally {
+    waits = false;
+  }
 }
 
 async function take() {

@@ -11,6 +11,7 @@ let timer = 0;
 async function load() {
   for (let after = 0; after !== null; ) {
     const answer = await fetch(`${document.body.dataset.source}?after=${after}`);
+    if (!answer.ok) throw new Error(answer.statusText);
     const { told, next } = await answer.json();
     for (const { tab, stream, n, events } of told) {
       // What follows a lost message would be shown on a document that is another.
@@ -85,4 +86,4 @@ addEventListener("message", (event) => {
   timer = setTimeout(show, wanted.playing ? 0 : 60);
 });
 addEventListener("resize", () => { for (const of of tabs.values()) if (of.player) fit(of); });
-load();
+load().catch((error) => (said.textContent = `The replay could not be loaded: ${error.message}`));

@@ -14,13 +14,16 @@ function openVisual({ say, secrets }) {
   let stream = "";
   let n = 0;
   let waiting = [];
+  let held = 0; // characters that wait
   let timer = null;
   let left = BURST_CHARS;
   let counted = Date.now();
   let stop = null;
   let closed = false;
+  let failed = null; // what came before record() had returned
 
   function begin() {
+    failed = null;
     stream = crypto.getRandomValues(new Uint32Array(2)).join("-");
     n = 0;
     stop = record({
@@ -36,6 +39,7 @@ function openVisual({ say, secrets }) {
       slimDOMOptions: { script: true, comment: true, headFavicon: true, headMetaSocial: true, headMetaRobots: true,
         headMetaHttpEquiv: true, headMetaAuthorship: true, headMetaVerification: true, headMetaDescKeywords: true },
     });
+    if (failed) rest(...failed);
   }
 
   function emit(event) {
@@ -45,8 +49,11 @@ function openVisual({ say, secrets }) {
     counted = now;
     if (text.length > MOST_CHARS) rest("the page is too large to be recorded", { again: false });
     else if (left < 0) rest("the page changes faster than it may be recorded");
-    else if (stop || !n) {
+    else if (!failed && (stop || !n)) {
+      // What the daemon takes in one message is little more than the longest event.
+      if (held + text.length > MOST_CHARS) send();
       waiting.push(text);
+      held += text.length;
       timer ??= setTimeout(send, WAIT_MS);
     }
   }
@@ -54,7 +61,10 @@ function openVisual({ say, secrets }) {
   // Too much: nothing is recorded until there is room for a page again, and then the whole page first. One that is too
   // large would be so again, and looking at it takes the page's time.
   function rest(reason, { again = true } = {}) {
-    if (!stop) return;
+    if (!stop) {
+      failed ??= [reason, { again }];
+      return;
+    }
     stop();
     stop = null;
     send();
@@ -71,6 +81,7 @@ function openVisual({ say, secrets }) {
     say("visual", { stream, n, now: Date.now(), events: `[${waiting.join(",")}]` });
     n += 1;
     waiting = [];
+    held = 0;
   }
 
   // A field that is being typed into has told of nothing yet.

@@ -1,0 +1,48 @@
+"""A zip archive as an answer, made in a file that has no name: of all that is in it only one part is in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import zipfile
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import IO, Any
+
+from fastapi.responses import StreamingResponse
+
+from api.pages.render import HEADERS
+from api.store.corpus import Corpus, Stored
+
+TOGETHER = 8
+"""Episodes that are in memory at once: one may hold a hundred megabytes of pictures."""
+PIECE = 1 << 20
+
+
+def as_file(name: str) -> dict[str, str]:
+    """The headers of what is to be saved under ``name``."""
+    return {**HEADERS, "content-disposition": f'attachment; filename="{name}"'}
+
+
+async def zipped(name: str, files: AsyncIterator[tuple[str, bytes]]) -> StreamingResponse:
+    """The archive ``name`` with these files in it, in their order."""
+    spool = tempfile.TemporaryFile()  # noqa: SIM115  # it is closed when the answer is over
+    with zipfile.ZipFile(spool, "w", zipfile.ZIP_STORED) as made:
+        async for path, content in files:
+            await asyncio.to_thread(made.writestr, path, content)
+    headers = {**as_file(name), "content-length": str(spool.tell())}
+    spool.seek(0)
+    return StreamingResponse(_pieces(spool), 200, headers, "application/zip")
+
+
+def _pieces(spool: IO[bytes]) -> Iterator[bytes]:
+    with spool:
+        while piece := spool.read(PIECE):
+            yield piece
+
+
+async def whole(corpus: Corpus, rows: Iterable[Any]) -> AsyncIterator[Stored]:
+    """Everything that is kept of these episodes, one after the other."""
+    listed = list(rows)
+    for at in range(0, len(listed), TOGETHER):
+        for one in await corpus.whole(listed[at : at + TOGETHER]):
+            yield one
