@@ -11,9 +11,8 @@ import contextlib
 import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import structlog
 
@@ -25,41 +24,16 @@ from agentd.sources.files.facts import Found
 from agentd.sources.files.mime import HEAD, mime_of
 from agentd.sources.files.names import spoken
 from agentd.sources.files.troubles import Troubles
-from agentd.sources.files.walk import Root, RootGoneError, glance, in_words, read_only, scan, spot
-from detectors.matchers.plain import glob
+from agentd.sources.files.walk import Root, RootGoneError, in_words, read_only, spot
+from agentd.sources.wishes import ABSENT, Seen, Spot, Stamp, Wish, look_for, stands
 
 BUDGET_S = 5.0
 """One file's, in seconds of wall time."""
 MOMENT_S = 8.0
 """Of all files that are read at one moment together, in seconds: the seal waits for them."""
 AT_ONCE = 2
-MOST_FILES = 32
-"""Files that one wish is read from, the first by name."""
-MOST_SEEN = 20_000
-"""Entries of a watched folder that are looked through for a path with ``*``."""
 
 log = structlog.get_logger(__name__)
-
-
-class Wish(NamedTuple):
-    """What a rule asks to be read. ``path``: relative to the root, ``*`` any run of characters; None: any root, or
-    the format that the file has."""
-
-    path: str
-    root: str | None = None
-    format: str | None = None
-    query: str | None = None
-
-
-class Spot(NamedTuple):
-    """One file that a wish is about."""
-
-    wish: Wish
-    root: str
-    path: str
-
-
-Stamp = tuple[int, int, int, int]
 
 
 class ReaderSource:
@@ -76,6 +50,7 @@ class ReaderSource:
         self._known: dict[Spot, Stamp] = {}
         self._told: set[Spot] = set()
         self._blind: dict[str, set[Spot | None]] = {}
+        self._closed: set[Spot] = set()
         self._sink: Sink | None = None
         self._turn = asyncio.Lock()
         self._slots = asyncio.Semaphore(AT_ONCE)
@@ -84,6 +59,7 @@ class ReaderSource:
         """Read what is there at the start; then wait to be asked. Raises `SourceLostError` when a root is gone."""
         self._known.clear()
         self._blind.clear()
+        self._closed.clear()
         try:
             self._roots = {label: Root(label, path, Troubles()) for label, path in self._paths.items()}
         except OSError as error:
@@ -116,30 +92,32 @@ class ReaderSource:
 
     async def _look(self, when: str, step: int | None) -> None:
         async with self._turn:
-            found = await asyncio.to_thread(self._found)
+            seen = await asyncio.to_thread(look_for, self._roots, self._wishes, frozenset(self._told))
+            found = seen.found
             moment = {"when": when} | ({} if step is None else {"step": step})
-            for gone in sorted(self._told - found.keys(), key=str):
+            for gone in sorted(self._told - found.keys() - seen.closed.keys(), key=str):
                 self._told.discard(gone)
                 self._known.pop(gone, None)
                 self._tell(gone, {**moment, "status": "gone"})
+            self._mind(seen)
             changed = [at for at, stamp in found.items() if self._known.get(at) != stamp]
             until = asyncio.get_running_loop().time() + MOMENT_S
             said = await asyncio.gather(*(self._read(at, found[at], until) for at in changed))
+            # Nothing is awaited from here on: a look that is called off may have read, but what it read is not known.
             for at, answer in zip(changed, said, strict=True):
+                if answer["status"] not in UNKNOWN:
+                    self._known[at] = found[at]
                 if answer["status"] != "unsettled" or when == "close":
                     self._tell(at, {**moment, **answer} | ({"baseline": True} if when == "start" else {}))
 
-    # -- which
-
-    def _found(self) -> dict[Spot, Stamp]:
-        """Every file that is asked about, with what tells its content from an earlier one."""
-        found: dict[Spot, Stamp] = {}
-        for wish in self._wishes:
-            roots = [root for label, root in self._roots.items() if wish.root in (None, label)]
-            hits = ((root, one) for root in roots for one in _matching(root, wish.path))
-            for root, one in islice(hits, MOST_FILES):
-                found[Spot(wish, root.label, one.path)] = (one.inode, one.size, one.mtime, one.ctime)
-        return found
+    def _mind(self, seen: Seen) -> None:
+        """What may not be looked at is not gone: nobody knows, until it is looked at and read again."""
+        for at, reason in seen.closed.items():
+            self._known.pop(at, None)
+            self._lose(at.wish, at, reason)
+        for at in self._closed - seen.closed.keys() - seen.found.keys():
+            self._regain(at)
+        self._closed = set(seen.closed)
 
     # -- one
 
@@ -153,31 +131,30 @@ class ReaderSource:
                     return await self._ask(at, stamp, fd, head, size, left)
             except RootGoneError:
                 raise
-            except FileNotFoundError:
-                return {"status": "unsettled", "reason": "it went while it was read"}
             except OSError as error:
+                if error.errno in ABSENT:
+                    return {"status": "unsettled", "reason": "it went while it was read"}
                 return {"status": "denied", "reason": error.strerror or str(error)}
 
     async def _ask(self, at: Spot, stamp: Stamp, fd: int, head: bytes, size: int, left: float) -> dict[str, Any]:
         name = at.path.rpartition("/")[2]
         format_ = at.wish.format or format_of(mime_of(head, name), name)
         about = {"format": format_, "size": size}
-        if size > FORMATS[format_].most:
-            answer: dict[str, Any] = {
-                "status": "large",
-                "reason": f"{format_} is read up to {FORMATS[format_].most} bytes",
-            }
-        else:
-            with self._beside(at, format_) as wal:
-                answer = await read(fd, format_, left, at.wish.query, wal)
-        after = Found.of(at.path, os.fstat(fd))
-        if (after.inode, after.size, after.mtime) != (stamp[0], stamp[1], stamp[2]):
-            return {**about, "status": "unsettled", "reason": "it changed while it was read"}
-        if answer["status"] not in UNKNOWN:
-            self._known[at] = stamp
+        with self._beside(at, format_) as wal:
+            answer = await self._answer(format_, fd, size, left, at.wish.query, wal)
+            if not stands(stamp if format_ == "sqlite" else stamp[:1], (fd,) if wal is None else (fd, wal)):
+                return {**about, "status": "unsettled", "reason": "it changed while it was read"}
         if "facts" in answer and format_ != "image":  # a picture's facts hold no word
             answer["facts"] = self._masker.mask_json(answer["facts"])
         return about | answer
+
+    async def _answer(
+        self, format_: str, fd: int, size: int, left: float, query: str | None, wal: int | None
+    ) -> dict[str, Any]:
+        most = FORMATS[format_].most
+        if size > most:
+            return {"status": "large", "reason": f"{format_} is read up to {most} bytes"}
+        return await read(fd, format_, left, query, wal)
 
     @contextlib.contextmanager
     def _opened(self, root: Root, path: str) -> Iterator[tuple[int, bytes, int]]:
@@ -197,8 +174,11 @@ class ReaderSource:
         with contextlib.ExitStack() as stack:
             wal = None
             if format_ == "sqlite":
-                with contextlib.suppress(OSError):
+                try:
                     wal, _, _ = stack.enter_context(self._opened(self._roots[at.root], at.path + "-wal"))
+                except OSError as error:
+                    if isinstance(error, RootGoneError) or error.errno not in ABSENT:
+                        raise
             yield wal
 
     # -- what is told
@@ -232,13 +212,3 @@ class ReaderSource:
         blind.discard(at)
         if not blind and self._blind.pop(at.wish.path, None) is not None and self._sink is not None:
             self._sink("gap.ended", {"source": self.name, "of": at.wish.path})
-
-
-def _matching(root: Root, path: str) -> Iterator[Found]:
-    """The plain files at ``path``, by name."""
-    if "*" not in path and "?" not in path:
-        one = glance(root, path)
-        found: Iterable[Found] = () if one is None or not root.ours(path) else (one,)
-    else:
-        found = (one for one in islice(scan(root), MOST_SEEN) if glob(path, spoken(one.path)))
-    return (one for one in found if one.what == "file")
