@@ -84,6 +84,7 @@ async def _hear(child: asyncio.subprocess.Process, process: Process, effects: Ma
                 daemons.append(asyncio.create_task(daemon.run()))
             found |= said
         status = await child.wait()
+        await errors
         for one in daemons:
             await one
     assert status == 0, f"the harness ended with {status}:\n{(await errors).decode()[-4000:]}"
