@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
+import stat
 import tarfile
 import zipfile
 import zlib
@@ -20,7 +21,7 @@ MOST_SEEN = 100_000
 
 
 def read_zip(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{entries: [{name, size, folder?, encrypted?}], count, bytes}``."""
+    """``{entries: [{name, size, folder?, link?, encrypted?}], count, bytes}``; of a link only that it is one."""
     try:
         with zipfile.ZipFile(file) as archive:
             found = archive.infolist()
@@ -29,6 +30,7 @@ def read_zip(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
     entries = [
         {"name": one.filename.rstrip("/"), "size": one.file_size}
         | ({"folder": True} if one.is_dir() else {})
+        | ({"link": True} if stat.S_ISLNK(one.external_attr >> 16) else {})
         | ({"encrypted": True} if one.flag_bits & 1 else {})
         for one in found
     ]
@@ -36,7 +38,8 @@ def read_zip(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_tar(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
-    """``{entries: [{name, size, folder?, link?}], count, bytes}``; compressed by gzip, bzip2, xz or not."""
+    """``{entries: [{name, size, folder?, link?, special?}], count, bytes}``; compressed by gzip, bzip2, xz or not.
+    ``special``: a pipe or a device."""
     entries: list[dict[str, Any]] = []
     try:
         with tarfile.open(fileobj=_Bounded(_unpacked(file)), mode="r|") as archive:
@@ -45,6 +48,7 @@ def read_tar(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
                     raise HeavyError(f"more than {MOST_SEEN} entries")
                 more: dict[str, Any] = {"folder": True} if one.isdir() else {}
                 more |= {"link": one.linkname} if one.issym() or one.islnk() else {}
+                more |= {} if more or one.isreg() else {"special": True}
                 entries.append({"name": one.name.rstrip("/"), "size": one.size, **more})
     except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError, ValueError) as error:
         raise DamagedError(f"no tar archive: {error}") from None

@@ -43,7 +43,9 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     try:
         read = getattr(importlib.import_module(f"agentd.readers.{FORMATS[name].module}"), f"read_{name}")
         with os.fdopen(0, "rb", closefd=False) as file:
-            facts, cut = fitted(read(file, request))
+            found = read(file, request)
+            more = bool(found.pop("cut", False))  # the reader itself left something out
+            facts, cut = fitted(found)
     except DamagedError as error:
         return {"status": "damaged", "reason": str(error)[:300]}
     except LargeError as error:
@@ -52,7 +54,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         return {"status": "heavy", "reason": str(error)[:300] or f"{name} needs more than {MEMORY >> 20} MiB"}
     except ImportError as error:
         return {"status": "unavailable", "reason": f"{error}; wanted: pip install 'milestoned[readers]'"}
-    return {"status": "read", "facts": facts} | ({"cut": True} if cut else {})
+    return {"status": "read", "facts": facts} | ({"cut": True} if cut or more else {})
 
 
 def _failed(kind: type[BaseException], error: BaseException, trace: object) -> None:

@@ -53,13 +53,15 @@ def _read(database: sqlite3.Connection, query: str | None) -> dict[str, Any]:
     names = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
     database.set_authorizer(lambda action, *_: sqlite3.SQLITE_DENY if action in _DENIED else sqlite3.SQLITE_OK)
     if query is not None:
-        return {"sheets": [_rows(database, "", query)]}
+        found = _rows(database, "", query)
+        return {"sheets": [found], "cut": "more" in found}
     sheets = []
     for name in names[:MOST_TABLES]:
         quoted = '"' + name.replace('"', '""') + '"'
         (count,) = database.execute(f"SELECT count(*) FROM {quoted}").fetchone()
         sheets.append(_rows(database, name, f"SELECT * FROM {quoted}") | {"count": count})
-    return {"sheets": sheets, "tables": names}
+    cut = len(names) > MOST_TABLES or any("more" in one for one in sheets)
+    return {"sheets": sheets, "tables": names, "cut": cut}
 
 
 def _rows(database: sqlite3.Connection, name: str, query: str) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, BinaryIO
 
 from agentd.readers.archives import bounded_zip
-from agentd.readers.bounds import LONGEST_LIST, DamagedError
-from agentd.readers.sheets import UNREADABLE, open_document
+from agentd.readers.bounds import LONGEST_LIST
+from agentd.readers.sheets import damaged, open_document
 from agentd.readers.tables import sheet
 
 _LOOKS = ("bold", "italic", "underline")
@@ -19,16 +19,14 @@ def read_docx(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
     from docx.opc.exceptions import OpcError
 
     bounded_zip(file)
-    try:
+    with damaged("docx", OpcError):
         document = Document(file)
         paragraphs = [_paragraph(one) for one in document.paragraphs[: LONGEST_LIST + 1]]
         tables = [sheet("", [[cell.text for cell in row.cells] for row in one.rows]) for one in document.tables]
         first = document.sections[0] if document.sections else None
         around = {name: _text(getattr(first, name).paragraphs) for name in ("header", "footer")} if first else {}
         images = len(document.inline_shapes)
-    except (OpcError, *UNREADABLE) as error:
-        raise DamagedError(f"no docx: {error}") from None
-    facts = {"text": _text(document.paragraphs), "paragraphs": paragraphs, "sheets": tables, "images": images}
+        facts = {"text": _text(document.paragraphs), "paragraphs": paragraphs, "sheets": tables, "images": images}
     return facts | {name: text for name, text in around.items() if text}
 
 
@@ -61,7 +59,12 @@ def _text(paragraphs: Any) -> str:
 
 def read_odt(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
     """``{text, paragraphs: [{text, style?, level?}], sheets, images}``; ``level``: of a heading."""
-    body = open_document(file, "odt").body
+    document = open_document(file, "odt")
+    with damaged("odt"):
+        return _odt(document.body)
+
+
+def _odt(body: Any) -> dict[str, Any]:
     paragraphs = []
     for one in body.get_elements("//office:text//text:p[not(ancestor::table:table)]|//office:text//text:h"):
         level = getattr(one, "level", None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, BinaryIO
 
-from agentd.readers.bounds import DamagedError
+from agentd.readers.sheets import damaged
 
 MOST_PAGES = 200
 
@@ -12,17 +12,15 @@ MOST_PAGES = 200
 def read_pdf(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
     """``{text, pages: [text], count, title?, author?, encrypted?}``."""
     from pypdf import PdfReader
-    from pypdf.errors import PyPdfError
+    from pypdf.errors import DependencyError, PyPdfError
 
-    try:
+    with damaged("PDF", PyPdfError, DependencyError):
         reader = PdfReader(file)
         if reader.is_encrypted and not reader.decrypt(""):
-            return {"text": "", "pages": [], "count": 0, "encrypted": True}
+            return {"text": "", "pages": [], "count": 0, "encrypted": True, "cut": True}
         pages = [page.extract_text() for page in reader.pages[:MOST_PAGES]]
         about = reader.metadata
         said = {name: getattr(about, name, None) for name in ("title", "author")}
         count = len(reader.pages)
-    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
-        raise DamagedError(f"no PDF: {error}") from None
-    facts = {"text": "\n".join(pages), "pages": pages, "count": count}
+    facts = {"text": "\n".join(pages), "pages": pages, "count": count, "cut": count > len(pages)}
     return facts | {name: str(value) for name, value in said.items() if value}

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any, BinaryIO
 
@@ -14,9 +18,26 @@ from agentd.readers.texts import whole
 
 MOST_SHEETS = 32
 MOST_COLUMNS = 256
-MOST_FORMULAS = 500
-UNREADABLE = (KeyError, ValueError, TypeError, AttributeError, IndexError, zipfile.BadZipFile, EOFError)
-"""What libraries raise over an office file whose parts do not fit together."""
+MOST_FORMULAS = LONGEST_LIST + 1
+"""One more than is told, so that it is told cut."""
+UNREADABLE = (
+    KeyError, ValueError, TypeError, AttributeError, IndexError, zipfile.BadZipFile, EOFError, SyntaxError,
+    NotImplementedError, RuntimeError, OSError, zlib.error, struct.error,
+)  # fmt: skip
+"""What libraries raise over a file whose parts do not fit together, are locked or packed in an unknown way: both XML
+libraries' errors are a SyntaxError. RecursionError is a RuntimeError too, and heavy: `damaged` lets it through."""
+
+
+@contextmanager
+def damaged(kind: str, *more: type[Exception]) -> Iterator[None]:
+    """What a library raises over a bad file as `DamagedError`, ``more`` among it; what is too much stays so."""
+    bad: tuple[type[Exception], ...] = (*more, *UNREADABLE)
+    try:
+        yield
+    except RecursionError:
+        raise
+    except bad as error:
+        raise DamagedError(f"no {kind}: {error}") from None
 
 
 def read_xlsx(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
@@ -27,14 +48,20 @@ def read_xlsx(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
 
     bounded_zip(file)
     data = whole(file)
-    try:
+    with damaged("xlsx", InvalidFileException):
         computed = load_workbook(io.BytesIO(data), data_only=True, keep_links=False)
         written = load_workbook(io.BytesIO(data), keep_links=False)
         sheets = [_sheet(one, written[one.title]) for one in computed.worksheets[:MOST_SHEETS]]
         active = computed.active.title if computed.active is not None else None
-    except (InvalidFileException, *UNREADABLE) as error:
-        raise DamagedError(f"no xlsx: {error}") from None
-    return {"sheets": sheets, "active": active}
+        cut = len(computed.worksheets) > MOST_SHEETS or any(_is_wide(one) for one in computed.worksheets)
+    return {"sheets": sheets, "active": active, "cut": cut}
+
+
+def _is_wide(one: Any) -> bool:
+    """Whether something stands beyond the columns that are told: programs store empty cells there for their looks."""
+    if one.max_column <= MOST_COLUMNS:
+        return False
+    return any(cell.value is not None for (_, column), cell in one._cells.items() if column > MOST_COLUMNS)
 
 
 def _sheet(one: Any, written: Any) -> dict[str, Any]:
@@ -52,11 +79,14 @@ def _sheet(one: Any, written: Any) -> dict[str, Any]:
 def read_ods(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
     """``{sheets: [{name, rows, size}]}``: empty rows and columns at the end are left out."""
     sheets = []
-    for table in open_document(file, "ods").body.tables[:MOST_SHEETS]:
-        table.rstrip(aggressive=True)
-        rows = [list(row)[:MOST_COLUMNS] for row in islice(table.iter_values(), LONGEST_LIST + 1)]
-        sheets.append(sheet(table.name, rows) | {"size": [table.height, table.width]})
-    return {"sheets": sheets}
+    document = open_document(file, "ods")
+    with damaged("ods"):
+        tables = document.body.tables
+        for table in tables[:MOST_SHEETS]:
+            table.rstrip(aggressive=True)
+            rows = [list(row)[:MOST_COLUMNS] for row in islice(table.iter_values(), LONGEST_LIST + 1)]
+            sheets.append(sheet(table.name, rows) | {"size": [table.height, table.width]})
+    return {"sheets": sheets, "cut": len(tables) > MOST_SHEETS or any(one["size"][1] > MOST_COLUMNS for one in sheets)}
 
 
 def open_document(file: BinaryIO, wanted: str) -> Any:
@@ -65,12 +95,11 @@ def open_document(file: BinaryIO, wanted: str) -> Any:
 
     bounded_zip(file)
     kinds = {"ods": "spreadsheet", "odt": "text", "odp": "presentation"}
-    try:
-        document = Document(io.BytesIO(whole(file)))
+    data = whole(file)
+    with damaged(wanted, AssertionError):
+        document = Document(io.BytesIO(data))
         kind = document.get_type()
         assert document.body is not None
-    except (AssertionError, OSError, *UNREADABLE) as error:
-        raise DamagedError(f"no {wanted}: {error}") from None
     if not kind.startswith(kinds[wanted]):
         raise DamagedError(f"no {wanted}: it is a {kind}")
     return document

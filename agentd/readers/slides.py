@@ -6,8 +6,7 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from agentd.readers.archives import bounded_zip
-from agentd.readers.bounds import DamagedError
-from agentd.readers.sheets import UNREADABLE, open_document
+from agentd.readers.sheets import damaged, open_document
 
 MOST_SLIDES = 300
 
@@ -18,12 +17,10 @@ def read_pptx(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
     from pptx.exc import PythonPptxError
 
     bounded_zip(file)
-    try:
+    with damaged("pptx", PythonPptxError):
         presentation = Presentation(file)
         slides = [_slide(one) for one in islice(presentation.slides, MOST_SLIDES)]
         return _facts(slides, len(presentation.slides))
-    except (PythonPptxError, *UNREADABLE) as error:
-        raise DamagedError(f"no pptx: {error}") from None
 
 
 def _slide(one: Any) -> dict[str, Any]:
@@ -40,18 +37,20 @@ def _slide(one: Any) -> dict[str, Any]:
 
 def read_odp(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
     """``{text, slides: [{title, texts, images}], count}``; ``title``: the page's name."""
-    pages = open_document(file, "odp").body.get_draw_pages()
-    slides = [
-        {
-            "title": page.name,
-            "texts": [text for one in page.get_elements("descendant::text:p") if (text := one.inner_text)],
-            "images": len(page.get_elements("descendant::draw:image")),
-        }
-        for page in pages[:MOST_SLIDES]
-    ]
-    return _facts(slides, len(pages))
+    document = open_document(file, "odp")
+    with damaged("odp"):
+        pages = document.body.get_draw_pages()
+        slides = [
+            {
+                "title": page.name,
+                "texts": [text for one in page.get_elements("descendant::text:p") if (text := one.inner_text)],
+                "images": len(page.get_elements("descendant::draw:image")),
+            }
+            for page in pages[:MOST_SLIDES]
+        ]
+        return _facts(slides, len(pages))
 
 
 def _facts(slides: list[dict[str, Any]], count: int) -> dict[str, Any]:
     text = "\n".join(text for slide in slides for text in slide["texts"])
-    return {"text": text, "slides": slides, "count": count}
+    return {"text": text, "slides": slides, "count": count, "cut": count > len(slides)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from typing import Any, BinaryIO
 
 from agentd.readers.bounds import LONGEST_LIST, DamagedError
@@ -12,12 +13,13 @@ from agentd.readers.texts import decoded
 def read_csv(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
     """``{sheets: [{name, rows, size}]}``: one nameless sheet of texts; tab, semicolon or comma, whichever it has."""
     text = decoded(file)
-    try:
-        dialect: Any = csv.Sniffer().sniff(text[:8192], ",;\t|")
+    try:  # no more than that is taken from a guess: a beginning without "" does not say that there is none
+        delimiter = csv.Sniffer().sniff(text[:8192], ",;\t|").delimiter
     except csv.Error:
-        dialect = csv.excel
+        delimiter = ","
+    lines = io.StringIO(text, newline="")  # only a newline ends a row, and none within quotes does
     try:
-        rows = list(csv.reader(text.splitlines(), dialect, strict=True))
+        rows = list(csv.reader(lines, delimiter=delimiter, quotechar='"', doublequote=True, strict=True))
     except csv.Error as error:
         raise DamagedError(str(error)) from None
     return {"sheets": [sheet("", rows)]}
