@@ -134,6 +134,7 @@ _FORMS: dict[str, Schema] = {
     "boolean": {"type": "boolean"},
     "url": {"$ref": "#/$defs/url"},
     "any_of": _ITEMS,
+    "all_of": _ITEMS,
     "list": _ITEMS,
     "table": {"type": "array", "minItems": 1, "items": _ITEMS},
 }

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from detectors.arguments import arg
+from detectors.matchers import FactsMatch, TextMatch
+from detectors.matchers.facts import at
 from detectors.matchers.plain import glob, text_key
+from detectors.matchers.structures import JsonPath
 from detectors.registry import Keys
 from detectors.types import Event, Reading
 from detectors.world import reading_key
@@ -17,6 +20,10 @@ Format = Literal[
     "odt", "pptx", "odp", "pdf", "zip", "tar", "image", "media",
 ]  # fmt: skip
 LONGEST = 1_000
+ENDS = frozenset((32_000, 16_000, 8_000, 4_000, 2_000, 1_000, 500, 250, 125, 62, 31, 16))
+"""Lengths at which the readers cut texts (agentd/readers/bounds.py): of what is cut, one of these may go on."""
+_PARTLY = ("contains", "starts_with")
+"""Forms that the beginning of a text can fulfil."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +71,33 @@ def facts_of(event: Event, args: ReadArgs) -> Mapping[str, Any] | None:
 def reading(event: Event) -> Reading:
     """The fact is so; until the same file, asked the same, says otherwise."""
     return Reading(1.0, reading_key(event.data))
+
+
+def is_cut(event: Event) -> bool:
+    """Whether ends of texts and lists were left out."""
+    return event.data.get("cut") is True
+
+
+def goes_on(text: Any, cut: bool) -> bool:
+    """Whether ``text`` may be the beginning of a longer one."""
+    return cut and isinstance(text, str) and len(text) in ENDS
+
+
+def text_is(wanted: TextMatch, text: str, going_on: bool) -> bool:
+    """Whether a text is as wanted, whatever may come after it."""
+    return (not going_on or wanted.mode in _PARTLY) and wanted.matches(text)
+
+
+def facts_are(wanted: FactsMatch, facts: Any, cut: bool) -> bool:
+    """Whether the facts are as wanted, whatever was left out: then null is nothing, and no list or text is whole."""
+    return wanted.matches(facts) and (not cut or all(_is_known(one, at(facts, steps)) for steps, one in wanted.facts))
+
+
+def _is_known(wanted: Any, found: Any) -> bool:
+    if isinstance(found, list | dict):  # a value at a path in it is there; that every one is so can't be said
+        return isinstance(wanted, TextMatch) and isinstance(wanted.typed, JsonPath) and not wanted.typed.every
+    partly = isinstance(wanted, TextMatch) and wanted.mode in _PARTLY
+    return found is not None and (partly or not goes_on(found, True))
 
 
 def listed(value: Any) -> list[Any]:

@@ -148,8 +148,28 @@ class AnyOf:
 
 def any_of(value: Any, options: Mapping[str, Any], path: Path) -> AnyOf:
     """``{any_of: [{date: 2024-05-06}, yesterday]}``."""
+    return AnyOf(_matchers(value, path))
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Several texts or typed forms at once."""
+
+    matchers: tuple[Any, ...]
+
+    def matches(self, text: str) -> bool:
+        """Whether every one of them matches."""
+        return all(matcher.matches(text) for matcher in self.matchers)
+
+
+def all_of(value: Any, options: Mapping[str, Any], path: Path) -> AllOf:
+    """``{all_of: [{contains: id=7}, {starts_with: "https://shop.example/"}]}``."""
+    return AllOf(_matchers(value, path))
+
+
+def _matchers(value: Any, path: Path) -> tuple[Any, ...]:
     from detectors.matchers.text import TextMatch  # texts are made of typed forms, and this of texts
 
     if not isinstance(value, list) or not value:
         raise SpecError(path, value, "a list of texts or their matchers")
-    return AnyOf(tuple(TextMatch.parse(item, (*path, n)) for n, item in enumerate(value)))
+    return tuple(TextMatch.parse(item, (*path, n)) for n, item in enumerate(value))

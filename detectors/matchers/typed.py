@@ -43,6 +43,7 @@ TYPES: dict[str, tuple[Parse, frozenset[str]]] = {
         ("regex", loose.regex, "ignore_case"),
         ("fuzzy", loose.fuzzy, "threshold"),
         ("any_of", loose.any_of, ""),
+        ("all_of", loose.all_of, ""),
         ("list", structures.listing, "separator ordered"),
         ("table", structures.table, "separator ordered header"),
         ("json", structures.json_path, "value every"),

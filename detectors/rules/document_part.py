@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from detectors.arguments import arg
-from detectors.file_reads import ReadArgs, facts_of, listed, read_index, read_keys, reading
+from detectors.file_reads import ReadArgs, facts_are, facts_of, is_cut, listed, read_index, read_keys, reading
 from detectors.matchers import FactsMatch
 from detectors.registry import rule
 from detectors.types import Event, Reading
@@ -21,7 +21,7 @@ class Args(ReadArgs):
     number: int | None = arg("Which one, from 1; without it, any.", None)
 
 
-@rule(component="file", hears=("file.read",), args=Args, index_args=read_index, index_event=read_keys)
+@rule(version=2, component="file", hears=("file.read",), args=Args, index_args=read_index, index_event=read_keys)
 def document_part(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """One paragraph of a text document, or one slide of a presentation, has all that is wanted: text, style, look.
 
@@ -31,5 +31,5 @@ def document_part(event: Event, world: World, args: Args) -> Iterator[Reading]:
     parts = [] if facts is None else listed(facts.get(f"{args.unit}s"))
     if args.number is not None:
         parts = parts[args.number - 1 : args.number] if args.number > 0 else []
-    if any(args.has.matches(part) for part in parts):
+    if any(facts_are(args.has, part, is_cut(event)) for part in parts):
         yield reading(event)

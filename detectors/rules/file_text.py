@@ -7,14 +7,21 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from detectors.arguments import arg
-from detectors.file_reads import ReadArgs, facts_of, listed, read_index, read_keys, reading
+from detectors.file_reads import (
+    ReadArgs,
+    facts_of,
+    goes_on,
+    is_cut,
+    listed,
+    read_index,
+    read_keys,
+    reading,
+    text_is,
+)
 from detectors.matchers import TextMatch
 from detectors.registry import rule
 from detectors.types import Event, Reading
 from detectors.world import World
-
-_PARTLY = ("contains", "starts_with")
-"""Forms that the beginning of a text can fulfil."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,34 +33,37 @@ class Args(ReadArgs):
     number: int | None = arg("Which line, paragraph, page or slide, from 1; without it, any.", None)
 
 
-@rule(component="file", hears=("file.read",), args=Args, index_args=read_index, index_event=read_keys)
+@rule(version=2, component="file", hears=("file.read",), args=Args, index_args=read_index, index_event=read_keys)
 def file_text(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A text file, document, page or PDF says what is wanted: all of it, or one line, paragraph, page or slide.
 
-    True until the file is read with another text, or is gone. What it said at the start earns nothing.
+    True until the file is read with another text, or is gone. What it said at the start earns nothing. Of a text that
+    was cut only its beginning is known: it contains, or starts with.
     """
     facts = facts_of(event, args)
     if facts is None:
         return
-    cut = event.data.get("cut") is True
-    if args.unit == "whole" and cut and args.text.mode not in _PARTLY:
-        return
-    parts = _parts(facts, args.unit)
+    parts = _parts(facts, args.unit, is_cut(event))
     if args.number is not None:
         parts = parts[args.number - 1 : args.number] if args.number > 0 else []
-    if any(args.text.matches(part) for part in parts):
+    if any(text_is(args.text, part, going_on) for part, going_on in parts):
         yield reading(event)
 
 
-def _parts(facts: Mapping[str, Any], unit: str) -> list[str]:
+def _parts(facts: Mapping[str, Any], unit: str, cut: bool) -> list[tuple[str, bool]]:
+    """Each with whether it may go on."""
     if unit == "paragraph":
-        return [str(one.get("text")) for one in listed(facts.get("paragraphs")) if isinstance(one, Mapping)]
+        texts = [str(one.get("text")) for one in listed(facts.get("paragraphs")) if isinstance(one, Mapping)]
+        return [(text, goes_on(text, cut)) for text in texts]
     if unit == "page":
-        return [str(one) for one in listed(facts.get("pages"))]
+        return [(str(one), goes_on(one, cut)) for one in listed(facts.get("pages"))]
     if unit == "slide":
         slides = (listed(one.get("texts")) for one in listed(facts.get("slides")) if isinstance(one, Mapping))
-        return ["\n".join(map(str, texts)) for texts in slides]
+        return [("\n".join(map(str, texts)), cut) for texts in slides]
     text = facts.get("text")
     if not isinstance(text, str):
         return []
-    return text.splitlines() if unit == "line" else [text]
+    if unit == "whole":
+        return [(text, cut)]
+    lines = text.splitlines()
+    return [(line, goes_on(text, cut) and n == len(lines)) for n, line in enumerate(lines, 1)]

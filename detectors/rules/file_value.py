@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detectors.arguments import arg
-from detectors.file_reads import ReadArgs, facts_of, read_index, read_keys, reading
+from detectors.file_reads import ReadArgs, facts_are, facts_of, is_cut, read_index, read_keys, reading
 from detectors.matchers import ValueMatch
 from detectors.matchers.facts import at
 from detectors.registry import rule
@@ -20,7 +20,7 @@ class Args(ReadArgs):
     value: ValueMatch = arg("What stands there: a text or its matcher, a number, {min, max}, true, false or null.")
 
 
-@rule(component="file", hears=("file.read",), args=Args, index_args=read_index, index_event=read_keys)
+@rule(version=2, component="file", hears=("file.read",), args=Args, index_args=read_index, index_event=read_keys)
 def file_value(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """JSON, YAML, TOML, XML, ini, preferences: what stands at one place of the file is what is wanted.
 
@@ -31,5 +31,5 @@ def file_value(event: Event, world: World, args: Args) -> Iterator[Reading]:
     if facts is None or "value" not in facts:
         return
     found = at(facts["value"], args.at)
-    if (found is not None or event.data.get("cut") is not True) and args.value.matches(found):
+    if facts_are(args.value.facts, {"value": found}, is_cut(event)):
         yield reading(event)

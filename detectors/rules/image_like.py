@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detectors.arguments import arg
-from detectors.file_reads import ReadArgs, facts_of, read_index, read_keys, reading
+from detectors.file_reads import ReadArgs, facts_are, facts_of, is_cut, read_index, read_keys, reading
 from detectors.likeness import differing_bits, grays, mirrored, ssim
 from detectors.matchers import FactsMatch, ValueMatch
 from detectors.registry import rule
@@ -35,7 +35,7 @@ class Args(ReadArgs):
             raise ValueError("bits: 0 to 16 of 64")
 
 
-@rule(component="file", hears=("file.read",), args=Args, index_args=read_index, index_event=read_keys)
+@rule(version=2, component="file", hears=("file.read",), args=Args, index_args=read_index, index_event=read_keys)
 def image_like(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A picture is like the task's reference: by structural similarity (SSIM) of 64 × 64 mean brightnesses, whatever
     size it has, or by perceptual hash; and has the further facts that are asked for.
@@ -44,7 +44,7 @@ def image_like(event: Event, world: World, args: Args) -> Iterator[Reading]:
     for `mean` or `saturation` too where they count.
     """
     facts = facts_of(event, args)
-    if facts is None or (args.facts is not None and not args.facts.matches(facts)):
+    if facts is None or (args.facts is not None and not facts_are(args.facts, facts, is_cut(event))):
         return
     if args.phash is not None:
         bits = differing_bits(facts.get("phash"), args.phash)

@@ -9,7 +9,18 @@ from typing import Any
 
 from detectors.arguments import FieldsMatch, arg
 from detectors.codec import canonical
-from detectors.file_reads import ReadArgs, facts_of, listed, read_index, read_keys, reading, said
+from detectors.file_reads import (
+    ReadArgs,
+    facts_of,
+    goes_on,
+    is_cut,
+    listed,
+    read_index,
+    read_keys,
+    reading,
+    said,
+    text_is,
+)
 from detectors.matchers import IntRange, TextMatch
 from detectors.registry import rule
 from detectors.types import Event, Reading
@@ -45,12 +56,13 @@ class Args(ReadArgs):
         return self.query
 
 
-@rule(component="file", hears=("file.read",), args=Args, index_args=read_index, index_event=read_keys)
+@rule(version=2, component="file", hears=("file.read",), args=Args, index_args=read_index, index_event=read_keys)
 def table_cells(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A spreadsheet, a CSV file, an HTML or document table or a database has the wanted cells, rows or formulas.
 
-    Of spreadsheets the values are those that their program stored last. Of a sheet of which not all was told, the whole
-    is not known: then `table` and `rows` hold nothing. True until the file is read with other content, or is gone.
+    Of spreadsheets the values are those that their program stored last. An empty cell is the empty text. Of a sheet of
+    which not all was told, the whole is not known: then `table` and `rows` hold nothing. True until the file is read
+    with other content, or is gone.
     """
     facts = facts_of(event, args)
     sheet = None if facts is None else _sheet(facts, args.sheet)
@@ -58,16 +70,15 @@ def table_cells(event: Event, world: World, args: Args) -> Iterator[Reading]:
         return
     rows = [listed(row) for row in listed(sheet.get("rows"))]
     size = sheet.get("size")
-    whole = event.data.get("cut") is not True and sheet.get("more") is not True and listed(size)[:1] == [len(rows)]
+    cut = is_cut(event)
+    whole = not cut and sheet.get("more") is not True and listed(size)[:1] == [len(rows)]
     formulas = sheet.get("formulas")
     if (
-        (args.cells is None or all(_is(wanted, _at(rows, cell)) for cell, wanted in args.cells.fields))
-        and (args.row is None or _some_row(rows, args.row))
+        (args.cells is None or all(_is(wanted, _at(rows, cell, cut), cut) for cell, wanted in args.cells.fields))
+        and (args.row is None or _some_row(rows, args.row, cut))
         and (args.table is None or (whole and args.table.matches(canonical(rows).decode())))
-        and (
-            args.rows is None or (event.data.get("cut") is not True and args.rows.matches((listed(size) or [None])[0]))
-        )
-        and (args.formulas is None or _formulas(formulas, args.formulas))
+        and (args.rows is None or (not cut and args.rows.matches((listed(size) or [None])[0])))
+        and (args.formulas is None or _formulas(formulas, args.formulas, cut))
     ):
         yield reading(event)
 
@@ -77,7 +88,7 @@ def _sheet(facts: Mapping[str, Any], name: TextMatch | None) -> Mapping[str, Any
     return next((one for one in sheets if name is None or name.matches(str(one.get("name")))), None)
 
 
-def _at(rows: Sequence[Sequence[Any]], cell: str) -> Any:
+def _at(rows: Sequence[Sequence[Any]], cell: str, cut: bool) -> Any:
     place = _CELL.fullmatch(cell)
     if place is None:
         return None
@@ -85,28 +96,33 @@ def _at(rows: Sequence[Sequence[Any]], cell: str) -> Any:
     for letter in place[1]:
         column = column * 26 + ord(letter) - 64
     row = int(place[2])
-    return rows[row - 1][column - 1] if row <= len(rows) and column <= len(rows[row - 1]) else None
+    if row > len(rows) or column > max(map(len, rows)):
+        return None
+    return _said(rows[row - 1], column - 1, cut)
 
 
-def _is(wanted: TextMatch | bool, value: Any) -> bool:
+def _said(row: Sequence[Any], place: int, cut: bool) -> Any:
+    """What stands there; an empty cell is the empty text, but where something was left out."""
+    found = row[place] if place < len(row) else None
+    return "" if found is None and not cut else found
+
+
+def _is(wanted: TextMatch | bool, value: Any, cut: bool) -> bool:
     if isinstance(wanted, bool):
         return value is wanted
     text = said(value)
-    return text is not None and wanted.matches(text)
+    return text is not None and text_is(wanted, text, goes_on(value, cut))
 
 
-def _some_row(rows: Sequence[Sequence[Any]], wanted: FieldsMatch) -> bool:
+def _some_row(rows: Sequence[Sequence[Any]], wanted: FieldsMatch, cut: bool) -> bool:
     if not rows:
         return False
     places = {str(said(name)): place for place, name in reversed(list(enumerate(rows[0])))}
     if any(name not in places for name, _ in wanted.fields):
         return False
-    return any(
-        all(places[name] < len(row) and _is(value, row[places[name]]) for name, value in wanted.fields)
-        for row in rows[1:]
-    )
+    return any(all(_is(value, _said(row, places[name], cut), cut) for name, value in wanted.fields) for row in rows[1:])
 
 
-def _formulas(found: Any, wanted: FieldsMatch) -> bool:
+def _formulas(found: Any, wanted: FieldsMatch, cut: bool) -> bool:
     known = found if isinstance(found, Mapping) else {}
-    return all(_is(value, known.get(cell)) for cell, value in wanted.fields)
+    return all(_is(value, known.get(cell), cut) for cell, value in wanted.fields)

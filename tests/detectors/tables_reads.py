@@ -25,6 +25,12 @@ ZIP = {"entries": INSIDE, "count": 3, "bytes": 3}
 LINKED = {"entries": [{"name": "a.txt", "size": 0, "link": "/etc/passwd"}], "count": 1, "bytes": 0}
 
 
+PIPED = {"entries": [{"name": "a.txt", "size": 0, "special": True}], "count": 1, "bytes": 0}
+LONG = "Dear Ada. " * 50
+"""500 characters: one of the lengths at which the readers cut."""
+MARKS = {"value": {"bar": [{"type": "folder", "name": "Fun"}, {"type": "url", "name": None}]}}
+
+
 def gray(bright: Any) -> str:
     """A picture's brightnesses, by a function of row and column."""
     return base64.b64encode(bytes(bright(row, column) for row in range(64) for column in range(64))).decode()
@@ -86,6 +92,10 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
         ({**LAMP, "root": "home"}, [told(LETTER)], 1),
         ({**LAMP, "format": "json"}, [told(LETTER, **{"as": "json"})], 1),
         (LAMP, [told(LETTER), told({}, **{"as": "json"})], 1),
+        (of(text="Dear Ada,", unit="line"), [told(LETTER, cut=True)], 1),
+        (of(text="All agreed.", unit="paragraph"), [told(MINUTES, cut=True)], 1),
+        (of(text={"starts_with": "Dear"}, unit="page"), [told({"pages": [LONG]}, cut=True)], 1),
+        (of(text=LONG, unit="page"), [told({"pages": [LONG]})], 1),
     ],
     "file_value": [
         (of(at=["browser.homepage"], value="https://shop.test/"), [told(PREFS)], 1),
@@ -97,11 +107,15 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
         (of(at=["none"], value=None), [told(PREFS)], 1),
         (of(at=["qt", "bgcone"], value={"number": 0}), [told({"value": {"qt": {"bgcone": "0"}}})], 1),
         (of(at=["tabs", "count"], value=3), [told(PREFS, cut=True)], 1),
+        (of(at=["bar"], value={"json": "$[?@.type=='folder'].name", "value": "Fun"}), [told(MARKS, cut=True)], 1),
     ],
     "file_is": [
         (of(made="pdf"), [told(PDF, format="pdf")], 1),
         (of(made={"one_of": ["docx", "pdf"]}, facts={"count": 2}), [told(PDF, format="pdf")], 1),
         (of(facts={"width": 800, "height": {"min": 500}}), [told(picture())], 1),
+        (of(whole=True), [told(LETTER)], 1),
+        (of(facts={"bold": None}), [told(LETTER)], 1),
+        (of(facts={"lines": 2}), [told(LETTER, cut=True)], 1),
         (of(facts={"video.0.codec": "AVC"}), [told({"video": [{"codec": "AVC"}], "duration": 2.0})], 1),
     ],
     "table_cells": [
@@ -116,10 +130,15 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
         (of(row={"n": "2"}, query="SELECT 2 AS n"),
          [told({"sheets": [{"name": "", "rows": [["n"], [2]], "size": [2, 1]}]}, query="SELECT 2 AS n")], 1),
         (of(cells={"A2": "Lamp"}), [told(SALES, cut=True)], 1),
+        (of(cells={"C3": ""}), [told(SALES)], 1),
+        (of(row={"Name": "Desk", "Sold": ""}), [told(SALES)], 1),
+        (of(cells={"A1": {"contains": "Ada"}}), [told({"sheets": [{"rows": [[LONG]]}]}, cut=True)], 1),
     ],
     "document_part": [
         (of(has={"text": "Minutes", "style": "Heading 1"}), [told(MINUTES)], 1),
         (of(has={"bold": True, "align": "center"}, number=2), [told(MINUTES)], 1),
+        (of(has={"text": "Minutes", "bold": None}), [told(MINUTES)], 1),
+        (of(has={"text": "Minutes"}), [told(MINUTES, cut=True)], 1),
         (of(has={"title": "Plan", "images": {"min": 1}}, unit="slide"), [told(DECK)], 1),
     ],
     "archive_lists": [
@@ -147,6 +166,10 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
         (LAMP, [told(LETTER, query="SELECT 1")]),
         ({**LAMP, "root": "work"}, [told(LETTER)]),
         (of(text="Dear Ada, the lamp is here."), [told(LETTER, cut=True)]),
+        (of(text=LONG, unit="line"), [told({"text": LONG}, cut=True)]),
+        (of(text=LONG, unit="page"), [told({"pages": [LONG]}, cut=True)]),
+        (of(text=LONG, unit="paragraph"), [told({"paragraphs": [{"text": LONG}]}, cut=True)]),
+        (of(text="Plan the lamp", unit="slide"), [told(DECK, cut=True)]),
         (of(text="Dear"), [told(LETTER)]),
         (of(text="the lamp is here.", unit="line", number=1), [told(LETTER)]),
         (of(text="Dear Ada,", unit="line", number=0), [told(LETTER)]),
@@ -162,6 +185,10 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
         (of(at=["browser.homepage"], value="https://shop.test.evil/"), [told(PREFS)]),
         (of(at=["none"], value=None), [told(PREFS, cut=True)]),
         (of(at=["none"], value=None), [told({"text": "x"})]),
+        (of(at=["list"], value={"list": ["b", "a"]}), [told(PREFS, cut=True)]),
+        (of(at=["text"], value=LONG), [told({"value": {"text": LONG}}, cut=True)]),
+        (of(at=["bar"], value={"json": "$[*].type", "value": {"contains": "o"}, "every": True}),
+         [told({"value": {"bar": [{"type": "folder"}]}}, cut=True)]),
         (of(at=["none"], value=None), [gone()]),
         (of(at=["list"], value={"list": ["a"]}), [told(PREFS)]),
     ],
@@ -171,12 +198,21 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
         (of(facts={"width": 800, "height": 800}), [told(picture())]),
         (of(facts={"count": 1}), [told(PDF)]),
         (of(facts={"width": {"min": 1}}), [told(LETTER)]),
+        (of(whole=True), [told(LETTER, cut=True)]),
+        (of(whole=True), [told(LETTER, status="damaged"), gone()]),
+        (of(whole=True, made="text", facts={"lines": 2}), [told(LETTER, cut=True)]),
+        (of(facts={"bold": None}), [told(LETTER, cut=True)]),
+        (of(facts={"text": LONG}), [told({"text": LONG}, cut=True)]),
     ],
     "table_cells": [
         (of(cells={"A2": "Lamp", "B2": {"number": 13}}), [told(SALES)]),
         (of(cells={"C2": "Lamp"}), [told(SALES)]),
         (of(cells={"C3": False}), [told(SALES)]),
         (of(cells={"ZZ99": ""}), [told(SALES)]),
+        (of(cells={"C3": ""}), [told(SALES, cut=True)]),
+        (of(cells={"A1": LONG}), [told({"sheets": [{"rows": [[LONG]]}]}, cut=True)]),
+        (of(row={"n": LONG}), [told({"sheets": [{"rows": [["n"], [LONG]]}]}, cut=True)]),
+        (of(formulas={"A1": LONG}), [told({"sheets": [{"rows": [[1]], "formulas": {"A1": LONG}}]}, cut=True)]),
         (of(row={"Name": "Lamp", "Price": {"number": 80}}), [told(SALES)]),
         (of(row={"Colour": "red"}), [told(SALES)]),
         (of(row={"Name": "Name"}), [told(SALES)]),
@@ -195,12 +231,15 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
         (of(has={"bold": True}, number=1), [told(MINUTES)]),
         (of(has={"text": "Plan"}, unit="slide"), [told(DECK)]),
         (of(has={"text": None}), [told(LETTER)]),
+        (of(has={"text": "Minutes", "bold": None}), [told(MINUTES, cut=True)]),
+        (of(has={"text": LONG}), [told({"paragraphs": [{"text": LONG}]}, cut=True)]),
     ],
     "archive_lists": [
         (of(names=["a.txt", "c.txt"]), [told(ZIP)]),
         (of(names=["in"]), [told(ZIP)]),
         (of(names=["a.txt"], only=True), [told(ZIP)]),
-        (of(names=["a.txt"]), [told(LINKED)]),
+        (of(names=["a.txt"]), [told(LINKED), told(PIPED)]),
+        (of(names=["b"], only=True), [told({"entries": [{"name": "b"}, *PIPED["entries"]], "count": 2})]),  # type: ignore[misc]
         (of(names=["in/b", "a.txt"], only=True), [told(ZIP, cut=True)]),
         (of(names=["in/b", "a.txt"], only=True), [told({**ZIP, "count": 4})]),
     ],
@@ -209,6 +248,7 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
         (of(to=SLOPE, mirrored=True), [told(picture(CHECKS))]),
         (of(to=SLOPE, facts={"brightness": {"max": 80}}), [told(picture())]),
         (of(to=SLOPE, ssim={"max": 0.5}), [told(picture())]),
+        (of(to=SLOPE, facts={"colors": None}), [told(picture(), cut=True)]),
         (of(phash=HASH), [told(picture(phash="ff00ff00ff00ff00")), told(picture(phash="x"))]),
         (of(to=SLOPE), [told(picture("x")), told({"width": 800})]),
     ],

@@ -54,6 +54,11 @@ def text(said: str, **more: Any) -> Said:
 YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
     "judge": [],  # decided after the seal: tests/detectors/test_deciding.py
     "model": [],
+    "address_says": [
+        ({"text": {"contains": "id=7"}}, [went("/cart?id=7")], 1),
+        ({"text": {"all_of": [{"contains": "id=7"}, {"regex": ".*b=.*"}]}}, [went("/cart?id=7&b=1")], 1),
+        ({"text": {"contains": "/cart"}}, [went("/cart"), went("/home", tab="U")], 1),
+    ],
     "url_reached": [
         ({"url": "/cart"}, [went("/cart")], 1),
         ({"url": "/cart"}, [went("/cart/")], 1),
@@ -186,6 +191,12 @@ YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
 NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
     "judge": [({"rubric": ["The order is right."]}, [went("/cart"), answered("SUCCESS")])],
     "model": [({"rubric": ["The order is right."]}, [went("/cart"), answered("SUCCESS")])],
+    "address_says": [
+        ({"text": {"contains": "id=7"}}, [went("/cart?id=8"), went("/cart?id=7", main=False)]),
+        ({"text": {"all_of": [{"contains": "id=7"}, {"contains": "b="}]}}, [went("/?id=7"), went("/?b=1", tab="U")]),
+        ({"text": ".*"}, [went("/cart")]),
+        ({"text": {"contains": "id=7"}}, [loaded("/?id=7"), titled("id=7")]),
+    ],
     "url_reached": [
         ({"url": "/cart"}, [went("http://shop.test.evil.example/cart")]),
         ({"url": "/cart"}, [went("https://shop.test/cart")]),

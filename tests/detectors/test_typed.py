@@ -87,6 +87,10 @@ TABLE: dict[str, list[tuple[dict[str, Any], list[str], list[str]]]] = {
          ["Quest", "Lumaflex Band Quest", "Quest Lumaflex Band and every other product of the shop", "^.*$"]),
     ],
     "any_of": [({"any_of": [{"date": "2024-05-06"}, "unknown"]}, ["May 6, 2024", "unknown"], ["May 7, 2024", "unknown date"])],
+    "all_of": [
+        ({"all_of": [{"starts_with": "a red"}, {"ends_with": "lamp"}, {"regex": "[^ ]+ [^ ]+ [^ ]+"}]}, ["a red lamp"],
+         ["a red desk", "a blue lamp", "a red desk lamp"]),
+    ],
     "list": [
         ({"list": ["b", "a", "a"]}, ["a, b, a", '["a","a","b"]', "a\nb\na"], ["a, b", "a, b, b", "a, a, b, c", '["a","a","b",""]', "a a b"]),
         ({"list": ["a", {"integer": 2}], "ordered": True}, ["a,2", '["a", 2]'], ["2,a", "a", '["a", [2]]']),

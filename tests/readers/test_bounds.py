@@ -16,7 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from agentd.readers import bounds
 from agentd.readers.bounds import LONGEST_LIST, MOST, fitted
+from detectors.file_reads import ENDS
 from tests.readers.making import make, sqlite
 from tests.readers.reading import facts, told
 
@@ -181,6 +183,15 @@ def test_facts_always_fit() -> None:
         clipped, cut = fitted(value)
         assert cut
         assert len(orjson.dumps(clipped)) <= MOST
+
+
+def test_rules_know_where_texts_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what is cut, a text of any other length is whole."""
+    lengths = set()
+    for room in (27, 40, 50, 100, 200, 300, 600, 1_500, 3_000, 7_000, 9_000, 20_000, 40_000):
+        monkeypatch.setattr(bounds, "MOST", room)
+        lengths.add(len(fitted({"text": "x" * 50_000})[0]["text"]))
+    assert lengths == ENDS
 
 
 async def test_a_library_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -1,0 +1,28 @@
+"""A tab stands at an address whose text is as wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from detectors.arguments import arg
+from detectors.matchers import TextMatch
+from detectors.registry import rule
+from detectors.types import Event, Reading
+from detectors.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    text: TextMatch = arg("The whole address as a text, such as {contains: id=7}; several at once by `all_of`.")
+
+
+@rule(component="nav", hears=("page.navigated",), args=Args)
+def address_says(event: Event, world: World, args: Args) -> Iterator[Reading]:
+    """The main frame of any tab commits an address that says what is wanted: one address all of it.
+
+    Stays true until that tab goes elsewhere. url_reached compares an address by its parts, which is safer wherever
+    they are known: a page of another site can have any text in its query.
+    """
+    if event.data.get("main") and args.text.matches(str(event.data.get("url"))):
+        yield Reading(1.0, f"url:{event.data.get('frame')}")
