@@ -61,6 +61,7 @@ GOLD = {
     "gold.png": picture(),
     "gold.csv": {"sheets": [{"name": "", "rows": [["n", "x"], [1.0, None]], "size": [2, 2]}]},
     "gold.zip": {"entries": [{"name": "a", "size": 1}], "count": 1},
+    "two.csv": {"sheets": [{"name": "", "rows": [["n", "x"], ["1", None]], "size": [2, 3]}]},
     "gold.pptx": {"slides": [{"texts": ["Plan", "the  lamp"]}], "count": 1},
 }
 TABLE = {"sheets": [{"name": "", "rows": [["n", "x"], ["1", ""]], "size": [2, 2]}]}
@@ -216,12 +217,17 @@ RIGHT_AND_WRONG: dict[str, Case] = {
 }  # fmt: skip
 
 
+UNREAD = {"cut.txt": {"status": "read", "facts": {"text": "Dear"}, "cut": True}, "bad.txt": {"status": "damaged"}}
+"""Expected files that were not read, or not to their ends."""
+
+
 def imported(folder: Path, spec: dict[str, Any]) -> Any:
     (folder / "group").mkdir(parents=True)
     (folder / "group" / "t.json").write_text(json.dumps(spec))
     (folder / "gold" / "t").mkdir(parents=True)
-    for name, facts in GOLD.items():
-        (folder / "gold" / "t" / f"{name}.json").write_text(json.dumps({"status": "read", "facts": facts}))
+    answers = {**UNREAD, **{name: {"status": "read", "facts": facts} for name, facts in GOLD.items()}}
+    for name, answer in answers.items():
+        (folder / "gold" / "t" / f"{name}.json").write_text(json.dumps(answer))
     (one,) = tasks(folder, {})
     return one
 
@@ -244,6 +250,69 @@ def test_a_right_outcome_pays_and_a_wrong_one_does_not(function: str, tmp_path: 
     assert worth(one.spec, right) == 1.0
     assert worth(one.spec, wrong) == 0.0
     assert worth(one.spec, []) == 0.0
+
+
+PLAIN = {"type": "sheet_data", "sheet_idx0": 0, "sheet_idx1": "EI0"}
+SLIDE = {"texts": ["Plan", "the  lamp"]}
+NOT_READ: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
+    ({"expect": ["^a"], "unexpect": ["^x"]}, "check_list", {"text": "abc"}),
+    ({"unexpect": ["^x"]}, "check_list", {"text": "abc"}),
+    ({"unexpect": [{"key": ["a"], "method": "eq", "ref": 1}]}, "check_json", {"value": {"b": 1}}),
+    ({"unexpect": {"a.b": {"method": "eq", "ref": 1}}}, "check_thunderbird_prefs", {"value": {"b": 1}}),
+    ({"unexpect": [{"n": {"method": "eq", "ref": "7"}}]}, "check_csv", {"sheets": [{"rows": [["n"], ["8"]]}]}),
+]
+"""What is forbidden, the function that forbids it, and facts in which it does not stand."""
+
+
+@pytest.mark.parametrize(("rules", "function", "facts"), NOT_READ)
+def test_what_was_not_read_may_be_forbidden(rules: Any, function: str, facts: Any, tmp_path: Path) -> None:
+    """A file that is padded until it is cut, damaged, too large, too heavy or gone fulfils no "none of these"."""
+    one = imported(tmp_path, task(function, vm("a"), rule(**rules)))
+    as_ = {"check_thunderbird_prefs": "prefs", "check_csv": "csv"}.get(function, "auto")
+    assert worth(one.spec, [told(facts, **{"as": as_})]) == 1.0
+    assert worth(one.spec, [told(facts, cut=True, **{"as": as_})]) == 0.0
+    for status in ("damaged", "large", "heavy", "gone"):
+        assert worth(one.spec, [told(facts, **{"as": as_}), told(None, status=status, **{"as": as_})]) == 0.0
+        assert worth(one.spec, [told(None, status=status, **{"as": as_})]) == 0.0
+
+
+ACTIVE = {"type": "active_url_from_accessTree"}
+PATTERNS = task("is_expected_url_pattern_match", ACTIVE, rule(expected=["a\\.test/", "id=7"]))
+SHEETS = task("compare_table", vm("a"), gold("gold.csv"), options={"rules": [PLAIN]})
+ROWS = [["n", "x"], ["1", ""]]
+ALMOST: list[tuple[dict[str, Any], list[Said], float]] = [
+    (PATTERNS, [went("https://a.test/?id=7")], 1.0),
+    (PATTERNS, [went("https://a.test/"), went("https://b.test/?id=7", tab="U")], 0.0),
+    (PATTERNS, [went("https://a.test/?id=7"), went("https://b.test/")], 0.0),
+    (SHEETS, [told({"sheets": [{"rows": ROWS, "size": [2, 2]}]})], 1.0),
+    (SHEETS, [told({"sheets": [{"rows": [["n", "x"], ["1", "2"]], "size": [2, 2]}]})], 0.0),
+    (SHEETS, [told({"sheets": [{"rows": [[*row, "more"] for row in ROWS], "size": [2, 3]}]})], 0.0),
+    (SHEETS, [told({"sheets": [{"rows": ROWS, "size": [2, 2]}]}, cut=True)], 0.0),
+    (task("compare_pptx_files", vm("a"), gold("gold.pptx")), [told({"slides": [SLIDE, SLIDE], "count": 2})], 0.0),
+]
+"""What comes close to the task, and what it pays."""
+
+
+@pytest.mark.parametrize(("spec", "happened", "pays"), ALMOST)
+def test_what_comes_close(spec: Any, happened: list[Said], pays: float, tmp_path: Path) -> None:
+    """Patterns in two tabs, or one that was left; a cell, a column, a slide more."""
+    assert worth(imported(tmp_path, spec).spec, happened) == pays
+
+
+@pytest.mark.parametrize(
+    ("spec", "remark"),
+    [
+        (PATTERNS, "in front or not"),
+        (task("is_expected_active_tab", ACTIVE, rule(type="url", url="https://a.test/")), "in front or not"),
+        (
+            task("is_expected_tabs", {"type": "open_tabs_info"}, rule(type="url", urls=["https://a.test/"])),
+            "other tabs",
+        ),
+    ],
+)
+def test_what_is_not_compared_is_said(spec: Any, remark: str, tmp_path: Path) -> None:
+    """Which tab is in front can't be asked of any rule."""
+    assert remark in imported(tmp_path, spec).remarks[-1]
 
 
 ALIKE = [
@@ -290,6 +359,25 @@ def test_two_functions_are_joined(tmp_path: Path) -> None:
         (task("file_contains", {"type": "vm_file", "path": "/etc/x"}, rule(expected=["x"])), "external", "/etc/x lies"),
         (task("compare_text_file", vm("a"), gold("unknown")), "file", "its expected file is needed"),
         (task("file_contains", vm("a"), rule(expected=[])), "external", "it asks for nothing"),
+        (task("is_expected_url_pattern_match", ACTIVE, rule(expected=[])), "external", "it asks for nothing"),
+        (task("compare_text_file", vm("a"), gold("cut.txt")), "file", "gold/t/cut.txt.json: cut"),
+        (task("compare_text_file", vm("a"), gold("bad.txt")), "file", "gold/t/bad.txt.json: status: damaged"),
+        (task("compare_table", vm("a"), gold("two.csv")), "external", "an expected table of 3 columns"),
+        (
+            task("compare_csv", vm("a"), gold("gold.csv"), options={"strict": False}),
+            "external",
+            "a table compared with",
+        ),
+        *(
+            (task("compare_table", vm("a"), gold("gold.csv"), options={"rules": [PLAIN, one]}), "external", "a table c")
+            for one in (
+                {"type": "chart"},
+                {**PLAIN, "sheet_idx0": 1},
+                {**PLAIN, "sheet_idx1": "EI1"},
+                {**PLAIN, "precision": 4},
+                {"type": "freeze", "sheet_idx0": 0, "sheet_idx1": "EI0"},
+            )
+        ),
     ],
 )
 def test_what_can_not_be_judged_is_said(spec: Any, kind: str, why: str, tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def _parts(source: Path, name: str, evaluator: Mapping[str, Any]) -> list[tuple[
 
     def gold(file: str) -> Mapping[str, Any] | None:
         path = source / "gold" / name / f"{file}.json"
-        return orjson.loads(path.read_bytes())["facts"] if path.is_file() else None
+        return _whole(orjson.loads(path.read_bytes()), path.relative_to(source)) if path.is_file() else None
 
     parts = []
     for n, function in enumerate(functions):
@@ -93,6 +93,15 @@ def _parts(source: Path, name: str, evaluator: Mapping[str, Any]) -> list[tuple[
         call = Call(function, at["result"], at["expected"], at["options"], f"asked-{n}", gold)
         parts.append((call.probe, FUNCTIONS[function](call)))
     return parts
+
+
+def _whole(answer: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
+    """The facts of an expected file. Raises `NeedsGoldError` where it was not read, or not to its end."""
+    if answer.get("status") != "read" or answer.get("cut") is True:
+        said = "cut" if answer.get("cut") is True else f"status: {answer.get('status')}"
+        raise NeedsGoldError(f"{path}: {said}; wanted an expected file that `agentd read` reads whole")
+    facts: Mapping[str, Any] = answer["facts"]
+    return facts
 
 
 def _many(value: Any) -> list[Any]:

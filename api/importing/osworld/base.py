@@ -94,6 +94,12 @@ def none_of(parts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [{"none_of": list(parts)}] if parts else []
 
 
+def refused(parts: Sequence[Mapping[str, Any]], path: str, format: str | None = None) -> list[Mapping[str, Any]]:
+    """None of these facts of a file, which must be there and be read whole: what was not read may say them."""
+    more = {} if format is None else {"format": format}
+    return [*none_of(parts), read("file_is", path, whole=True, **more)] if parts else []
+
+
 def read(rule: str, path: str, **more: Any) -> dict[str, Any]:
     """A rule about what stands in a file below the home."""
     return {rule: {"path": path, "root": "home", **more}}

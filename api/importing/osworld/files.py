@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from api.importing.osworld.base import Call, ExternalError, Part, all_of, begins, below, none_of, read
+from api.importing.osworld.base import Call, ExternalError, Part, all_of, begins, below, read, refused
 from detectors.file_reads import said
 
 GIMP = ".config/GIMP/2.10/"
@@ -84,7 +84,7 @@ def lines(call: Call) -> Part:
     path, rules = call.file(), call.rules
     has = [read("file_text", path, unit="line", text=begins(one)) for one in rules.get("expect", [])]
     not_ = [read("file_text", path, unit="line", text=begins(one)) for one in rules.get("unexpect", [])]
-    return _file(all_of([*has, *none_of(not_)]))
+    return _file(all_of([*has, *refused(not_, path)]))
 
 
 def _method(spec: Any) -> Any:
@@ -110,7 +110,7 @@ def keys(call: Call) -> Part:
         return read("file_value", path, at=[str(key) for key in one["key"]], value=_method(one), **more)
 
     has = [value(one) for one in rules.get("expect", [])]
-    return _file(all_of([*has, *none_of([value(one) for one in rules.get("unexpect", [])])]))
+    return _file(all_of([*has, *refused([value(one) for one in rules.get("unexpect", [])], path, more.get("format"))]))
 
 
 def settings(call: Call) -> Part:
@@ -135,7 +135,8 @@ def prefs(call: Call) -> Part:
         return read("file_value", path, format="prefs", at=[name], value=_method(spec))
 
     has = [value(name, spec) for name, spec in rules.get("expect", {}).items()]
-    return _file(all_of([*has, *none_of([value(name, spec) for name, spec in rules.get("unexpect", {}).items()])]))
+    not_ = [value(name, spec) for name, spec in rules.get("unexpect", {}).items()]
+    return _file(all_of([*has, *refused(not_, path, "prefs")]))
 
 
 def rows(call: Call) -> Part:
@@ -146,7 +147,7 @@ def rows(call: Call) -> Part:
         return read("table_cells", path, format="csv", row={name: _method(spec) for name, spec in one.items()})
 
     has = [row(one) for one in rules.get("expect", [])]
-    return _file(all_of([*has, *none_of([row(one) for one in rules.get("unexpect", [])])]))
+    return _file(all_of([*has, *refused([row(one) for one in rules.get("unexpect", [])], path, "csv")]))
 
 
 def query(call: Call) -> Part:
@@ -261,19 +262,34 @@ def same_text(call: Call) -> Part:
 
 
 def same_table(call: Call) -> Part:
-    """The same cells of the first sheet; how they look is not compared."""
+    """The same cells of the first sheet, empty ones too; how they look is not compared."""
     path = call.file()
+    _first_sheet(call.options)
     sheet = _gold(call)["sheets"][0]
+    height, width = sheet["size"]
+    if width > max(map(len, sheet["rows"]), default=0):
+        raise ExternalError(f"an expected table of {width} columns")
     rows = [["" if cell is None else cell for cell in row] for row in sheet["rows"]]
     cells = {
         f"{_letters(c)}{r}": v if isinstance(v, bool) else said(v)
         for r, row in enumerate(rows, 1)
         for c, v in enumerate(row, 1)
-        if v != ""
     }
-    return _file(
-        read("table_cells", path, cells=cells, rows=sheet["size"][0]), "looks, charts and formulas do not count"
-    )
+    same = [
+        read("table_cells", path, cells=cells, rows=height),
+        read("file_is", path, facts={"sheets.0.size.1": width}),
+    ]
+    return _file(all_of(same), "looks, charts and formulas do not count")
+
+
+def _first_sheet(options: Mapping[str, Any]) -> None:
+    """Raises `ExternalError` where something else than the first sheets' values is compared."""
+    if other := sorted(set(options) - {"rules"}):
+        raise ExternalError(f"a table compared with {other[0]}")
+    for rule in options.get("rules") or ():
+        first = rule.get("sheet_idx0", 0) in (0, "RI0") and rule.get("sheet_idx1", "EI0") == "EI0"
+        if rule.get("type") != "sheet_data" or not first or set(rule) - {"type", "sheet_idx0", "sheet_idx1"}:
+            raise ExternalError(f"a table compared by {rule.get('type')} and not by its first sheet's values alone")
 
 
 def _letters(column: int) -> str:
@@ -292,12 +308,14 @@ def same_archive(call: Call) -> Part:
 
 
 def same_slides(call: Call) -> Part:
-    """The same texts on each slide."""
+    """The same texts on each slide, and no slide more."""
     path = call.file()
+    gold = _gold(call)
     parts = [
         read("file_text", path, unit="slide", number=n, text=re.sub(r"\s+", " ", "\n".join(one["texts"])).strip())
-        for n, one in enumerate(_gold(call)["slides"], 1)
+        for n, one in enumerate(gold["slides"], 1)
     ]
+    parts.append(read("file_is", path, facts={"count": gold["count"]}))
     return _file(all_of(parts), "how the slides look does not count")
 
 

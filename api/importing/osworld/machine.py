@@ -101,23 +101,29 @@ def infeasible(call: Call) -> Part:
     return Part("event", {"answer_matches": {"text": {"one_of": ["FAIL", "infeasible"], "ignore_case": True}}})
 
 
+BEHIND = "a tab counts while it stands there, in front or not"
+
+
 def tabs(call: Call) -> Part:
     """Tabs that are open at these addresses."""
     call.of("open_tabs_info", "active_tab_info", "active_url_from_accessTree")
     rules = call.rules
     urls = rules.get("urls") or ([rules["url"]] if "url" in rules else [])
     urls = [one if "://" in str(one) else f"https://{one}" for one in urls]
-    return Part("event", all_of([{"url_reached": {"url": one}} for one in urls]))
+    remark = "other tabs beside these are not refused" if call.result["type"] == "open_tabs_info" else BEHIND
+    return Part("event", all_of([{"url_reached": {"url": one}} for one in urls]), remarks=(remark,))
 
 
 def address(call: Call) -> Part:
-    """Patterns of an address at which the agent was."""
+    """Patterns that the address of one tab has, all of them, as it stands at the end."""
     call.of("active_url_from_accessTree", "active_tab_info")
     wanted = call.rules.get("expected", [])
-    parts = [{"observed": {"kind": "page.navigated", "where": {"main": True, "url": somewhere(one)}}} for one in wanted]
     if not all(isinstance(one, str) for one in wanted):
         raise ExternalError("a pattern that is no text")
-    return Part("event", all_of(parts))
+    if not wanted:
+        raise ExternalError("it asks for nothing")
+    said = {"all_of": [somewhere(one) for one in wanted]}
+    return Part("event", {"address_says": {"text": said}}, remarks=(BEHIND,))
 
 
 FUNCTIONS: dict[str, Callable[[Call], Part]] = {
