@@ -24,7 +24,13 @@ T = TypeVar("T")
 BUTTONS, COLUMNS = 8, 4
 WIDTH, HEIGHT, TOP = 120, 40, 40
 """Pixels of a button, and where the first row begins."""
-FLAGS = ("--no-sandbox", "--disable-background-networking", "--no-first-run", "--disable-component-update", "--disable-gpu")
+FLAGS = (
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--no-first-run",
+    "--disable-component-update",
+    "--disable-gpu",
+)
 Seen = np.ndarray[Any, np.dtype[np.float32]]
 
 
