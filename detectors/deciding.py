@@ -54,7 +54,9 @@ def asks(rules: Ruleset, state: State, reward: Reward, *, acted: bool = True) ->
     ]
     items = ("step", "goal") if acted else ("goal",)
     wanted = [item for item in items if _escalates(rules, policy, reward, item)]
-    found += [Ask(reward.step, item, policy.tiers) for item in wanted]
+    found += [
+        Ask(reward.step, item, policy.tiers, unpaid=_unpaid(rules, state) if item == "goal" else 0.0) for item in wanted
+    ]
     item = "goal" if reward.done and rules.has_goal else "step"
     if not wanted and item in items and policy.audit and _drawn(policy.audit, reward):
         found.append(Ask(reward.step, item, policy.tiers, audit=True))
@@ -130,7 +132,8 @@ def decide(rules: Ruleset, reward: Reward, asked: Sequence[Ask], words: Sequence
             decided_by=None,
             success=success,
         )
-    paid = [m for item, f in found.items() if (m := _paid(rules, reward, item, f)) is not None]
+    unpaid = total(ask.unpaid for ask in asked)
+    paid = [m for item, f in found.items() if (m := _paid(rules, reward, item, f, unpaid)) is not None]
     milestones = (*reward.milestones, *paid)
     return replace(
         reward,
@@ -244,8 +247,9 @@ def _nobody(of: Sequence[Word], policy: Escalation) -> str:
     return "; ".join(said) or "nobody was asked"
 
 
-def _paid(rules: Ruleset, reward: Reward, item: str, found: _Found) -> Milestone | None:
-    """What the score adds to the rules' pay, as a milestone: no unit of reward is without one."""
+def _paid(rules: Ruleset, reward: Reward, item: str, found: _Found, unpaid: float) -> Milestone | None:
+    """What the score adds to the rules' pay, as a milestone: no unit of reward is without one. ``unpaid``: what a
+    success is worth that the goal milestones have not paid."""
     assert found.score is not None
     score, seqs = round(found.score, 12), found.evidence or (reward.through,)
     if item == "step":
@@ -254,7 +258,10 @@ def _paid(rules: Ruleset, reward: Reward, item: str, found: _Found) -> Milestone
         worth = total((score * (earned or policy.worth), -earned))
         return _milestone(f"({found.by})", found.by, found.by, reward.step, score, worth, seqs)
     if item == "goal":
-        worth = total((score - float(reward.success is True),)) * _goal_worth(rules)
+        # A success of the rules was paid in full. Of what is none, some of the goal's milestones may have been.
+        lost = total((*(rules.share[n] for n in _goals(rules)), _outcome_worth(rules)))
+        won = total((unpaid, _outcome_worth(rules)))
+        worth = (score - 1.0) * lost if reward.success is True else score * won
         return _milestone("(goal)", found.by, "goal", reward.step, score, round(worth, 12) + 0.0, seqs)
     n = rules.index[item]
     worth = round(score * rules.share[n], 12)
@@ -272,11 +279,20 @@ def _earned(rules: Ruleset, reward: Reward) -> float:
     return total(m.worth for m in reward.milestones if m.worth > 0 and m.id in rules.index)
 
 
-def _goal_worth(rules: Ruleset) -> float:
-    """What success is worth more than failure: the goal milestones, and the outcome."""
-    goals = [rules.share[n] for n, m in enumerate(rules.task.milestones) if m.when.rule == "goal" and m.penalty is None]
+def _goals(rules: Ruleset) -> list[int]:
+    return [n for n, m in enumerate(rules.task.milestones) if m.when.rule == "goal" and m.penalty is None]
+
+
+def _outcome_worth(rules: Ruleset) -> float:
+    """What the outcome of a success is worth more than that of a failure."""
     outcome = rules.task.outcome
-    return total((*goals, (outcome.success - outcome.failure) * outcome.scale if outcome else 0.0))
+    return (outcome.success - outcome.failure) * outcome.scale if outcome else 0.0
+
+
+def _unpaid(rules: Ruleset, state: State) -> float:
+    """What the goal's milestones are worth that were not earned, less what was paid for a part of one."""
+    open_ = [(n, state.awards.get(n)) for n in _goals(rules)]
+    return total(rules.share[n] - (a.paid if a else 0.0) for n, a in open_ if a is None or not a.earned)
 
 
 def _components(rules: Ruleset, milestones: Sequence[Milestone]) -> Mapping[str, float | None]:

@@ -21,6 +21,8 @@ from detectors.types import Budget, Escalation, Line, MilestoneSpec
 REASONS = ("unscored", "goal", "low_confidence")
 TIERS = ("model", "judge")
 DECISIVE = ("positive", "negative", "both", "none")
+ITEMS = ("goal", "step")
+"""What else is asked about beside milestones, by their ids."""
 SCOPES = ("episode", "task", "tenant", "day")
 MOST_CALLS = 1_000_000_000
 _KEYS = frozenset("route escalate audit confident tiers weights decisive worth patience_s rubric budget".split())
@@ -159,6 +161,8 @@ def check_judged(read: Reader, milestones: tuple[MilestoneSpec, ...], shaped: tu
     for n, m in enumerate(milestones):
         path: Path = ("milestones", n)
         if m.id in judged:
+            if m.id in ITEMS:
+                read.note((*path, "id"), m.id, f"an id other than {' and '.join(ITEMS)}: those are asked about as well")
             _alone(read, m, path, shaped)
         requires = ("when", tuple(m.when.args.get("requires", ())) if m.when.rule == "goal" else ())
         for key, names in (("after", m.after), ("before", m.before), ("since", (m.since,)), requires):

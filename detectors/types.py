@@ -200,13 +200,15 @@ class Escalation:
 class Ask(NamedTuple):
     """What is asked about a sealed step: ``item`` is ``step``, ``goal`` or the id of a milestone that a tier decides.
 
-    ``audit``: the rules have decided; what is said changes nothing.
+    ``audit``: the rules have decided; what is said changes nothing. ``unpaid``, of a goal: what those of its milestones
+    are worth that were not earned when the step was sealed.
     """
 
     step: int
     item: str
     tiers: tuple[str, ...]
     audit: bool = False
+    unpaid: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,6 +153,27 @@ def test_the_goal() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("step", "score", "reward"),
+    [
+        pytest.param([went("/cart")], 1.0, 0.4 + 0.3 + 0.3, id="one was met"),
+        pytest.param([went("/cart")], 0.0, 0.4 + 0.3, id="one was met, and the judge says no"),
+        pytest.param(SILENT, 1.0, 0.6, id="none was met"),
+        pytest.param([went("/cart"), went("/paid")], 0.0, 0.4, id="all were met, and the judge says no"),
+    ],
+)
+def test_no_goal_is_paid_twice(step: list[Said], score: float, reward: float) -> None:
+    """Of several goals the judge's yes pays those that the rules have not."""
+    goals = [
+        {"id": "g1", "when": {"goal": {"requires": ["cart"]}}},
+        {"id": "g2", "when": {"goal": {"when": {"url_reached": {"url": "/paid"}}}}},
+    ]
+    found = ruleset(CART, *goals, weights=WEIGHTS, escalation={"audit": 0, "escalate": ["goal"], "decisive": "none"})
+    decided = sealed(found, step, said("judge", score, item="goal"))
+    assert decided.reward == pytest.approx(reward)
+    assert sum(m.worth for m in decided.milestones) == pytest.approx(reward)
+
+
 def test_a_judge_s_milestone_pays_its_level() -> None:
     """By the share of its criteria; unknown, the step is unknown."""
     found = rules(NICE, escalate="never")
@@ -187,6 +208,8 @@ def test_who_is_asked_next() -> None:
         pytest.param(
             {"milestones": [NICE, {**GOAL, "when": {"goal": {"requires": ["nice"]}}}]}, "when", id="waits for a judge"
         ),
+        pytest.param({"milestones": [CART, {**NICE, "id": "goal"}]}, "milestones[1].id", id="judged as the goal is"),
+        pytest.param({"milestones": [CART, {**NICE, "id": "step"}]}, "milestones[1].id", id="judged as a step is"),
         pytest.param({"milestones": [{**CART, "decisive": "maybe"}]}, "milestones[0].decisive", id="no direction"),
         pytest.param(
             {"milestones": [{"id": "x", "when": {"all_of": [NICE["when"]]}}]}, "judge", id="judged inside a condition"
