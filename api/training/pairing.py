@@ -82,7 +82,8 @@ def _told(said: Mapping[str, Any], events: list[Event]) -> Told | None:
         return None
     success = rewards[-1].success if rewards else None
     group = said.get("group") or str(said["task"]["id"])
-    found = tuple(sorted({reward.step for reward in rewards if _earned(reward)}))
+    # What the close pays in a closing step was done in the last one that has a deed.
+    found = tuple(sorted({min(reward.step, steps - 1) for reward in rewards if _earned(reward)}))
     return Told(said["id"], said["file"], group, said["task"], said.get("paid"), steps, success, found)
 
 

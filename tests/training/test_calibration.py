@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from api.stages.model.calibration import Calibration, calibrate, from_json, gate, sigmoid
+from api.stages.model.calibration import Calibration, _threshold, calibrate, from_json, gate, sigmoid
 from api.training.measures import auroc, bootstrap, coverage_at, curve, ece
 
 
@@ -62,6 +62,17 @@ def test_the_stated_risk_is_kept_on_fresh_cases(risk: float) -> None:
     assert wrong.sum() / answered.sum() <= risk * 1.5
     wider = [wide.judge(found, float(score), 0.5).answers for score in scores]
     assert sum(one is not None for one in wider) >= answered.sum() > 0
+
+
+def test_a_cut_falls_between_confidences() -> None:
+    """Whoever is as sure as the last one is answered as well: of equal ones all count, or none."""
+    sure = np.asarray([0.9] * 60 + [0.8] * 40)
+    right = np.asarray([True] * 99 + [False])
+    assert _threshold(sure, right, 0.05) == 0.8
+    wrong = np.asarray([True] * 80 + [False] * 20)
+    assert _threshold(sure, wrong, 0.05) == 0.9
+    assert _threshold(sure[:60], np.asarray([True] * 40 + [False] * 20), 0.05) is None
+    assert _threshold(sure[:0], right[:0], 0.05) is None
 
 
 def test_what_is_unlike_training_is_not_answered() -> None:

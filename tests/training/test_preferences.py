@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from api.training.pairing import preferences_of
 from api.training.perturbing import INJECTED, perturbed
 from api.training.preferences import PreferenceError, read_preferences, rows_of, scored
 from tests.training.conftest import Made
-from tests.training.synthetic import episode, fill, stray, submit, task
+from tests.training.synthetic import episode, fill, stray, submit, task, write
 
 SIDE = {"recording": "a.mrec", "instruction": "Do it.", "group": "g"}
 PAIR: dict[str, Any] = {"schema": "pref/1", "id": "p", "kind": "pair", "source": "person"}
@@ -75,6 +76,28 @@ def test_what_the_rules_make_of_episodes(made: Made) -> None:
 
 def spoilt(line: dict[str, Any]) -> bool:
     return "perturbed" in line["rejected"]
+
+
+def test_what_the_close_pays_is_of_the_last_step(tmp_path: Path) -> None:
+    """A milestone of a closing step has no deed of its own, so no row of features: each line can be trained on."""
+    kept = {"id": "kept", "when": {"field_filled": {"field": "Name", "value": "amber"}}, "must_hold_at_end": True}
+    spec = task("amber", "g")
+    spec["milestones"] = [kept, *spec["milestones"]]  # type: ignore[misc]
+    lines = []
+    for name, steps in (("won", [fill("amber"), submit()]), ("lost", [fill("amber"), stray()])):
+        write(tmp_path / f"{name}.mrec", episode("amber", *steps, name=name))
+        lines.append(json.dumps({"id": name, "file": f"{name}.mrec", "group": "g", "task": spec}))
+    index, told = tmp_path / "episodes.jsonl", tmp_path / "pref.jsonl"
+    index.write_text("\n".join(lines))
+    told.write_text("\n".join(json.dumps(line) for line in preferences_of(index)))
+    found = read_preferences([told])
+    steps_paid = {one.trajectory.step for one in found.outcomes if one.level == "step" and one.success}
+    assert steps_paid == {0, 1}
+    for side in (
+        *(one.trajectory for one in found.outcomes),
+        *(s for p in found.pairs for s in (p.chosen, p.rejected)),
+    ):
+        assert rows_of(side)
 
 
 @pytest.mark.parametrize(

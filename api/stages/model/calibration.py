@@ -118,7 +118,9 @@ def _threshold(sure: Floats, right: NDArray[np.bool_], risk: float) -> float | N
     order = np.argsort(-sure, kind="stable")
     errors = np.cumsum(~right[order])
     bound = (errors + 1) / (np.arange(len(order)) + 2)
-    within = np.flatnonzero(bound <= risk)
+    # Who is as sure as the last one is answered as well: a cut falls between confidences, never among equal ones.
+    ends = np.append(np.diff(sure[order]) != 0, True)
+    within = np.flatnonzero((bound <= risk) & ends)
     return float(sure[order[within[-1]]]) if len(within) else None
 
 
