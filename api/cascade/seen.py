@@ -43,10 +43,13 @@ class Seen:
         """Read on."""
         events = decoded(frame)
         outcome = self.engine.feed(events)
-        self.events += events
-        self.rewards |= {reward.step: reward for reward in outcome.rewards}
+        asks = dict(self.asks)
         for ask in outcome.asks:
-            self.asks.setdefault(ask.step, []).append(ask)
+            asks[ask.step] = [*asks.get(ask.step, ()), ask]
+        # A thread reads on while the loop looks at what is read: so what it goes through is replaced, never changed.
+        self.events += events
+        self.asks = asks
+        self.rewards = self.rewards | {reward.step: reward for reward in outcome.rewards}
 
     def ask(self, step: int, item: str) -> Ask | None:
         """What is asked about an item, or None where these rules ask nothing."""
@@ -54,7 +57,8 @@ class Seen:
 
     def question(self, ask: Ask) -> Question:
         """The question, as stages are asked it."""
-        reward = self.rewards[ask.step]
+        rewards = self.rewards
+        reward = rewards[ask.step]
         whole = ask.item == "goal" or (ask.item != "step" and self._of_end(ask.item))
         return Question(
             episode=self.engine.state.episode,
@@ -64,7 +68,8 @@ class Seen:
             task=self.task,
             criteria=self._criteria(ask.item),
             events=self.events[: reward.through],
-            rewards=[one for step, one in self.rewards.items() if step <= ask.step],
+            rewards=[one for step, one in rewards.items() if step <= ask.step],
+            graded="all" if ask.item == "goal" else "share",
         )
 
     def _of_end(self, milestone: str) -> bool:

@@ -35,6 +35,8 @@ class Question:
     criteria: tuple[Criterion, ...]
     events: Sequence[Event]
     rewards: Sequence[Reward]
+    graded: Literal["all", "share"] = "all"
+    """Whether the score is 1 where all that is required is met and else 0, or the share of criteria that are met."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import orjson
+import structlog
 
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """Answers that say nothing of the question: the same one may be answered a moment later."""
 LONGEST_WAIT_S = 5.0
 _ANSWER_BYTES = 4 * 1024 * 1024
+
+log = structlog.get_logger(__name__)
 
 
 class UnreachableError(Exception):
@@ -29,10 +33,11 @@ class UnreachableError(Exception):
 
 
 class RefusedError(Exception):
-    """The peer answered, and will answer so again: a status of 4xx or 501, or no JSON."""
+    """The peer answered, and will answer so again: a status of 4xx or 501, or no JSON. ``text`` is the peer's, for the
+    operator: the message goes where readers of an episode see it."""
 
-    def __init__(self, status: int, text: str) -> None:
-        super().__init__(f"it answered {status}: {text[:200]}")
+    def __init__(self, status: int, text: str, why: str = "") -> None:
+        super().__init__(f"it answered {status}{why and ': '}{why}")
         self.status, self.text = status, text
 
 
@@ -48,8 +53,14 @@ class PeerSettings:
     breaker_failures: int = 5
     breaker_s: float = 30.0
 
+    @property
+    def shown(self) -> str:
+        """The address without what may be secret in it: user, password, query."""
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
     def __repr__(self) -> str:
-        return f"PeerSettings(url={self.url!r})"
+        return f"PeerSettings(url={self.shown!r})"
 
 
 class Breaker:
@@ -93,33 +104,37 @@ class Peer:
     async def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """The decoded answer to ``body``. Raises `UnreachableError` and `RefusedError`."""
         if not self.breaker.allows():
-            raise UnreachableError(f"{self._settings.url} failed too often lately and is left alone for a while")
+            raise UnreachableError(f"{self._settings.shown} failed too often lately and is left alone for a while")
         status = None
         for tries_left in range(self._settings.retries, -1, -1):
             try:
                 # httpx's timeout is of one read; a peer that drips bytes would hold us for ever.
                 async with asyncio.timeout(self._settings.timeout_s):
                     answer = await self._client.post(f"{self._url}{path}", json=body)
-            except (httpx.TransportError, TimeoutError) as error:
+            except (httpx.RequestError, TimeoutError) as error:
                 why, wait, status = f"{type(error).__name__} {error}".strip(), None, None
             else:
                 if answer.status_code not in RETRIED:
                     return self._read(answer)
-                why, wait, status = _failure(answer), _retry_after(answer), answer.status_code
+                why, wait, status = f"status {answer.status_code}", _retry_after(answer), answer.status_code
+                log.warning("A peer failed.", url=self._settings.shown, status=status, text=_text(answer)[:200])
             if tries_left:
                 await asyncio.sleep(self._pause(tries_left, wait))
         self.breaker.told(False)
-        raise UnreachableError(f"{self._settings.url}{path}: {why}, after {self._settings.retries + 1} tries", status)
+        raise UnreachableError(f"{self._settings.shown}{path}: {why}, after {self._settings.retries + 1} tries", status)
 
     def _read(self, answer: httpx.Response) -> Any:
         # A refusal is an answer all the same: the peer is there.
         self.breaker.told(True)
         if answer.is_error or len(answer.content) > _ANSWER_BYTES:
+            log.warning(
+                "A peer refused.", url=self._settings.shown, status=answer.status_code, text=_text(answer)[:200]
+            )
             raise RefusedError(answer.status_code, _text(answer))
         try:
             return orjson.loads(answer.content)
         except orjson.JSONDecodeError:
-            raise RefusedError(answer.status_code, f"no JSON: {_text(answer)}") from None
+            raise RefusedError(answer.status_code, _text(answer), "no JSON") from None
 
     def _pause(self, tries_left: int, wanted_s: float | None) -> float:
         if wanted_s is not None:
@@ -137,10 +152,6 @@ def _trusted() -> ssl.SSLContext:
 
 def _text(answer: httpx.Response) -> str:
     return answer.content[:2_000].decode(errors="replace")
-
-
-def _failure(answer: httpx.Response) -> str:
-    return f"status {answer.status_code} {_text(answer)[:200]}".strip()
 
 
 def _retry_after(answer: httpx.Response) -> float | None:

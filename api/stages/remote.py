@@ -111,7 +111,11 @@ class Remote:
 def _classify(answer: Any, positive: str) -> float:
     data = _first(answer, "data")
     probabilities = data.get("probs")
-    if not isinstance(probabilities, list) or not all(type(p) in (int, float) for p in probabilities):
+    if (
+        not isinstance(probabilities, list)
+        or not probabilities
+        or not all(type(p) in (int, float) for p in probabilities)
+    ):
         raise NoScoreError(f"data[0].probs is {str(probabilities)[:80]}, wanted numbers")
     if positive.isdecimal():
         if int(positive) >= len(probabilities):

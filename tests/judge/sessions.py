@@ -72,5 +72,6 @@ def session(
         ("steps", "step.sealed", {"step": 1, "why": "quiet"}),
     ]
     events = [Event("e", seq, source, kind, seq * 10, data) for seq, (source, kind, data) in enumerate(told, 1)]
-    given: dict[str, Any] = {"task": TASK, "criteria": CRITERIA, "events": events, "rewards": ()} | more
+    given: dict[str, Any] = {"task": TASK, "criteria": CRITERIA, "events": events, "rewards": ()}
+    given |= {"graded": "all" if about == "goal" else "share"} | more
     return Question(episode="e", step=1, about=about, terminal=terminal, **given)  # type: ignore[arg-type]

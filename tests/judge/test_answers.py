@@ -58,6 +58,10 @@ NO_ANSWERS = {
     "ids that are none": answer().replace('["e1-0"]', "[1]"),
     "nine ids": answer().replace('["e1-0"]', json.dumps(["e1-0"] * 9)),
     "deep": "[" * 100_000,
+    "half a pair": answer().replace('"e1-0"', '"\\ud83d"'),
+    "half a pair in a rationale": answer(rationale="?").replace('"?"', '"\\ud83d"'),
+    "a number that nobody can keep": answer(rationale=2**70),
+    "a number that nobody can read": answer(rationale=0).replace("0}", "9" * 5_000 + "}"),
     "a rationale that is none": answer(rationale=3),
 }
 
@@ -91,7 +95,7 @@ def test_verdicts_of_larger_judges_are_read_in_shape_and_not_in_prose() -> None:
             read_answer(one["final"], CRITERIA)
         shaped = answer("yes" if one["verdict"] else "no", rationale=one["final"])
         said = checked(read_answer(shaped, CRITERIA).said, line)
-        assert score_of(said, CRITERIA, "goal") == float(one["verdict"])
+        assert score_of(said, CRITERIA, "all") == float(one["verdict"])
 
 
 LINES = {
@@ -134,7 +138,7 @@ SCORES = {
 def test_code_computes_the_score(c1: str, c2: str, goal: float | None, step: float | None) -> None:
     """A goal is reached or not; a step has its share; anything unclear abstains."""
     said = {"c1": Said(c1, ()), "c2": Said(c2, ())}  # type: ignore[arg-type]
-    assert (score_of(said, CRITERIA, "goal"), score_of(said, CRITERIA, "step")) == (goal, step)
+    assert (score_of(said, CRITERIA, "all"), score_of(said, CRITERIA, "share")) == (goal, step)
 
 
 def test_the_schema_has_no_free_numbers() -> None:

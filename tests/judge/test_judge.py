@@ -7,11 +7,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import httpx
 import pytest
 
+from api.stages.base import Criterion
+from api.stages.judge.answers import Said, score_of
+from api.stages.judge.endpoint import _reply
 from api.stages.judge.judge import Judge
+from api.stages.peer import PeerSettings
 from detectors.types import Event
-from tests.judge.serving import Served
+from tests.judge.serving import Served, judge_at
 from tests.judge.sessions import PLACES, PROOF, session
 
 Make = Callable[..., Judge]
@@ -26,12 +31,12 @@ def asked(standin: Served, model: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(("success", "score"), [(True, 1.0), (False, 0.0)])
 async def test_a_verdict_says_how_it_came_about(judge: Make, success: bool, score: float) -> None:
-    """Votes, evidence, model, prompt digest, tokens and money are there for the audit."""
+    """Votes, evidence, model, prompt digest, tokens and money are there for the audit; the probe was a call as well."""
     opinion = await judge("honest", price_in=2.0, price_out=8.0).ask(session(success=success))
     verdict, record = opinion.verdict, opinion.record
     assert (verdict.stage, verdict.score, verdict.confidence, opinion.again) == ("judge", score, 0.75, False)
-    assert (record["outcome"], record["calls"], len(record["votes"])) == ("agreed", 3, 3)
-    assert verdict.cost == pytest.approx(3 * (1000 * 2.0 + 100 * 8.0) / 1e6)
+    assert (record["outcome"], record["calls"], len(record["votes"])) == ("agreed", 4, 3)
+    assert verdict.cost == pytest.approx(4 * (1000 * 2.0 + 100 * 8.0) / 1e6)
     assert verdict.by == f"honest@{record['prompt'][:12]}"
     assert record["votes"][0]["criteria"]["c1"]["evidence"] == (["e8"] if success else [])
     json.dumps(record)
@@ -40,7 +45,7 @@ async def test_a_verdict_says_how_it_came_about(judge: Make, success: bool, scor
 async def test_a_step_takes_two_votes_in_both_orders(standin: Served, judge: Make) -> None:
     """The second one has criteria and options backwards; no nonce is used twice."""
     opinion = await judge("honest+order").ask(session(success=True, terminal=False, about="step"))
-    assert (opinion.record["calls"], opinion.verdict.score) == (2, 1.0)
+    assert (opinion.record["calls"], opinion.verdict.score) == (3, 1.0)
     first, second = (body["messages"][1]["content"] for body in asked(standin, "honest+order"))
     assert first.index('"id":"c1"') < first.index('"id":"c2"')
     assert second.index('"id":"c2"') < second.index('"id":"c1"')
@@ -88,10 +93,10 @@ async def test_the_ladder_is_found_once(standin: Served, judge: Make, model: str
 async def test_one_repair_then_abstain(judge: Make) -> None:
     """Prose around a right answer is no answer; it is asked for once more, and no third time."""
     repaired = await judge("prose-once").ask(SHIPPED)
-    assert (repaired.verdict.score, repaired.record["calls"]) == (1.0, 6)
+    assert (repaired.verdict.score, repaired.record["calls"]) == (1.0, 7)
     assert all(one["repaired"] for one in repaired.record["votes"])
     lost = await judge("prose").ask(SHIPPED)
-    assert (lost.verdict.score, lost.again, lost.record["calls"]) == (None, False, 2)
+    assert (lost.verdict.score, lost.again, lost.record["calls"]) == (None, False, 3)
     assert lost.record["outcome"] == "unreadable"
 
 
@@ -103,7 +108,56 @@ async def test_a_judge_that_is_gone_is_no_verdict(judge: Make, model: str) -> No
         opinion = await one.ask(SHIPPED)
         assert (opinion.verdict.score, opinion.again, opinion.record["outcome"]) == (None, True, "unavailable")
     assert "left alone" in opinion.verdict.why
-    assert "down" not in model or "it is on fire" in str((await judge("down", retries=0).ask(SHIPPED)).verdict.why)
+    assert "down" not in model or "status 503" in (await judge("down", retries=0).ask(SHIPPED)).verdict.why
+
+
+async def test_who_reads_a_verdict_sees_nothing_of_the_peer_s_secrets(standin: Served) -> None:
+    """Neither what stands before an @ in its address, nor behind a ?, nor the words of its error."""
+    one = judge_at(standin.url.replace("http://", "http://user:secret@"), "down+told", retries=0)
+    why = (await one.ask(SHIPPED)).verdict.why
+    await one.close()
+    assert ("127.0.0.1" in why, "status 503" in why) == (True, True)
+    assert PeerSettings("https://a:b@judge.test:1/v1?key=c").shown == "https://judge.test:1/v1"
+    assert not any(word in f"{why}{one.settings}" for word in ("secret", "user", "it is on fire"))
+
+
+async def test_a_probe_is_a_call_even_where_it_is_refused(judge: Make) -> None:
+    """The one that is refused costs no tokens; what is known by then is not paid for again."""
+    one = judge("no-seed+bill", price_in=1.0)
+    first, second = [await one.ask(SHIPPED) for _ in range(2)]
+    assert (first.record["calls"], second.record["calls"]) == (5, 3)
+    assert first.verdict.cost == pytest.approx(second.verdict.cost * 4 / 3)
+
+
+@pytest.mark.parametrize("error", [httpx.DecodingError("no gzip"), httpx.TooManyRedirects("round and round")])
+async def test_whatever_fails_at_the_peer_is_no_answer(judge: Make, error: httpx.RequestError) -> None:
+    """It is asked again later, as where nobody is there."""
+
+    def failing(request: httpx.Request) -> httpx.Response:
+        raise error
+
+    one = judge("honest", retries=0)
+    one.endpoint.peer._client = httpx.AsyncClient(transport=httpx.MockTransport(failing))
+    opinion = await one.ask(SHIPPED)
+    assert (opinion.again, type(error).__name__ in opinion.verdict.why) == (True, True)
+
+
+@pytest.mark.parametrize("usage", [[1], "many", 7, {"prompt_tokens": "1"}, None], ids=str)
+def test_usage_that_is_none_is_estimated(usage: Any) -> None:
+    """As where it is not told."""
+    reply = _reply({"choices": [{"message": {"content": "{}"}}], "usage": usage}, [{"content": "x" * 40}])
+    assert (reply.tokens_in, reply.counted) == (10, False)
+
+
+@pytest.mark.parametrize(("graded", "score"), [("all", 1.0), ("share", 0.5)])
+async def test_what_a_score_is_of(judge: Make, graded: str, score: float) -> None:
+    """Of a goal all that is required, of a milestone the share, though both are asked about the whole episode."""
+    criteria = (Criterion("c1", "a"), Criterion("c2", "b", required=False))
+    one, question = judge("honest"), session(success=True, criteria=criteria, graded=graded)
+    said = {"c1": Said("yes", ()), "c2": Said("no", ())}
+    assert score_of(said, criteria, question.graded) == score
+    other = replace(question, graded="share" if graded == "all" else "all")
+    assert one.digest(question) != one.digest(other)
 
 
 async def test_a_busy_judge_is_waited_for(judge: Make) -> None:

@@ -93,6 +93,7 @@ async def test_a_score_is_read(scorer: Scorer, form: str, answer: Any, env: dict
 
 
 NONE = {
+    "no classes": ("classify", classes()),
     "in doubt": ("classify", classes(0.4, 0.6)),
     "no class of that number": ("classify", classes(1.0)),
     "text": ("classify", classes("0.1", "0.9")),
@@ -103,6 +104,12 @@ NONE = {
     "empty": ("openrlhf", {}),
     "a list": ("openrlhf", [1.0]),
 }
+
+
+async def test_no_classes_are_no_score_by_label(scorer: Scorer) -> None:
+    """The likeliest of none."""
+    said = await opinion(scorer, "classify", classes(label="good"), POSITIVE="good")
+    assert (said.verdict.score, said.again, "wanted numbers" in said.verdict.why) == (None, False, True)
 
 
 @pytest.mark.parametrize(("form", "answer"), NONE.values(), ids=NONE.keys())

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from api.stages.judge.answers import answer_schema, read_answer
+from api.stages.judge.ballot import Bill
 from tests.judge.serving import MODEL_PYTHON, ROOT, Served, judge_at, serving
 from tests.judge.sessions import CRITERIA, session
 
@@ -54,11 +55,11 @@ async def test_each_rung_is_served(small: Served) -> None:
     """The server takes both forms of a schema, and what it writes under either is an answer."""
     judge = judge_at(small.url, "smollm2", timeout_s=300.0, retries=0)
     messages = [{"role": "user", "content": "Answer for c1 and c2 that it is unclear, with no evidence."}]
-    await judge.endpoint.ask(messages, answer_schema(CRITERIA))
+    await judge.endpoint.ask(messages, answer_schema(CRITERIA), Bill().add)
     assert judge.endpoint.way is not None
     for rung in ("json_schema", "json_object+schema"):
         judge.endpoint.way = type(judge.endpoint.way)(rung)  # type: ignore[arg-type]
-        reply = await judge.endpoint.ask(messages, answer_schema(CRITERIA))
+        reply = await judge.endpoint.ask(messages, answer_schema(CRITERIA), Bill().add)
         assert set(read_answer(reply.text, CRITERIA).said) == {"c1", "c2"}, rung
     await judge.close()
 

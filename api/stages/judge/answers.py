@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import orjson
+
 from api.stages.base import Criterion
 from api.stages.judge.facts import Fact
 
@@ -79,7 +81,11 @@ def read_object(text: Any) -> dict[str, Any]:
     fenced = _FENCED.match(text)
     try:
         value = json.loads(fenced[1] if fenced else text, object_pairs_hook=_once, parse_constant=_no_constant)
-    except (json.JSONDecodeError, RecursionError) as error:
+        # What is kept must be writable: half a surrogate pair and numbers beyond 64 bits are no JSON of ours.
+        orjson.dumps(value)
+    except UnreadableError:
+        raise
+    except (ValueError, TypeError, RecursionError) as error:
         raise UnreadableError(f"answer: not one JSON object and nothing else: {error}") from None
     if not isinstance(value, dict):
         raise UnreadableError(f"answer: a {type(value).__name__}, wanted an object")
@@ -147,10 +153,10 @@ def _checked(said: Said, lines: Mapping[str, Fact]) -> Said:
     return said
 
 
-def score_of(said: Mapping[str, Said], criteria: Sequence[Criterion], about: str) -> float | None:
-    """None where anything is unclear; of a goal 1 or 0, of a step the share of criteria that are met."""
+def score_of(said: Mapping[str, Said], criteria: Sequence[Criterion], graded: str) -> float | None:
+    """None where anything is unclear; else 1 or 0 (``all``), or the share of criteria that are met."""
     if any(one.met == "unclear" for one in said.values()):
         return None
-    if about == "goal":
+    if graded == "all":
         return float(all(said[criterion.id].met == "yes" for criterion in criteria if criterion.required))
     return sum(one.met == "yes" for one in said.values()) / len(criteria)

@@ -98,8 +98,7 @@ async def _answer(
 ) -> Vote:
     why = ""
     for repaired in (False, True):
-        reply = await endpoint.ask(messages, schema)
-        bill.add(reply)
+        reply = await endpoint.ask(messages, schema, bill.add)
         try:
             answer = read_answer(reply.text, criteria)
         except UnreadableError as error:

@@ -8,7 +8,7 @@ small question is answered in the asked form.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -42,6 +42,11 @@ class Reply:
     counted: bool
 
 
+REFUSED = Reply(None, 0, 0, True)
+"""A call that was answered with a refusal."""
+Billed = Callable[[Reply], None]
+
+
 @dataclass(frozen=True, slots=True)
 class Way:
     """How this endpoint is asked: the rung, the names of parameters that it takes, and whether it knows them all."""
@@ -61,24 +66,28 @@ class Endpoint:
         self.probes = 0
         self._probing = asyncio.Lock()
 
-    async def ask(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> Reply:
+    async def ask(self, messages: Sequence[Message], schema: Mapping[str, Any], billed: Billed) -> Reply:
         """One reply to ``messages``, in ``schema`` as far as the endpoint can hold it. Raises `UnreachableError`
-        and, where the endpoint refuses what it took before, `RefusedError`."""
-        way = self.way or await self._found()
+        and, where the endpoint refuses what it took before, `RefusedError`. ``billed`` hears of each call that was
+        answered, of those too that only find out how to ask."""
+        way = self.way or await self._found(billed)
         try:
-            return await self._call(way, messages, schema, self._settings.max_tokens)
+            reply = await self._call(way, messages, schema, self._settings.max_tokens)
+            billed(reply)
+            return reply
         except RefusedError:
+            billed(REFUSED)
             # It may have been restarted as another server: the next call finds out anew.
             self.way = None
             raise
 
-    async def _found(self) -> Way:
+    async def _found(self, billed: Billed) -> Way:
         async with self._probing:
             if self.way is None:
-                self.way = await self._probe()
+                self.way = await self._probe(billed)
             return self.way
 
-    async def _probe(self) -> Way:
+    async def _probe(self, billed: Billed) -> Way:
         last = "nothing"
         way = Way("json_schema")
         for rung in RUNGS:
@@ -89,8 +98,9 @@ class Endpoint:
                     reply = await self._call(way, _ASKED, _PROBE, 60)
                 except RefusedError as error:
                     last = str(error)
+                    billed(REFUSED)
                     if error.status in (401, 403, 404):
-                        raise UnreachableError(f"{self._settings.peer.url}: {last}") from None
+                        raise UnreachableError(f"{self._settings.peer.shown}: {last}") from None
                     if (without := _without(way, error.text)) is None:
                         break
                     way = without
@@ -100,10 +110,11 @@ class Endpoint:
                     if rung == "text" or error.status != 500:
                         raise
                     break
+                billed(reply)
                 if rung == "text" or _ready(reply.text):
                     return way
                 break
-        raise UnreachableError(f"{self._settings.peer.url}: takes no question: {last}")
+        raise UnreachableError(f"{self._settings.peer.shown}: takes no question: {last}")
 
     async def _call(self, way: Way, messages: Sequence[Message], schema: Mapping[str, Any], most: int) -> Reply:
         settings = self._settings
@@ -144,8 +155,9 @@ def _reply(answer: Any, messages: Sequence[Message]) -> Reply:
     try:
         text = answer["choices"][0]["message"]["content"]
     except (KeyError, IndexError, TypeError):
-        raise RefusedError(200, f"no choices[0].message.content in {str(answer)[:200]}") from None
-    usage = answer.get("usage") or {}
+        raise RefusedError(200, str(answer)[:2_000], "no choices[0].message.content in it") from None
+    usage = answer.get("usage")
+    usage = usage if isinstance(usage, Mapping) else {}
     read, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
     if isinstance(read, int) and isinstance(written, int) and min(read, written) >= 0:
         return Reply(text, read, written, True)

@@ -68,7 +68,7 @@ class Judge:
             found = await self._votes(question, criteria, evidence, votes, bill)
         except (UnreachableError, RefusedError) as error:
             found = Found("unavailable", f"the judge can't be asked: {error}")
-        score = None if found.said is None else score_of(found.said, criteria, question.about)
+        score = None if found.said is None else score_of(found.said, criteria, question.graded)
         return self._opinion(question, evidence, found, score, votes, bill)
 
     async def _votes(
@@ -101,7 +101,7 @@ class Judge:
             "model": self.settings.model,
             "prompt": self._prompt,
             "parameters": self.settings.parameters,
-            "question": [question.about, question.terminal, question.task.get("instruction")],
+            "question": [question.about, question.terminal, question.graded, question.task.get("instruction")],
             "criteria": [[criterion.id, criterion.text, criterion.required] for criterion in criteria],
             "evidence": evidence.canonical,
         }

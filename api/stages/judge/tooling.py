@@ -6,14 +6,14 @@ audit and decide nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
 
 from api.stages.base import Question
 from api.stages.judge.answers import UnreadableError, read_object
-from api.stages.judge.endpoint import Endpoint, Reply
+from api.stages.judge.endpoint import Billed, Endpoint
 from api.stages.judge.evidence import Lines
 from api.stages.judge.facts import Fact, Reader, flagged
 from api.stages.judge.settings import JudgeSettings
@@ -74,14 +74,13 @@ class Desk:
 
 
 async def consult(
-    messages: list[dict[str, Any]], desk: Desk, endpoint: Endpoint, turns: int, billed: Callable[[Reply], None]
+    messages: list[dict[str, Any]], desk: Desk, endpoint: Endpoint, turns: int, billed: Billed
 ) -> list[dict[str, Any]]:
     """Let the judge look things up; what was said is added to ``messages``. The trace, a turn an entry."""
     trace: list[dict[str, Any]] = []
     messages.append({"role": "user", "content": OFFER.format(turns=turns)})
     for _ in range(turns):
-        reply = await endpoint.ask(messages, SCHEMA)
-        billed(reply)
+        reply = await endpoint.ask(messages, SCHEMA, billed)
         turn = _turn(reply.text, desk)
         trace.append(turn)
         messages.append({"role": "assistant", "content": str(reply.text)[:4_000]})

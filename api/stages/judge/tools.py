@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from decimal import Decimal, DecimalException, localcontext
+from decimal import Decimal, localcontext
 from typing import Any
 
 from api.stages.base import Question
@@ -101,7 +101,7 @@ def calculated(expression: str) -> str:
         with localcontext() as context:
             context.prec = MOST_DIGITS
             value = _value(tree.body, expression)
-    except (SyntaxError, ValueError, RecursionError, MemoryError, DecimalException) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError, ArithmeticError) as error:
         raise ToolError(f"calculate {expression[:80]!r}: {str(error) or type(error).__name__}") from None
     return str(value).lower() if isinstance(value, bool) else format(value.normalize(), "f")
 
