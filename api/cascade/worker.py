@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -24,12 +24,12 @@ from api.metrics import Metrics
 from api.notify import ASKED, Notifier, log_of
 from api.stages.base import Opinion, Question, Stage
 from api.store.database import now
-from api.store.escalations import Asked, Escalations
-from api.store.opinions import Asking, Opinions
+from api.store.escalations import Asked, Escalations, Item
+from api.store.opinions import Asking, Key, Opinions
 from api.store.tasks import Tasks
 from api.store.verdicts import Said, Verdicts
 from detectors.deciding import decide, next_tier
-from detectors.types import Ask, Reward, Verdict
+from detectors.types import Ask, Budget, Reward, Verdict
 
 LOOK_S = 5.0
 """How often the queue is looked at unasked."""
@@ -81,7 +81,8 @@ class Worker:
             for name, listed in stages.by_tier.items()
         }
         self._most = AHEAD * settings.at_once * max(1, sum(map(len, stages.by_tier.values())))
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: dict[Item, asyncio.Task[None]] = {}
+        self._asking: dict[Item, Asking] = {}
         self._main: list[asyncio.Task[None]] = []
         self._freed = asyncio.Event()
 
@@ -94,9 +95,10 @@ class Worker:
 
     async def stop(self) -> None:
         """Let go; what is not answered stays queued."""
-        for task in (*self._main, *self._running):
+        tasks = [*self._main, *self._running.values()]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._main, *self._running, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _run(self) -> None:
         orphaned = False
@@ -113,6 +115,9 @@ class Worker:
                 wait_s = 0.0 if rows and free > len(rows) else await self._pause()
             except UnavailableError as error:
                 log.warning("Escalations have to wait.", why=error.detail)
+                rows, wait_s = [], LOOK_S
+            except Exception:  # a fault of ours: without this task nobody would ever be asked again
+                log.exception("The queue of escalations can't be read.")
                 rows, wait_s = [], LOOK_S
             for row in rows:
                 self._begin(row)
@@ -136,25 +141,45 @@ class Worker:
     async def _renew(self) -> None:
         while True:
             await asyncio.sleep(self._lease_s / 3)
-            if self._running:
-                with suppress(UnavailableError):
-                    await self._stores.escalations.renew(self._lease_s)
-                    await self._stores.opinions.renew(self._lease_s)
+            try:
+                await self._stores.escalations.renew(list(self._running), self._lease_s)
+                await self._stores.opinions.renew(list(self._asking.values()), self._lease_s)
+            except UnavailableError as error:
+                log.warning("Leases of escalations can't be renewed now.", why=error.detail)
+            except Exception:  # the next turn tries again; what ends meanwhile is taken up by another
+                log.exception("Leases of escalations can't be renewed.")
 
     def _begin(self, asked: Asked) -> None:
-        task = asyncio.create_task(self._work(asked), name=f"escalation {asked.episode}/{asked.step}/{asked.item}")
-        self._running.add(task)
-        task.add_done_callback(self._ended)
+        if asked.key in self._running:  # its lease ended while nobody could renew it; now it has a new one
+            return
+        task = asyncio.create_task(self._guarded(asked), name="escalation")
+        self._running[asked.key] = task
+        task.add_done_callback(lambda _: self._ended(asked))
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._running.discard(task)
+    def _ended(self, asked: Asked) -> None:
+        self._running.pop(asked.key, None)
+        self._asking.pop(asked.key, None)
         if len(self._running) <= self._most // 2:
             self._freed.set()
-        error = None if task.cancelled() else task.exception()
-        if isinstance(error, ProblemError):
-            log.warning("An escalation has to wait.", what=task.get_name(), why=error.detail)
-        elif error is not None:  # a fault of ours: its lease ends, and it is tried again
-            log.error("An escalation failed unexpectedly.", what=task.get_name(), exc_info=error)
+
+    async def _guarded(self, asked: Asked) -> None:
+        """Work at one; what fails is put off, for whoever looks then."""
+        try:
+            try:
+                await self._work(asked)
+            except ProblemError as error:
+                log.warning("An escalation has to wait.", what=asked.key, why=error.detail)
+                await self._let_go(asked)
+            except Exception:  # a fault of ours
+                log.exception("An escalation failed unexpectedly.", what=asked.key)
+                await self._let_go(asked)
+        except UnavailableError as error:  # then its lease ends
+            log.warning("An escalation can't be put off now.", what=asked.key, why=error.detail)
+
+    async def _let_go(self, asked: Asked) -> None:
+        if (asking := self._asking.pop(asked.key, None)) is not None:
+            await self._stores.opinions.free(asking)
+        await self._stores.escalations.later(asked, _pause_s(asked))
 
     async def _work(self, asked: Asked) -> None:
         began = time.monotonic()
@@ -173,6 +198,7 @@ class Worker:
             words += words_of([data], audit=asked.audit)
             more = next_tier(rules, reward, ask, words) is not None
             final = await self._keep(said._replace(last=not more), seen, self._runner)
+            self._asking.pop(asked.key, None)
             if final or not more:
                 return
         await self._keep(Said(asked.episode, asked.step, asked.item, None), seen, self._runner)
@@ -209,24 +235,23 @@ class Worker:
         policy = seen.rules.task.escalation
         assert policy is not None, "only tasks with a policy ask"
         chosen = listed[(asked.step + asked.attempts) % len(listed)]
-        # A judge cleans a long log for it, which takes its time; a model keeps what it read, for one thread alone.
-        read = chosen.stage.digest
-        digest = await asyncio.to_thread(read, question) if tier == "judge" else read(question)
-        most = getattr(chosen.stage, "most_calls", None)
-        calls = 0 if tier != "judge" else 1 if most is None else most(question)
         budgets = budgets_of(asked, policy.budget, self._budgets, now()[:10])
-        asking = Asking(tier, digest, asked.episode, calls, budgets)
+        asking = await _asking(chosen.stage, question, tier, budgets)
         begun = await self._stores.opinions.begin(asking, self._lease_s)
         self._metrics.escalations.labels(tier, begun.state).inc()
         if begun.state == "known":
             assert begun.body is not None
             free = {**begun.body, "verdict": {**begun.body["verdict"], "cost": 0.0}}
-            return said._replace(data={**free, "question": digest, "cached": True})
+            return said._replace(data={**free, "question": asking.digest, "cached": True})
         if begun.state == "busy":
+            if waited_s >= policy.patience_s:
+                why = f"no answer in {policy.patience_s:g} s: others who ask hold the question, or what may be spent"
+                return said._replace(data=_event(abstained(tier, why), through))
             await self._stores.escalations.later(asked, BUSY_S * random.uniform(0.5, 1.5))
             return None
         if begun.state == "spent":
             return said._replace(data=_event(abstained(tier, begun.why), through))
+        self._asking[asked.key] = asking
         return await self._ask(chosen, question, said, asking, asked, waited_s, policy.patience_s)
 
     async def _ask(
@@ -241,27 +266,53 @@ class Worker:
     ) -> Said | None:
         async with tier.at_once:
             began = time.monotonic()
-            opinion = checked(await tier.stage.ask(question), asking.stage)
+            opinion = await _opinion(tier.stage, question, asking.stage)
         self._metrics.stage_seconds.labels(asking.stage).observe(time.monotonic() - began)
         through = question.rewards[-1].through
         cost = opinion.verdict.cost
         self._metrics.stage_cost.labels(asking.stage).inc(cost)
         used = opinion.record.get("calls")
-        calls = used if asking.calls and type(used) is int and used >= 0 else asking.calls
+        unsaid = 0 if opinion.again else asking.calls
+        calls = used if asking.calls and type(used) is int and used >= 0 else unsaid
         if not opinion.again:
             body = kept(opinion, through)
             data = {**body, "question": asking.digest, "cached": False, "seconds": round(time.monotonic() - began, 3)}
             self._metrics.verdicts.labels(asking.stage, _outcome(opinion)).inc()
             return said._replace(data=data, asking=asking, kept=body, calls=calls, cost=cost)
         if waited_s < patience_s:
-            await self._stores.opinions.again(asking)
-            pause = min(LONGEST_S, BACK_OFF_S * 2 ** min(asked.attempts, 16)) * random.uniform(0.5, 1.0)
-            await self._stores.escalations.later(asked, min(pause, patience_s - waited_s))
+            await self._stores.opinions.again(asking, calls, cost)
+            self._asking.pop(asked.key, None)
+            pause = _pause_s(asked)
+            await self._stores.escalations.later(asked, max(BUSY_S / 2, min(pause, patience_s - waited_s)))
             log.info("A stage can't be asked now.", stage=asking.stage, why=opinion.verdict.why, again_in_s=pause)
             return None
         why = f"no answer in {patience_s:g} s: {opinion.verdict.why}"
         data = _event(abstained(asking.stage, why), through)
         return said._replace(data={**data, "question": asking.digest}, asking=asking, calls=calls, cost=cost)
+
+
+async def _asking(stage: Stage, question: Question, tier: str, budgets: Mapping[Key, Budget]) -> Asking:
+    # Cleaning a long log takes its time; who keeps what it read does so for one thread alone.
+    alone = getattr(stage, "one_thread", False)
+    digest = stage.digest(question) if alone else await asyncio.to_thread(stage.digest, question)
+    most = getattr(stage, "most_calls", None)
+    calls = 0 if tier != "judge" else 1 if most is None else most(question)
+    return Asking(tier, digest, question.episode, calls, budgets)
+
+
+async def _opinion(stage: Stage, question: Question, tier: str) -> Opinion:
+    """What the stage says. A fault of it is no answer: asked again later, and when patience ends an abstention."""
+    try:
+        return checked(await stage.ask(question), tier)
+    except Exception as error:
+        log.exception("A stage failed unexpectedly.", stage=tier)
+        return replace(abstained(tier, f"the {tier} failed: {type(error).__name__}"), again=True)
+
+
+def _pause_s(asked: Asked) -> float:
+    """Longer with each attempt, and spread, so that who failed together does not come back together."""
+    doubled = BACK_OFF_S * float(2 ** min(asked.attempts, 16))
+    return min(LONGEST_S, doubled) * random.uniform(0.5, 1.0)
 
 
 def _event(opinion: Opinion, through: int) -> dict[str, object]:

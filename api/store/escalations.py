@@ -6,7 +6,7 @@ by another. The database's clock alone says when.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Insert, and_, bindparam, func, insert, literal, or_, select, update
@@ -17,11 +17,14 @@ from api.store.together import Together
 from api.tables import episodes, escalations
 
 _e = escalations.c
-_LATER = (
+_MINE = (
     update(escalations)
     .where(_e.episode == bindparam("of_episode"), _e.step == bindparam("of_step"), _e.item == bindparam("of_item"))
     .where(_e.runner == bindparam("by"))
 )
+
+Item = tuple[str, int, str]
+"""What names a row: episode, step, item."""
 
 
 class Asked(NamedTuple):
@@ -36,6 +39,11 @@ class Asked(NamedTuple):
     tenant: str
     task: str
     task_number: int
+
+    @property
+    def key(self) -> Item:
+        """The row's name."""
+        return self.episode, self.step, self.item
 
 
 def queueing(embedded: bool) -> Insert:
@@ -74,16 +82,18 @@ class Escalations:
 
         return await self._together.do(work)
 
-    async def renew(self, lease_s: float) -> None:
-        """Keep what this worker has."""
-        held = update(escalations).where(_e.runner == self._runner).values(due=self._now + lease_s)
+    async def renew(self, items: Iterable[Item], lease_s: float) -> None:
+        """Keep those of ``items`` that this worker has; what it let fall comes due when its lease ends."""
         # What was put off has no runner, so that it is not put off for longer.
-        await self._together.do(lambda conn: conn.execute(held).rowcount)
+        held = _MINE.values(due=self._now + lease_s)
+        names = [{"of_episode": e, "of_step": s, "of_item": i, "by": self._runner} for e, s, i in items]
+        if names:
+            await self._together.do(lambda conn: conn.execute(held, names).rowcount)
 
     async def later(self, asked: Asked, after_s: float) -> None:
         """Put one off: it comes due in ``after_s`` seconds, for whoever looks."""
         names = {"of_episode": asked.episode, "of_step": asked.step, "of_item": asked.item, "by": self._runner}
-        put_off = _LATER.values(runner=None, due=self._now + after_s, attempts=_e.attempts + 1)
+        put_off = _MINE.values(runner=None, due=self._now + after_s, attempts=_e.attempts + 1)
         await self._together.do(lambda conn: conn.execute(put_off, names).rowcount)
 
     async def orphaned(self) -> None:

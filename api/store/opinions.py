@@ -1,16 +1,17 @@
 """What was asked and answered, by the digest of the question; and what may be spent on asking.
 
 A question is billed in the transaction that makes its row, before anybody is called: whoever asks the same again, after
-a crash or for another step, finds the row. Calls are a judge's; money is everybody's.
+a crash or for another step, finds the row. The row names the budgets that its bill is on; once somebody has answered,
+or has given up, the bill is taken back and what was really used is charged. Calls are a judge's; money is everybody's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import orjson
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, and_, bindparam, delete, insert, select, update
 
 from api.store.clock import clock
 from api.store.together import Together
@@ -22,6 +23,13 @@ STAGE = "stage"
 UNKNOWN = 1e-6
 """Set aside for a call while nobody knows what one costs."""
 _NONE = UNKNOWN / 2
+_c = opinions.c
+_MINE = update(opinions).where(
+    _c.stage == bindparam("of_stage"),
+    _c.digest == bindparam("of_digest"),
+    _c.runner == bindparam("by"),
+    _c.body.is_(None),
+)
 
 Key = tuple[str, str]
 """A budget: scope, and of whom."""
@@ -60,51 +68,55 @@ class Opinions:
         """Whether to ask, for ``lease_s`` seconds."""
         return await self._together.do(lambda conn: self._begin(conn, asking, lease_s))
 
-    async def again(self, asking: Asking) -> None:
-        """There was no answer yet; whoever is next may ask."""
-        free = _of(asking.stage, asking.digest).values(until_at=0.0)
-        await self._together.do(lambda conn: conn.execute(free).rowcount)
+    async def again(self, asking: Asking, calls: int, cost: float) -> None:
+        """There was no answer yet, though it took ``calls`` and money: whoever is next may ask, if there is room."""
+        await self._together.do(lambda conn: answered(conn, asking, self._runner, None, calls, cost))
 
-    async def renew(self, lease_s: float) -> None:
-        """Keep what this worker asks."""
-        c = opinions.c
-        mine = update(opinions).where(c.runner == self._runner, c.body.is_(None), c.until_at > 0)
-        await self._together.do(lambda conn: conn.execute(mine.values(until_at=self._now + lease_s)).rowcount)
+    async def free(self, asking: Asking) -> None:
+        """Whoever is next may ask, on the same bill: nobody knows whether there was an answer."""
+        await self._together.do(
+            lambda conn: conn.execute(_MINE.values(until_at=0.0), self._named(asking)).rowcount,
+        )
+
+    async def renew(self, askings: Iterable[Asking], lease_s: float) -> None:
+        """Keep those that this worker asks."""
+        mine = _MINE.where(_c.until_at > 0).values(until_at=self._now + lease_s)
+        names = [self._named(asking) for asking in askings]
+        if names:
+            await self._together.do(lambda conn: conn.execute(mine, names).rowcount)
 
     async def orphaned(self) -> None:
         """In a database of its own nobody else asks."""
         if self._embedded:
-            free = update(opinions).where(opinions.c.body.is_(None)).values(until_at=0.0)
+            free = update(opinions).where(_c.body.is_(None)).values(until_at=0.0)
             await self._together.do(lambda conn: conn.execute(free).rowcount)
 
+    def _named(self, asking: Asking) -> dict[str, str]:
+        return {"of_stage": asking.stage, "of_digest": asking.digest, "by": self._runner}
+
     def _begin(self, conn: Connection, asking: Asking, lease_s: float) -> Begun:
-        c = opinions.c
-        seen = select(c.body, (c.until_at > self._now).label("asked")).where(
-            c.stage == asking.stage, c.digest == asking.digest
-        )
-        row = conn.execute(seen).first()
+        row = conn.execute(select(opinions, (_c.until_at > self._now).label("asked")).where(_of(asking))).first()
         if row is not None and row.body is not None:
             return Begun("known", orjson.loads(bytes(row.body)))
         if row is not None and row.asked:
             return Begun("busy")
-        mine = {"runner": self._runner, "until_at": self._now + lease_s}
-        if row is not None:  # it is billed already
-            conn.execute(_of(asking.stage, asking.digest).values(**mine))
-            return Begun("ask")
+        if row is not None:  # whoever asked is gone, or failed: the bill goes to who asks now
+            _give_back(conn, [row])
+            conn.execute(delete(opinions).where(_of(asking)))
         held, refusal = _room(conn, asking)
         if refusal is not None:
             return refusal
-        conn.execute(
-            insert(opinions).values(
-                stage=asking.stage, digest=asking.digest, episode=asking.episode, held=held, body=None, **mine
-            )
-        )
+        billed = orjson.dumps(sorted(asking.budgets))
+        values: dict[str, Any] = {"runner": self._runner, "until_at": self._now + lease_s, "body": None}
+        values |= {"stage": asking.stage, "digest": asking.digest, "episode": asking.episode}
+        values |= {"calls": asking.calls, "held": held, "billed": billed}
+        conn.execute(insert(opinions).values(**values))
         _spend(conn, asking.budgets, asking.calls, 0.0, held)
         return Begun("ask")
 
 
-def _of(stage: str, digest: str) -> Any:
-    return update(opinions).where(opinions.c.stage == stage, opinions.c.digest == digest)
+def _of(asking: Asking) -> Any:
+    return and_(_c.stage == asking.stage, _c.digest == asking.digest)
 
 
 def _room(conn: Connection, asking: Asking) -> tuple[float, Begun | None]:
@@ -140,20 +152,43 @@ def _spend(conn: Connection, keys: Sequence[Key] | Mapping[Key, Budget], calls: 
             conn.execute(insert(budgets).values(scope=scope, key=key, calls=calls, cost=cost, held=held))
 
 
-def answered(conn: Connection, asking: Asking, body: Mapping[str, Any] | None, calls: int, cost: float) -> None:
-    """Keep the answer for ever, and the ``calls`` and money that it took; None: nobody will ask again for now, so that
-    no money stays set aside."""
-    c = opinions.c
-    row = conn.execute(select(c.held).where(c.stage == asking.stage, c.digest == asking.digest)).first()
-    if row is None:  # its episode was deleted meanwhile
-        return
-    kept = None if body is None else canonical(body)
-    conn.execute(_of(asking.stage, asking.digest).values(body=kept, held=0.0, until_at=0.0))
-    _spend(conn, asking.budgets, calls - asking.calls, cost, -row.held)
-    if body is None:
-        return
-    most = select(budgets.c.cost).where(budgets.c.scope == STAGE, budgets.c.key == asking.stage)
-    dearest = conn.execute(most).scalar()
+def _give_back(conn: Connection, rows: Iterable[Any]) -> None:
+    """Take back what questions were billed, of the budgets that it was billed to."""
+    for row in rows:
+        if row.billed is not None:
+            keys = [(scope, key) for scope, key in orjson.loads(bytes(row.billed))]
+            _spend(conn, keys, -row.calls, 0.0, -row.held)
+
+
+def given_up(conn: Connection, episodes: Sequence[str]) -> None:
+    """Give back what the open questions of ``episodes`` are billed: their rows are about to go."""
+    billed = _c.episode.in_(episodes), _c.billed.is_not(None)
+    _give_back(conn, conn.execute(select(opinions).where(*billed)).all())
+
+
+def answered(
+    conn: Connection, asking: Asking, runner: str | None, body: Mapping[str, Any] | None, calls: int, cost: float
+) -> None:
+    """Charge the ``calls`` and money that it took in place of what was billed, and keep the answer for ever; None:
+    there is none for now, so that nothing stays billed."""
+    row = conn.execute(select(opinions).where(_of(asking))).first()
+    # The row may be gone with its episode, be answered by another, or (the lease had ended) be another's question.
+    if row is not None and row.body is None and (body is not None or row.runner == runner):
+        _give_back(conn, [row])
+        if body is None:
+            conn.execute(delete(opinions).where(_of(asking)))
+        else:
+            done = {"body": canonical(body), "calls": 0, "held": 0.0, "billed": None, "until_at": 0.0}
+            conn.execute(update(opinions).where(_of(asking)).values(**done))
+    _spend(conn, asking.budgets, calls, cost, 0.0)
+    if body is not None:
+        _dearest(conn, asking.stage, cost)
+
+
+def _dearest(conn: Connection, stage: str, cost: float) -> None:
+    """What the next call is taken to cost."""
+    of = and_(budgets.c.scope == STAGE, budgets.c.key == stage)
+    dearest = conn.execute(select(budgets.c.cost).where(of)).scalar()
     if dearest is None or cost > dearest:
-        conn.execute(delete(budgets).where(budgets.c.scope == STAGE, budgets.c.key == asking.stage))
-        conn.execute(insert(budgets).values(scope=STAGE, key=asking.stage, calls=0, cost=cost, held=0.0))
+        conn.execute(delete(budgets).where(of))
+        conn.execute(insert(budgets).values(scope=STAGE, key=stage, calls=0, cost=cost, held=0.0))

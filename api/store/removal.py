@@ -20,8 +20,10 @@ from api.store.broadcast import CHANNEL
 from api.store.database import Database
 from api.store.episodes import locked
 from api.store.marks import has_mark, label_key
+from api.store.opinions import given_up
 from api.store.partitions import Partitions
 from api.store.preferences import removed_with
+from api.store.together import ALONE
 from api.store.tombstones import document, tombstone_row
 from api.tables import (
     closings,
@@ -66,6 +68,7 @@ class Removal:
     async def delete(self, episode: str, reason: str, by: str) -> dict[str, Any]:
         """Delete one episode; gives its tombstone as the wire has it. Raises `NotFoundError`, `GoneError`."""
         async with self._database.write() as conn:
+            await self._alone(conn)
             row = await locked(conn, episode)
             tombstone = await self._remove(conn, row, reason, by)
             await self._tell(conn)
@@ -89,6 +92,7 @@ class Removal:
         gone = 0
         for batch in _batches(sorted(due)):
             async with self._database.write() as conn:
+                await self._alone(conn)
                 rows = (await conn.execute(_LOCKED, {"ids": batch})).all()
                 for row in rows:
                     await self._remove(conn, row, reason, by)
@@ -104,6 +108,7 @@ class Removal:
     async def _remove(self, conn: AsyncConnection, row: Any, reason: str, by: str) -> Any:
         values = tombstone_row(self._signer, row, reason, by)
         await conn.execute(insert(tombstones), values)
+        await conn.run_sync(given_up, [row.id])
         for table in (*_ROWS, *_BEYOND):
             await conn.execute(delete(table).where(table.c.episode == row.id))
         await conn.execute(removed_with(row.id))
@@ -113,6 +118,11 @@ class Removal:
         await conn.execute(delete(idempotency).where(idempotency.c.intent == row.intent))
         await conn.execute(delete(episodes).where(episodes.c.id == row.id))
         return (await conn.execute(select(tombstones).where(tombstones.c.episode == row.id))).one()
+
+    async def _alone(self, conn: AsyncConnection) -> None:
+        # Budgets are given back what open questions hold of them.
+        if not self._database.embedded:
+            await conn.execute(ALONE)
 
     async def _tell(self, conn: AsyncConnection) -> None:
         if not self._database.embedded:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, bindparam, func, select
 
+from api.errors import UnavailableError
 from api.store.database import Database
 from api.tables import episodes
 
@@ -20,6 +21,8 @@ T = TypeVar("T")
 TOGETHER = 64
 ADVISORY_KEY = 0x6D696C71
 """Any number that nobody else takes in this database."""
+ALONE = select(func.pg_advisory_xact_lock(ADVISORY_KEY))
+"""On Postgres, before any other lock: whoever writes budgets waits for whoever else does, and nobody in a circle."""
 
 _LOCKED = (
     select(episodes.c.id)
@@ -35,6 +38,7 @@ class _Ticket:
     episode: str | None
     done: bool = False
     result: Any = None
+    error: Exception | None = None
 
 
 class Together:
@@ -48,7 +52,8 @@ class Together:
     async def do(self, work: Callable[[Connection], T], episode: str | None = None) -> T:
         """What ``work`` gives, durable; with ``episode``, under the lock of its row. ``work`` must not fail.
 
-        Raises `UnavailableError`, with nothing written of all that was to be committed together.
+        Raises `UnavailableError`, with nothing written of all that was to be committed together; so does everybody
+        whose work it was.
         """
         ticket = _Ticket(work, episode)
         self._waiting.append(ticket)
@@ -59,6 +64,8 @@ class Together:
         finally:
             if ticket in self._waiting:
                 self._waiting.remove(ticket)
+        if ticket.error is not None:
+            raise ticket.error
         return ticket.result  # type: ignore[no-any-return]
 
     async def _write(self) -> None:
@@ -67,13 +74,21 @@ class Together:
 
         def work(conn: Connection) -> None:
             if not self._database.embedded:
-                conn.execute(select(func.pg_advisory_xact_lock(ADVISORY_KEY)))
+                conn.execute(ALONE)
             whose = sorted({one.episode for one in batch if one.episode is not None})
             if whose:
                 conn.execute(_LOCKED, {"ids": whose})
             for one in batch:
                 one.result = one.work(conn)
 
-        await self._database.run(work)
-        for one in batch:
-            one.done = True
+        try:
+            await self._database.run(work)
+        except BaseException as error:
+            # Whoever had the pen may have been cancelled; the others only know that nothing is known to be written.
+            told = error if isinstance(error, Exception) else UnavailableError("whoever wrote for several was stopped")
+            for one in batch:
+                one.result, one.error = None, told
+            raise
+        finally:
+            for one in batch:
+                one.done = True

@@ -80,7 +80,7 @@ class Verdicts:
         item = _item(said.episode, said.step, said.item)
         row = conn.execute(select(escalations).where(*item)).first()
         if said.asking is not None:
-            answered(conn, said.asking, said.kept, said.calls, said.cost)
+            answered(conn, said.asking, runner, said.kept, said.calls, said.cost)
         if row is None or (runner is not None and row.runner != runner):
             return None
         if said.data is not None:

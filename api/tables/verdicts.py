@@ -51,11 +51,14 @@ opinions = Table(
     Column("until_at", Float, nullable=False),
     Column("held", Float, nullable=False),
     Column("body", LargeBinary),
+    Column("calls", BigInteger, nullable=False, server_default="0"),
+    Column("billed", LargeBinary),
     Index(None, "episode"),
 )
 """One row for each question that was ever put to a stage, by the digest of all that the answer depends on; ``episode``
-paid for it. ``body`` is NULL while it is asked. It is billed when the row is made, so once, whoever asks again;
-``held`` of the budgets' money is set aside for it."""
+paid for it. ``body`` is NULL while it is asked. It is billed when the row is made, so once, whoever asks again: on the
+budgets in ``billed`` (JSON, scope and of whom; NULL once it is answered) ``calls``, and ``held`` of their money is set
+aside."""
 
 budgets = Table(
     "budgets",

@@ -27,6 +27,8 @@ class ModelStage:
     """One loaded model at one risk. Holds no state that an answer depends on; what it keeps only saves time."""
 
     name: Literal["model"] = "model"
+    one_thread = True
+    """The readers that are kept are of whoever calls, and of nobody beside."""
 
     def __init__(self, model: Model, risk: float = RISK) -> None:
         if not 0 < risk < 0.5:
