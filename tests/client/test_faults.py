@@ -158,7 +158,7 @@ def test_to_the_daemon_only_what_can_do_no_harm_is_sent_again(
 
 
 def test_a_daemon_that_is_gone_does_not_keep_the_episode_from_closing() -> None:
-    flow = exchange.wait_closed(_peers(daemon=True), "e1", None, 1.0, direct=True)
+    flow = exchange.wait_closed(_peers(daemon=True), "e1", None, False, 1.0, direct=True)
     sent = next(flow)
     while not isinstance(sent, Attempt) or sent.url.endswith("/v1/close"):
         sent = next(flow) if isinstance(sent, Pause) else flow.throw(httpx.ConnectError("refused"))
