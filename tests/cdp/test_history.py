@@ -27,8 +27,10 @@ async def test_back_forward_and_reload_are_told_of_documents(browser: Chromium, 
         await page.goto(f"{site.url}/a")
         await page.goto(f"{site.other}/b")
         await page.goto(f"{site.url}/a")
-        await page.go_back(wait_until="commit")
-        await page.go_back(wait_until="commit")
+        for told in (4, 5):
+            await watch.fence()  # the browser's list of where it was is then known, as it is between an agent's steps
+            await page.go_back(wait_until="commit")
+            await watch.until(lambda told=told: len(hows(watch)) == told)
         await page.click("button")
         await page.go_forward(wait_until="commit")
         await page.reload()
