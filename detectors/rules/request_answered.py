@@ -10,6 +10,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 from detectors.arguments import arg
 from detectors.matchers import AddressesMatch, ContentMatch, StatusMatch, TextMatch
 from detectors.matchers.call import base_of
+from detectors.matchers.plain import text_key
 from detectors.registry import rule
 from detectors.shape import listed, mapping
 from detectors.types import Event, Reading
@@ -54,7 +55,23 @@ class Args:
         return asked
 
 
-@rule(component="form", hears=("request.finished", "request.answered"), args=Args)
+def _wanted(args: Args) -> tuple[str, ...] | None:
+    """Most requests of a page are GET, and most that count are not."""
+    return args.method.keys() if args.method is not None and args.which != "document" else None
+
+
+def _methods(event: Event) -> tuple[str, ...]:
+    hops = (*map(mapping, listed(event.data.get("hops"))), event.data)
+    return tuple({text_key(str(hop.get("method"))): None for hop in hops})
+
+
+@rule(
+    component="form",
+    hears=("request.finished", "request.answered"),
+    args=Args,
+    index_args=_wanted,
+    index_event=_methods,
+)
 def request_answered(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A request is answered by a status that is wanted, at one of the addresses, from the page, with what is in it.
 
