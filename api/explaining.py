@@ -82,7 +82,8 @@ class _Why:
         top = self._rules.nodes[self._rules.tops[n]]
         standing = self._conditions.standing(top)
         if standing.best >= 1.0 or standing.now >= 1.0:
-            yield from self._held_back(n, spec, standing.now >= 1.0)
+            why = list(self._held_back(n, spec, standing.now >= 1.0))
+            yield from why or ["came true, but before the first step or while a source saw nothing: nobody's"]
         else:
             yield f"did not pay: {standing.best:.0%} of it came true" if standing.best > 0 else "did not pay"
         yield from self._parts(top)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from detectors.codec import canonical
+from detectors.kinds import KINDS
 from detectors.matchers.facts import at, dotted
 from detectors.matchers.plain import normal
 from detectors.types import Event
@@ -24,6 +25,13 @@ _VALUES = {
     "widget.value_changed": "value",
 }
 """What `value` means of an event; of all others it is their text."""
+
+
+def can_have(kind: str, by: str) -> bool:
+    """Whether an event of the kind can have what ``by`` names."""
+    fields = {field.removesuffix("?") for field in KINDS[kind].fields}
+    wanted = {"file": "path", "value": _VALUES.get(kind, "text")}.get(by, dotted(by)[0])
+    return wanted in fields
 
 
 def value_of(event: Event, by: str) -> str | None:

@@ -71,16 +71,24 @@ class Conditions:
         baseline = not self._state.seen(event)
         read: list[tuple[int, Reading]] = []
         for slot in self._slots.get(event.kind, ()):
-            for leaf in slot.leaves(event):
+            try:
+                leaves = slot.leaves(event)
+            except Exception as error:  # noqa: BLE001 - as below
+                self._failed("an index of rules", error, event)
+                continue
+            for leaf in leaves:
                 if leaf in self.settled:
                     continue
                 node = self._nodes[leaf]
                 assert isinstance(node.rule, Rule)
-                if baseline and node.rule.occurrence:
+                if baseline and node.rule.occurs(node.args):
                     continue  # what happened before the agent began, or unseen, was not its doing
-                for reading in node.rule.read(event, self._state.world, node.args):
-                    long = len(reading.key) > MAX_KEY
-                    read.append((leaf, reading._replace(key=short_key(reading.key)) if long else reading))
+                try:
+                    for reading in node.rule.read(event, self._state.world, node.args):
+                        long = len(reading.key) > MAX_KEY
+                        read.append((leaf, reading._replace(key=short_key(reading.key)) if long else reading))
+                except Exception as error:  # noqa: BLE001 - a rule, perhaps of others, met what it was not made for
+                    self._failed(node.rule.name, error, event)
         if not read and not stale:
             return
         if stale:
@@ -95,10 +103,18 @@ class Conditions:
             self._apply(self._nodes[leaf], reading, event)
         self._tell(event)
 
+    def _failed(self, what: str, error: Exception, event: Event) -> None:
+        """A log that a rule can't read is a log all the same: what it would have said of the event is not known."""
+        if isinstance(error, MemoryError):
+            raise error  # that is the machine's, and another's replay would not have it
+        # Not the error's own words: they may have a page's in them.
+        self._state.blind.setdefault("rules", [event.seq, f"{what} failed: {type(error).__name__}"])
+
     def _apply(self, node: Node, reading: Reading, event: Event) -> None:
         standing = self.standing(node)
         before = standing.now
         keys = standing.keys = {} if standing.keys is None else standing.keys
+        was = keys.get(reading.key, 0.0)
         self._hold(keys, reading, node.id)
         standing.now = max(keys.values(), default=0.0)
         standing.best = max(standing.best, standing.now) if self._state.began else standing.now
@@ -108,7 +124,8 @@ class Conditions:
             if reading.level >= 1.0:
                 standing.when = self.moment(event)
                 self._bind(node, standing, event)
-        if standing.now != before or reading.level >= 1.0:
+        # A count goes by the things, of which one may end while another stays.
+        if standing.now != before or reading.level >= 1.0 or (was != reading.level and node.parent >= 0):
             self._rise(node, reading.key, event)
 
     def _bind(self, node: Node, standing: Standing, event: Event) -> None:
@@ -180,10 +197,12 @@ class Conditions:
         # That something did not happen has no event to show; what time made true keeps the event that showed it.
         if own.now > 0 and node.rule.latches and not (node.rule.ticks and before >= 1.0):
             seqs = {s for part in parts if part.best > 0 for s in part.at}
-            if node.rule.ticks:
-                seqs.add(event.seq)  # it shows that the time has passed
             own.at = tuple(sorted(seqs))[-MAX_EVIDENCE:]
             own.cause = next((part.cause for part in parts if part.cause is not None), None)
+        if own.now > before and (node.rule.latches or node.parent < 0):
+            # What became truer because something else ended has no event among its parts'. Only below another
+            # condition a none_of has no moment of its own: it is waited for by nobody (`sequence`).
+            own.at = tuple(sorted({*(own.at if node.rule.latches else ()), event.seq}))[-MAX_EVIDENCE:]
         if own.now >= 1.0 and own.now != before:
             own.when = self.moment(event)
         return own.now != before or (own.now >= 1.0 and not node.rule.ticks)

@@ -176,7 +176,9 @@ class Credit:
             # It came true while nobody watched: when, and by whom, can't be known.
             self._blind(event.seq, f"milestone {spec.id} came true during a gap", event.source)
         if spec.repeat > 1:
-            award.keys = [*award.keys, *(key for key in standing.keys or () if key not in award.keys)][: spec.repeat]
+            left = spec.repeat - len(award.keys)
+            found = [key for key in standing.keys or () if key not in award.keys][:left]
+            award.keys, award.nobodys = [*award.keys, *found], [*award.nobodys, *found]
             level = len(award.keys) / spec.repeat
         # What was credited before stays credited: only what came true unseen is nobody's.
         award.base, award.best = (award.base + level - award.best if began else level), level
@@ -291,7 +293,8 @@ class Credit:
         node = self._rules.nodes[self._rules.tops[owner]]
         standing = self.conditions.standing(node)
         had = award.best > award.base or award.paid != 0.0
-        again = Award(award.base, award.base, revoked=award.revoked + had)
+        kept = list(award.nobodys)
+        again = Award(award.base, award.base, keys=kept, revoked=award.revoked + had, nobodys=award.nobodys)
         if award.paid or (had and self._specs[owner].component in self._rules.task.shaped):
             self._pay(node, award.base - award.best, 0.0 - award.paid, standing, evidence)
         self._state.awards[owner] = again
@@ -311,7 +314,9 @@ class Credit:
             n = self._rules.index.get(m.id)
             if n is None:
                 continue  # what the end is worth is decided once
-            if self._specs[n].component not in self._rules.task.credit and self._specs[n].penalty is None:
+            if self._specs[n].penalty is not None:
+                self._state.penalties = total((self._state.penalties, -m.worth))
+            elif self._specs[n].component not in self._rules.task.credit:
                 award = self._award(n)
                 award.paid = total((award.paid, -m.worth))
 

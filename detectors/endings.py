@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from detectors.reader import Path, Reader, is_mapping, is_number
+from detectors.reader import Path, Reader, is_mapping, is_number, is_text
 from detectors.registry import rules
 from detectors.types import Efficiency, MilestoneSpec, Outcome, Shaping, Task
 from detectors.window import window_from_json, window_to_json
@@ -96,7 +96,7 @@ def _shaping(read: Reader, spec: Any, milestones: tuple[MilestoneSpec, ...]) -> 
     goals = {m.component for m in milestones if m.when.rule == "goal"}
     gamma = read.get(given, "gamma", path, _part, "the trainer's discount, from 0 to 1", 1.0)
     named = given.get("potential", sorted(there - goals))
-    if not isinstance(named, list) or not named or not all(name in there for name in named):
+    if not isinstance(named, list) or not named or not all(is_text(name) and name in there for name in named):
         read.note((*path, "potential"), named, f"a list of components with milestones; there are {', '.join(there)}")
         return Shaping(float(gamma), ())
     for n, m in enumerate(milestones):

@@ -14,6 +14,7 @@ from detectors.conditions import Conditions
 from detectors.credit import Credit
 from detectors.deciding import asks
 from detectors.errors import GapError
+from detectors.matchers.facts import leads
 from detectors.rewards import total
 from detectors.ruleset import Ruleset
 from detectors.state import State
@@ -46,6 +47,7 @@ class Engine:
         self.conditions = Conditions(ruleset, self.state, self.credit.read)
         self.credit.conditions = self.conditions
         self.conditions.required = self.credit.required
+        self._kept = ruleset.kept_probes
         self._out = Outcome()
         self.recorded_under: str | None = None
         """The ruleset digest that `episode.opened` names, once this engine has taken it in."""
@@ -124,8 +126,13 @@ class Engine:
     def _incomparable(self, event: Event) -> None:
         """What `probe_kept` has no start to compare with is not known: a gap that does not end."""
         name = str(event.data.get("probe"))
-        if self.state.world.probes.get(name) == [] and name in self.ruleset.kept_probes:
-            why = f"what probe {name} answered at the start is not there to compare with"
+        first = self.state.world.probes.get(name)
+        if first is None:
+            return
+        lost = next((path for path in self._kept.get(name, ()) if not first or not leads(first[0], path)), None)
+        if lost is not None:
+            where = f" at {'.'.join(lost)}" if first else ""
+            why = f"what probe {name} answered at the start is not there to compare with{where}"
             gap = self.state.gaps.setdefault(f"probe:{name}", [event.seq, why, 1])
             if not self.state.sealed:
                 self.state.blind[f"probe:{name}"] = gap[:2]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Sequence
 
 GRID = 64
@@ -16,7 +15,7 @@ def grays(text: object) -> bytes | None:
     """The 64 × 64 brightnesses of a picture's fact ``gray``; None for what is none."""
     try:
         data = base64.b64decode(str(text), validate=True)
-    except binascii.Error:
+    except ValueError:  # binascii.Error is one; letters beyond ASCII are another
         return None
     return data if len(data) == GRID * GRID else None
 

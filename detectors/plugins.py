@@ -70,8 +70,8 @@ def take(found: Iterable[Found]) -> list[str]:
 def _checked(found: Found, where: str) -> PlugIn:
     try:
         loaded = found.load()
-    except (ImportError, AttributeError) as error:
-        raise PlugInError(f"{where}: {error}; wanted an object that can be imported") from None
+    except Exception as error:  # noqa: BLE001 - it is others' code that runs here
+        raise PlugInError(f"{where}: {_said(error)}; wanted an object that can be imported") from None
     if not isinstance(loaded, PlugIn) or not isinstance(loaded.rule, Rule):
         raise PlugInError(f"{where}: {type(loaded).__name__}; wanted a detectors.plugins.PlugIn of a leaf rule")
     rule = loaded.rule
@@ -79,18 +79,38 @@ def _checked(found: Found, where: str) -> PlugIn:
         raise PlugInError(f"{where}: it calls itself {rule.name!r}; wanted the entry point's name, in small letters")
     if not rule.doc.strip():
         raise PlugInError(f"{where}: no docstring; wanted a sentence on what it finds")
-    if unknown := sorted(set(rule.hears) - KINDS.keys()):
-        raise PlugInError(f"{where}: hears {unknown[0]}; wanted kinds of docs/events.md")
-    if unheard := sorted(kind for kind in rule.hears if KINDS[kind].source in UNHEARD):
-        raise PlugInError(f"{where}: hears {unheard[0]}; wanted what a source saw: no rule hears that kind")
+    _check_kinds(rule.hears, where)
     for name, table, wanted in (("yes", loaded.yes, True), ("no", loaded.no, False)):
         if not table:
             raise PlugInError(f"{where}: an empty table {name!r}; wanted at least one case of yes and one of no")
-        for number, (args, said) in enumerate(table):
-            if _finds(rule, args, said, f"{where}: {name}[{number}]") != wanted:
+        for number, case in enumerate(table):
+            if _tried(rule, case, f"{where}: {name}[{number}]") != wanted:
                 said_so = "finds nothing" if wanted else "finds its fact"
                 raise PlugInError(f"{where}: {name}[{number}] {said_so}; wanted a table that it keeps")
     return loaded
+
+
+def _check_kinds(heard: Sequence[str], where: str) -> None:
+    """Raises `PlugInError` for a kind that no rule may hear."""
+    if unknown := sorted(set(heard) - KINDS.keys()):
+        raise PlugInError(f"{where}: hears {unknown[0]}; wanted kinds of docs/events.md")
+    if unheard := sorted(kind for kind in heard if KINDS[kind].source in UNHEARD):
+        raise PlugInError(f"{where}: hears {unheard[0]}; wanted what a source saw: no rule hears that kind")
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _tried(rule: Rule, case: Case, where: str) -> bool:
+    """`_finds`, with whatever it raises as a refusal."""
+    try:
+        args, said = case
+        return _finds(rule, args, said, where)
+    except PlugInError:
+        raise
+    except Exception as error:  # noqa: BLE001 - as above, and it would run in the service
+        raise PlugInError(f"{where} raises {_said(error)}; wanted a rule that reads every case") from None
 
 
 def _finds(rule: Rule, args: Mapping[str, Any], said: Sequence[Said], where: str) -> bool:
@@ -100,6 +120,7 @@ def _finds(rule: Rule, args: Mapping[str, Any], said: Sequence[Said], where: str
     except SpecError as error:
         raise PlugInError(f"{where}: {error}") from None
     world, heard, keys = World(), rule.heard(parsed), rule.index_args(parsed)
+    _check_kinds(heard, where)
     for seq, (kind, data) in enumerate(said, 1):
         if kind not in KINDS:
             raise PlugInError(f"{where}: an event {kind!r}; wanted kinds of docs/events.md")

@@ -52,12 +52,17 @@ Combine = Callable[[Sequence[Standing], Standing, int, Moment, Any], float]
 """(children, own standing, index of the child that was read, the moment, arguments) → level."""
 
 
+def never(args: Any) -> bool:
+    """For what is not so under any arguments."""
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A leaf rule. ``index_args`` names the only index keys that can ever hit (None: any), ``index_event`` the
     keys of an event: an event goes to a milestone only where they meet, so that a thousand milestones cost
-    what ten do. ``occurrence``: the fact is something that happens; before the first step it is nobody's doing,
-    and once it happened it stays true."""
+    what ten do. ``occurrence``: the fact is something that happens (or whether it is, under its arguments); before the
+    first step it is nobody's doing, and no other kind of event makes it untrue."""
 
     name: str
     version: int
@@ -67,19 +72,20 @@ class Rule:
     read: Read
     index_args: Callable[[Any], Keys | None]
     index_event: Callable[[Event], Keys]
-    occurrence: bool
+    occurrence: bool | Callable[[Any], bool]
     doc: str
     hears_of: Callable[[Any], tuple[str, ...]] | None = None
     """For a rule whose arguments say what it hears, instead of ``hears``."""
+    single: Callable[[Any], bool] = never
+    """Whether, under its arguments, all that it finds is one and the same thing: then it can't be counted."""
+
+    def occurs(self, args: Any) -> bool:
+        """Whether, under ``args``, the fact is something that happens."""
+        return self.occurrence(args) if callable(self.occurrence) else self.occurrence
 
     def heard(self, args: Any) -> tuple[str, ...]:
         """The kinds that the rule hears under ``args``."""
         return self.hears if self.hears_of is None else self.hears_of(args)
-
-
-def never(args: Any) -> bool:
-    """For composites that rest on what happened alone."""
-    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +127,15 @@ def rule(
     hears_of: Callable[[Any], tuple[str, ...]] | None = None,
     index_args: Callable[[Any], Keys | None] = no_index,
     index_event: Callable[[Event], Keys] = no_keys,
-    occurrence: bool = False,
+    occurrence: bool | Callable[[Any], bool] = False,
+    single: Callable[[Any], bool] = never,
 ) -> Callable[[Read], Rule]:
     """Declare a leaf rule; the function's name is the rule's, its docstring the page of docs."""
 
     def declare(read: Read) -> Rule:
         name, doc = read.__name__, read.__doc__ or ""
-        return Rule(name, version, component, hears, args, read, index_args, index_event, occurrence, doc, hears_of)
+        found = (name, version, component, hears, args, read, index_args, index_event, occurrence, doc, hears_of)
+        return Rule(*found, single)
 
     return declare
 

@@ -15,12 +15,13 @@ from detectors.arguments import parse_args
 from detectors.codec import canonical, sha256
 from detectors.kinds import KINDS
 from detectors.leaning import leans
+from detectors.matchers.facts import dotted
 from detectors.probes import probe_plan
 from detectors.registry import Composite, Keys, Rule, foreign, rules
 from detectors.task_json import task_to_json
 from detectors.types import Condition, Event, MilestoneSpec, Task
 
-ENGINE_VERSION = 5
+ENGINE_VERSION = 6
 """Raised whenever the same log and task would give another reward than before."""
 
 
@@ -99,9 +100,13 @@ class Ruleset:
         return frozenset(self.slots)
 
     @property
-    def kept_probes(self) -> frozenset[str]:
-        """The probes whose answer at the start is compared with later ones."""
-        return frozenset(node.args.probe for node in self.nodes if node.rule.name == "probe_kept")
+    def kept_probes(self) -> dict[str, list[tuple[str, ...]]]:
+        """The probes whose answer at the start is compared with later ones, and the paths to what is compared."""
+        kept: dict[str, list[tuple[str, ...]]] = {}
+        for node in self.nodes:
+            if node.rule.name == "probe_kept":
+                kept.setdefault(node.args.probe, []).append(dotted(node.args.path) if node.args.path else ())
+        return kept
 
     @property
     def sources(self) -> frozenset[str]:

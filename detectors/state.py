@@ -13,14 +13,15 @@ from detectors.rewards import milestone_from_json, milestone_to_json
 from detectors.types import Event, Milestone
 from detectors.world import PARTS, World
 
-STATE_VERSION = 3
+STATE_VERSION = 4
 
 
 @dataclass(slots=True)
 class Award:
     """How a milestone stands: ``base`` level at the baseline, ``best`` level credited so far, ``paid`` in rewards
-    that are known, ``keys`` already paid (repeat), ``met`` the seq at which it was first full (0: not yet), with its
-    time (ns) and the steps begun then; ``revoked`` how often it was taken back."""
+    that are known, ``keys`` already paid (repeat) or nobody's, ``nobodys`` those that were so at the baseline, ``met``
+    the seq at which it was first full (0: not yet), with its time (ns) and the steps begun then; ``revoked`` how often
+    it was taken back."""
 
     base: float = 0.0
     best: float = 0.0
@@ -31,6 +32,7 @@ class Award:
     revoked: int = 0
     met_at: int = 0
     met_step: int = 0
+    nobodys: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)

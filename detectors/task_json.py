@@ -19,6 +19,7 @@ from detectors.judged import NAMES as JUDGED
 from detectors.probes import check_references, probe_to_json, probes_from_json
 from detectors.reader import Reader, is_mapping, is_number, is_text
 from detectors.registry import Composite, Rule, rules
+from detectors.sense import check_milestone, check_parts
 from detectors.tools_preset import expand
 from detectors.types import Condition, MilestoneSpec, Task
 from detectors.window import window_from_json, window_to_json
@@ -76,7 +77,7 @@ def task_from_json(spec: Any) -> Task:
     credit = _credit(read, read.get(spec, "credit", (), _is_credit, _CREDIT, {}), weights)
     milestones = _milestones(read, spec.get("milestones", []), weights, origin)
     for n, milestone in enumerate(milestones):
-        _sense(read, milestone, ("milestones", n), credit)
+        check_milestone(read, milestone, ("milestones", n), credit, origin)
     probes = probes_from_json(spec.get("probes", []), origin, read.note)
     check_references(milestones, probes, read.note)
     settings = read.get(spec, "settings", (), is_mapping, "an object with quiet_ms, settle_ms", {})
@@ -197,36 +198,6 @@ def _milestones(
     return tuple(found)
 
 
-def _sense(read: Reader, m: MilestoneSpec, path: Path, credit: Mapping[str, Any]) -> None:
-    """Refuse combinations that could never pay, or pay for nothing."""
-    leaf = isinstance(rules()[m.when.rule], Rule)
-    if not _positive(m.when):
-        read.note(
-            (*path, "when"), m.when.rule, "something that happens, beside what must not: put none_of inside all_of"
-        )
-    if m.repeat > 1 and m.penalty is None and (not leaf or m.must_hold_at_end or m.component in credit):
-        read.note(
-            (*path, "repeat"), m.repeat, "1, or a single rule that is credited by progress and need not hold at the end"
-        )
-    if m.since is not None and m.within is None:
-        read.note((*path, "since"), m.since, "within: {steps: …} or {seconds: …} beside it")
-    if m.penalty is not None and (m.must_hold_at_end or m.revoke_on):
-        read.note((*path, "penalty"), m.penalty, "a penalty without must_hold_at_end and revoke_on")
-    if m.must_hold_at_end and m.component in credit:
-        read.note(
-            (*path, "must_hold_at_end"), True, f"progress credit: {m.component} is credited by level, at each step"
-        )
-
-
-def _positive(condition: Condition) -> bool:
-    if condition.rule == "none_of":
-        return False
-    if condition.rule == "goal" and condition.args.get("requires"):
-        return True
-    kinds = [_positive(part) for part in condition.of]
-    return not kinds or (all(kinds) if condition.rule in ("any_of", "count") else any(kinds))
-
-
 def _circles(read: Reader, found: list[MilestoneSpec]) -> None:
     """No milestone may wait for itself, through others or not, nor for a chain longer than anybody can follow."""
     waits = {
@@ -339,12 +310,12 @@ def _checked(
     except SpecError as error:
         read.problems.append(error)
         return None
-    if any(part is None for part in parts):
+    known = tuple(part for part in parts if part is not None)
+    if len(known) < len(parts):
         return None
-    single = name == "same" or (name == "count" and args.get("distinct", True))
-    if single and any(part is not None and not isinstance(rules()[part.rule], Rule) for part in parts):
-        read.note((*path, "of"), name, "single rules: of a condition made of conditions nobody knows what it is about")
-    return Condition(name, dict(args), tuple(part for part in parts if part is not None))
+    if known:
+        check_parts(read, name, args, known, path, origin)
+    return Condition(name, dict(args), known)
 
 
 def _milestone_json(m: MilestoneSpec) -> dict[str, Any]:

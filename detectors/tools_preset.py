@@ -41,6 +41,9 @@ FLOOR = -5.0
 """The penalty floor of a task with the preset, unless it gives its own."""
 TIMES = 10
 """How often one mistake is punished."""
+LONGEST_ID = 64
+_SHORTEST = LONGEST_ID - len("execution.")
+"""How much of a tool's name is left in the longest of its ids."""
 _ANY_ANSWER = {"answer_matches": {"text": {"glob": "*"}}}
 
 Milestones = Iterator[dict[str, Any]]
@@ -130,16 +133,17 @@ def _milestones(
     expected: list[Mapping[str, Any]], schemas: Mapping[str, Any], pay: Mapping[str, Mapping[str, float]]
 ) -> Milestones:
     wanted = Counter(call["tool"] for call in expected)
+    names = _names({*wanted, *schemas})
     yield from _when(bool(expected), pay["when"])
     for tool, times in sorted(wanted.items()):
-        which = {"tool_called": {"tool": tool}}
-        yield _right(f"which.{tool}", which, pay["which"]["right"], times)
-        yield _right(f"execution.{tool}", {"tool_returned": {"tool": tool}}, pay["execution"]["right"], times)
-        yield _wrong(f"failed.{tool}", {"tool_returned": {"tool": tool, "ok": False}}, pay["execution"]["wrong"])
+        name, which = names[tool], {"tool_called": {"tool": tool}}
+        yield _right(f"which.{name}", which, pay["which"]["right"], times)
+        yield _right(f"execution.{name}", {"tool_returned": {"tool": tool}}, pay["execution"]["right"], times)
+        yield _wrong(f"failed.{name}", {"tool_returned": {"tool": tool, "ok": False}}, pay["execution"]["wrong"])
     if wanted:
         others = {"tool_called": {"other_than": {"one_of": sorted(wanted)}}}
         yield _wrong("other", others, pay["which"]["wrong"])
-    yield from _syntax(wanted, schemas, pay["syntax"])
+    yield from _syntax(wanted, schemas, names, pay["syntax"])
     for n, call in enumerate(expected):
         if "arguments" in call:
             asked = {"tool": call["tool"], "arguments": call["arguments"]}
@@ -155,30 +159,43 @@ def _when(needed: bool, pay: Mapping[str, float]) -> Milestones:
     yield {**_wrong("not-when", silent if needed else called, pay["wrong"]), "repeat": 1 if needed else TIMES}
 
 
-def _syntax(wanted: Counter[str], schemas: Mapping[str, Any], pay: Mapping[str, float]) -> Milestones:
+def _syntax(
+    wanted: Counter[str], schemas: Mapping[str, Any], names: Mapping[str, str], pay: Mapping[str, float]
+) -> Milestones:
     others = []
     for tool, schema in sorted(schemas.items()):
         called = {"tool_called": {"tool": tool, "schema": schema}}
         if tool in wanted:
-            yield _right(f"syntax.{tool}", called, pay["right"], wanted[tool])
+            yield _right(f"syntax.{names[tool]}", called, pay["right"], wanted[tool])
         else:
             others.append(called)
-        yield _wrong(
-            f"malformed.{tool}", {"tool_called": {"tool": tool, "schema": schema, "wrong": True}}, pay["wrong"]
-        )
+        malformed = {"tool_called": {"tool": tool, "schema": schema, "wrong": True}}
+        yield _wrong(f"malformed.{names[tool]}", malformed, pay["wrong"])
     if others:
         yield _right("syntax-of-others", {"any_of": others}, pay["other"])
 
 
 def _right(name: str, when: Any, worth: float, times: int = 1) -> dict[str, Any]:
     more = {"repeat": times} if times > 1 else {}
-    return {"id": f"tools/{_id(name)}", "component": "tool", "weight": worth * times, "when": when, **more}
+    return {"id": f"tools/{name[:LONGEST_ID]}", "component": "tool", "weight": worth * times, "when": when, **more}
 
 
 def _wrong(name: str, when: Any, worth: float) -> dict[str, Any]:
-    return {"id": f"tools/{_id(name)}", "component": "tool", "penalty": -worth, "repeat": TIMES, "when": when}
+    return {"id": f"tools/{name[:LONGEST_ID]}", "component": "tool", "penalty": -worth, "repeat": TIMES, "when": when}
 
 
-def _id(name: str) -> str:
-    """A tool's name as part of a milestone's id: other letters become underscores."""
-    return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in name)[:64]
+def _names(tools: set[str]) -> dict[str, str]:
+    """Each tool's name as part of a milestone's id: other letters become underscores; of several that are then alike,
+    as far as an id goes, those after the first get a number."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    plain = {tool: "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in tool) for tool in tools}
+    for tool in sorted(tools, key=lambda tool: (plain[tool] != tool, tool)):
+        name, number = plain[tool], 1
+        while name[:_SHORTEST] in taken:
+            number += 1
+            tail = f"-{number}"
+            name = plain[tool][: _SHORTEST - len(tail)] + tail
+        taken.add(name[:_SHORTEST])
+        found[tool] = name
+    return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from detectors.codec import canonical
+from detectors.codec import canonical, sha256
 from detectors.matchers.plain import text_key
 from detectors.matchers.url import MAX_URL
 from detectors.shape import mapping
@@ -29,7 +29,7 @@ MAX_NAME = 256
 
 @dataclass(slots=True)
 class World:
-    """``frames``: frame → {tab, url, fields: {field key → names, value, checked, seq, trusted}};
+    """``frames``: frame → {tab, url, fields: {field key → names, value, checked, long, seq, trusted}};
     ``downloads``: download → [suggested file name, seq of download.began, step, bytes once it is in, seq of that];
     ``calls``: tool call → [tool, seq, step]; ``probes``: probe → [its answer at the start]."""
 
@@ -202,9 +202,14 @@ def _fill(world: World, event: Event) -> None:
     fields = known["fields"]
     key = str(data.get("field"))[:MAX_NAME]
     before = fields.pop(key, None)
-    held = {"value": _short(data.get("value")), "checked": data.get("checked") is True if "checked" in data else None}
-    # Frameworks echo what the user typed with an event of their own: the same value stays the user's.
-    echo = before is not None and before["trusted"] and all(before[part] == held[part] for part in held)
+    value = data.get("value")
+    held = {"value": _short(value), "checked": data.get("checked") is True if "checked" in data else None}
+    # Of a value that is too long to keep, enough to know it again.
+    held["long"] = sha256(canonical(value)) if held["value"] is None and value is not None else None
+    # Frameworks echo what the user typed with an event of their own: the same value stays the user's. Two that nobody
+    # knows (passwords) are not the same.
+    known_now = any(part is not None for part in held.values())
+    echo = known_now and before is not None and before["trusted"] and all(before[part] == held[part] for part in held)
     fields[key] = {
         "names": [name[:MAX_NAME] for name in field_names(data)],
         **held,

@@ -22,9 +22,9 @@ NETWORK: dict[str, Kind] = {
         "the browser itself says that no server was asked; `answered_by` then names its memory, disk, prefetch or "
         "cache_storage (a service worker's); revalidated: the server said 304, the body is from the cache; worker: a "
         "service worker made the answer up. `via`: service_worker or another worker that sent or answered it; one that "
-        "several tabs share has neither `tab` nor `frame`. `left`: the document that asked was gone when the answer's "
-        "head came, and no more is known of it. `reconciled`: read from the document's own list of what it loaded "
-        "before the daemon could listen.",
+        "several tabs share has neither `tab` nor `frame`. `left`: the document that asked was gone before the "
+        "browser told of the answer's end; its head is known. `reconciled`: read from the document's own list of "
+        "what it loaded before the daemon could listen.",
     ),
     "request.answered": kind(
         "cdp",

@@ -130,7 +130,8 @@ def query_of(url: str, encoded: bool = False) -> Mapping[str, str]:
     except ValueError:
         return {}
     queries = [hidden for one in parts.path.split("/") if encoded and (hidden := _hidden(one)) is not None]
-    pairs = parse_qs("&".join([*queries, parts.query]), keep_blank_values=True, max_num_fields=1000)
+    # No limit of fields: an address that is looked at has at most MAX_URL characters.
+    pairs = parse_qs("&".join([*queries, parts.query]), keep_blank_values=True)
     return {name: sorted(value.lower().strip() for value in values)[0] for name, values in pairs.items()}
 
 
@@ -201,13 +202,16 @@ class ContentMatch:
         keys = {"name", "json", "pattern"} & set(spec if isinstance(spec, Mapping) else ())
         if len(keys) != 1 or set(spec) != {*keys, "is"}:
             raise SpecError(path, spec, cls.WANTED)
+        for key in keys - {"pattern"}:
+            if not isinstance(spec[key], str):
+                raise SpecError((*path, key), spec[key], "a text: a field's name, or a JSON Path")
         if "json" in spec:
             try:
                 outside.json_path(spec["json"])
             except ValueError as error:
                 raise SpecError((*path, "json"), spec["json"], str(error)) from None
         pattern = Pattern.parse(spec["pattern"], (*path, "pattern")) if "pattern" in spec else None
-        return _Fact(str(spec.get("name", "")), spec.get("json", ""), pattern, part(spec["is"], (*path, "is")))
+        return _Fact(spec.get("name", ""), spec.get("json", ""), pattern, part(spec["is"], (*path, "is")))
 
     def matches(self, body: Any) -> bool:
         """``body`` as in ``request.finished``; a cut one matches nothing."""

@@ -65,6 +65,12 @@ def at(data: Any, steps: tuple[str, ...]) -> Any:
     return data
 
 
+def leads(data: Any, steps: tuple[str, ...]) -> bool:
+    """Whether something stands at a path, be it null."""
+    parent = at(data, steps[:-1])
+    return not steps or at(parent, steps[-1:]) is not None or (isinstance(parent, dict) and steps[-1] in parent)
+
+
 def dotted(text: str) -> tuple[str, ...]:
     """``a.0.b`` as keys and indices."""
     return tuple(text.split("."))

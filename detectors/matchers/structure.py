@@ -113,6 +113,8 @@ def _read(text: str) -> Any:
 
 def json_in(text: str) -> Any:
     """The JSON that a text is, or has in a fence of Markdown; None where it is none."""
+    whole = _read(text.strip())  # first: its own texts may have a fence in them
     _, fence, rest = text.partition("```")
-    inner = rest.partition("```")[0].strip().removeprefix("json").strip() if fence else text.strip()
-    return _read(inner)
+    if whole is not None or not fence:
+        return whole
+    return _read(rest.partition("```")[0].strip().removeprefix("json").strip())

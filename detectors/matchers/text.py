@@ -17,7 +17,11 @@ Mode = Literal["equals", "contains", "starts_with", "ends_with", "glob", "one_of
 MODES: tuple[Mode, ...] = ("equals", "contains", "starts_with", "ends_with", "glob", "one_of", "number")
 
 LONGEST = 20_000
-"""Characters of a text that a typed form reads; a longer one is none."""
+"""Characters of a text, its white space folded, that a typed form reads; a longer one is no date and no amount."""
+
+LONGEST_LINEAR = 262_144
+"""The same for forms that look *into* a text in linear time: as many as any source tells of a body, a file, a probe,
+so that nobody hides behind padding what must not be there."""
 
 
 def _typed() -> Any:
@@ -37,6 +41,8 @@ class TextMatch:
     ignore_case: bool = False
     typed: Any = None
     """A typed form (matchers/typed.py)."""
+    linear: bool = False
+    """Whether that one reads `LONGEST_LINEAR` characters."""
 
     WANTED: ClassVar[str] = (
         f"a text, or one of {{{', '.join(MODES)}}} with ignore_case or tolerance beside it, "
@@ -52,7 +58,8 @@ class TextMatch:
             return cls._of_mode("number", {"number": spec}, path)
         typed = [name for name in spec if name in _typed().TYPES] if isinstance(spec, dict) else []
         if len(typed) == 1:
-            return cls("typed", typed=_typed().parse_typed(typed[0], spec, path))
+            form = _typed().parse_typed(typed[0], spec, path)
+            return cls("typed", typed=form, linear=typed[0] in _typed().LINEAR)
         modes = [m for m in MODES if m in spec] if isinstance(spec, dict) else []
         extra = set(spec) - {*modes, "ignore_case", "tolerance"} if isinstance(spec, dict) else set()
         if len(modes) != 1 or extra:
@@ -85,7 +92,8 @@ class TextMatch:
     def matches(self, text: str) -> bool:
         """Whether ``text``, which is data and nothing else, is what the author asked for."""
         if self.mode == "typed":
-            return len(text) <= LONGEST and bool(self.typed.matches(text))
+            short = len(text) <= LONGEST or self.linear or len(normal(text)) <= LONGEST
+            return short and len(text) <= LONGEST_LINEAR and bool(self.typed.matches(text))
         if self.mode == "number":
             found = number(text)
             return found is not None and abs(found - self.number) <= self.tolerance

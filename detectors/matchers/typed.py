@@ -51,6 +51,9 @@ TYPES: dict[str, tuple[Parse, frozenset[str]]] = {
 }
 """Each form, how its value is read, and the options that may stand beside it."""
 
+LINEAR = frozenset(("regex", "json", "any_of", "all_of"))
+"""Forms that look into a text of any length in linear time, or leave that to their parts."""
+
 
 def parse_typed(name: str, spec: Mapping[str, Any], path: Path) -> Typed:
     """The form ``name`` of a task's JSON. Raises `SpecError`."""

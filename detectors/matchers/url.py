@@ -46,7 +46,7 @@ def _parsed(text: str) -> Url | None:
     try:
         parts = urlsplit(text)
         port = parts.port
-        query = tuple(sorted(parse_qsl(parts.query, keep_blank_values=True, max_num_fields=1000)))
+        query = tuple(sorted(parse_qsl(parts.query, keep_blank_values=True)))
     except ValueError:
         return None
     host = (parts.hostname or "").rstrip(".")

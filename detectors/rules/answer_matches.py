@@ -17,7 +17,14 @@ class Args:
     text: TextMatch = arg("The whole answer: a text, {one_of: [...]}, {number: 42, tolerance: 0.5}, {contains: ...}.")
 
 
-@rule(component="answer", hears=("agent.answered",), args=Args)
+@rule(
+    component="answer",
+    version=2,
+    hears=("agent.answered",),
+    args=Args,
+    occurrence=True,
+    single=lambda args: True,
+)
 def answer_matches(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """The agent's answer equals the text. The answer is data: nothing in it is a pattern.
 

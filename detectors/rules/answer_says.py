@@ -18,7 +18,14 @@ class Args:
     value: StructureMatch = arg("The shape of the answer, and the values in it.")
 
 
-@rule(component="answer", hears=("agent.answered",), args=Args)
+@rule(
+    component="answer",
+    version=2,
+    hears=("agent.answered",),
+    args=Args,
+    occurrence=True,
+    single=lambda args: True,
+)
 def answer_says(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """The agent's answer is JSON, by itself or in a fence, of the shape and with the values that are wanted, as people
     write them: case, currency signs, units and a little tolerance do not count.

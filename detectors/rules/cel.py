@@ -61,7 +61,13 @@ def _check(text: str) -> None:
         raise ValueError("matches: not here; use the text form {regex: ...}")
 
 
-@rule(component="ui", hears_of=lambda args: (args.kind,), args=Args, occurrence=True)
+@rule(
+    component="ui",
+    hears_of=lambda args: (args.kind,),
+    args=Args,
+    occurrence=True,
+    single=lambda args: args.distinct is None,
+)
 def cel(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A CEL expression (Common Expression Language) is true of the event. What page script did (`trusted: false`) does
     not count, unless the expression itself speaks of `trusted`.

@@ -19,7 +19,7 @@ class Args:
     selection: str = arg("clipboard (default) or primary.", "clipboard")
 
 
-@rule(component="ui", hears=("clipboard.changed",), args=Args)
+@rule(component="ui", hears=("clipboard.changed",), args=Args, single=lambda args: True)
 def clipboard_holds(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """The clipboard comes to hold the text. True until something else is copied."""
     data = event.data

@@ -41,7 +41,13 @@ class Args:
                 )
 
 
-@rule(component="ui", hears_of=lambda args: (args.kind,), args=Args, occurrence=True)
+@rule(
+    component="ui",
+    hears_of=lambda args: (args.kind,),
+    args=Args,
+    occurrence=True,
+    single=lambda args: args.distinct is None,
+)
 def observed(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """An event of this kind, with these facts. What page script did (`trusted: false`) does not count, unless
     `where` itself says something about `trusted`; nor does what stood in a window when it opened (`initial`), unless

@@ -8,6 +8,7 @@ from typing import Any
 
 from detectors.arguments import arg
 from detectors.matchers import TextMatch, UrlMatch
+from detectors.matchers.url import MAX_URL
 from detectors.registry import rule
 from detectors.shape import listed, mapping
 from detectors.types import Event, Reading
@@ -23,7 +24,7 @@ class Args:
     method: TextMatch = arg("The methods that count; POST, PUT, PATCH, DELETE by default.", _WRITES)
 
 
-@rule(component="form", hears=("request.finished",), args=Args, occurrence=True)
+@rule(component="form", version=2, hears=("request.finished",), args=Args, occurrence=True)
 def other_request_made(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A request that may change something went to an address that is not among the `allowed`, and was not refused: the
     server answered below 400.
@@ -37,7 +38,8 @@ def other_request_made(event: Event, world: World, args: Args) -> Iterator[Readi
 
 
 def _counts(hop: Mapping[str, Any], args: Args) -> bool:
-    url, status = str(hop.get("url")), hop.get("status")
+    # What is too long to be looked at is looked at as far as that: nobody hides behind a long query.
+    url, status = str(hop.get("url"))[:MAX_URL], hop.get("status")
     return (
         args.method.matches(str(hop.get("method")).upper())
         and type(status) is int

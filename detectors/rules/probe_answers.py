@@ -32,6 +32,7 @@ class Args:
     args=Args,
     index_args=lambda args: (args.probe,),
     index_event=answered,
+    single=lambda args: True,
 )
 def probe_answers(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """The daemon read a fact that the task declares under `probes`, and it is as wanted. True until the probe answers

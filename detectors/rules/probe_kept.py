@@ -8,7 +8,7 @@ from typing import Any
 
 from detectors.arguments import arg
 from detectors.codec import canonical
-from detectors.matchers.facts import LONGEST_PATH, at, dotted
+from detectors.matchers.facts import LONGEST_PATH, at, dotted, leads
 from detectors.probe_facts import answered
 from detectors.registry import rule
 from detectors.types import Event, Reading
@@ -32,22 +32,26 @@ class Args:
 
 @rule(
     component="goal",
-    version=2,
+    version=3,
     hears=("probe.answered",),
     args=Args,
     index_args=lambda args: (args.probe,),
     index_event=answered,
+    single=lambda args: True,
 )
 def probe_kept(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """The rows that a probe reads are those of the start, in any order, but for the `rows` and `keys` that may differ.
 
     A guard: in an `only_if` or a goal it says that nothing else changed. By itself it earns nothing: it is true at the
-    start. An answer that was cut, or at the start longer than 8 kB, is not known to be as it was.
+    start. An answer that was cut, or at the start longer than 8 kB or without anything at `path`, is not known to be as
+    it was.
     """
     data, first = event.data, world.probes.get(args.probe)
     if data.get("probe") != args.probe or data.get("cut") is True or not first:
         return
     steps = dotted(args.path) if args.path is not None else ()
+    if not leads(first[0], steps):
+        return  # what was not there can't be kept: the engine says that nobody knows
     if _kept(at(first[0], steps), args) == _kept(at(data.get("value"), steps), args):
         yield Reading(1.0, f"probe:{args.probe}")
 

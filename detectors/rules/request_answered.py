@@ -67,10 +67,14 @@ def _methods(event: Event) -> tuple[str, ...]:
 
 @rule(
     component="form",
+    version=2,
     hears=("request.finished", "request.answered"),
     args=Args,
     index_args=_wanted,
     index_event=_methods,
+    # The page that stands open when the first step begins is a state; a request before it is nobody's.
+    occurrence=lambda args: args.which != "document",
+    single=lambda args: args.which != "any",
 )
 def request_answered(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A request is answered by a status that is wanted, at one of the addresses, from the page, with what is in it.
@@ -127,6 +131,9 @@ def _taken(hops: list[Mapping[str, Any]], place: int, args: Args) -> bool:
         return False
     if place == len(hops) - 1:
         return True
-    led = [urldefrag(urljoin(str(hop.get("url")), str(hop.get("location")))).url, str(last.get("url"))]
+    try:
+        led = [urldefrag(urljoin(str(hop.get("url")), str(hop.get("location")))).url, str(last.get("url"))]
+    except ValueError:  # what is no address led nowhere
+        return False
     refused = any(base_of(url).endswith(path.lower()) for url in led for path in args.not_to)
     return not refused and _ARRIVED.matches(last.get("status"))

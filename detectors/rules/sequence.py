@@ -20,7 +20,7 @@ class Args:
     )
 
 
-@composite(args=Args)
+@composite(args=Args, version=2)
 def sequence(children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: Args) -> float:
     """The conditions in `of` come true in their order, each by an event after the one before.
 
@@ -45,13 +45,16 @@ def _start(
     if args.holding and any(c.now < 1.0 for c in children[:child]):
         return None
     here = (moment.at, moment.step)
-    if child == 0:
+    # A condition that is true without any event of its own (none_of) has no moment to be waited for: it must be so
+    # now, and the part before it must have come.
+    last = child - 1
+    while last >= 0 and not children[last].at:
+        if children[last].now < 1.0:
+            return None
+        last -= 1
+    if last < 0:
         return here
-    # A condition that is true without any event of its own (none_of) has no moment to be waited for.
-    if not reached[child - 1]:
-        silent = not children[child - 1].at and children[child - 1].now >= 1.0
-        return here if silent else None
-    before = [link for link in reached[child - 1] if link[0] < moment.seq]
+    before = [link for link in reached[last] if link[0] < moment.seq]
     if not before:
         return None
     _, at, step = before[-1]

@@ -58,6 +58,8 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
         ({"url": {"any": [{"pattern": ".*/list/\\d+"}], "ignore": [".*"]}}, [finished("GET", "/list/7?x=1", 200)], 1),
         ({"url": {**at("/list/q"), "encoded": True}}, [finished("GET", "/list/ZW1wdHk9/q", 200)], 1),
         (POSTED, [finished("POST", "/save", 200, body=FORM)], 1),
+        ({"url": at("/list")}, [finished("GET", "/list?" + "&" * 1100, 200)], 1),
+        ({"url": at("/list", query={"q": {"string": ["a"]}})}, [finished("GET", "/list?" + "x=&" * 1100 + "q=a", 200)], 1),
         ({**POSTED, "body": [{"name": "tag", "is": {"string": ["b"]}}]}, [finished("POST", "/save", 200, body=FORM)], 1),
         ({**POSTED, "body": [{"name": "gift", "is": None}]}, [finished("POST", "/save", 200, body=FORM)], 1),
         ({**POSTED, "body": [{"pattern": "q.*", "is": {"number": [2]}}]}, [finished("POST", "/save", 200, body=FORM)], 1),
@@ -78,6 +80,8 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
     ],
     "answer_says": [
         (said({"number": [7]}), [reply("[7]")], 1),
+        (said({"string": ["use ```make``` here"]}), [reply('["use ```make``` here"]')], 1),
+        (said({"number": [7]}), [answered('Here it is: ```json\n{"status": "SUCCESS", "data": [7]}\n```')], 1),
         (said({"number": [7]}), [reply('["seven"]')], 1),
         (said({"number": [7]}), [reply("7")], 1),
         (said({"string": ["Quest Lumaflex\u2122 Band"]}), [reply('[" quest lumaflex band. "]')], 1),
@@ -115,6 +119,8 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
         (has({"path": "$.rows[?@.id=='b'].on", "value": 0}), [kept()]),
     ],
     "request_answered": [
+        ({"url": at("/list")}, [finished("GET", "/list?" + "x=1&" * 1100, 200)]),
+        (TAKEN, [finished("GET", "/done", 200, hops=[{**HOP, "location": "http://[@shop.test/done"}])]),
         ({"url": at("/list")}, [finished("GET", "/list?q=1", 200)]),
         ({"url": at("/list")}, [finished("GET", "/list", 404), finished("GET", "/listing", 200)]),
         ({"url": at("/list")}, [finished("GET", "/list", 200, url="http://shop.test.evil/list")]),
@@ -133,6 +139,7 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
     ],
     "answer_says": [
         (said({"string": ["Quest Lumaflex"]}), [reply('["^.*$"]')]),
+        (said({"number": [7]}), [reply('["```7```"]'), answered('```json\n{"status": "SUCCESS"\n```')]),
         (said({"string": ["Quest Lumaflex"]}), [reply('[["Quest Lumaflex", "Lamp"]]')]),
         (said({"string": ["Quest Lumaflex"]}), [reply('["Quest Lumafl"]'), reply('["Quest Lumaflex Band"]')]),
         (said({"string": ["Quest Lumaflex"]}), [reply('["Qu\u0435st Lumaflex"]')]),

@@ -66,6 +66,8 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
     ],
     "other_request_made": [
         (SITE, [finished("POST", "/delete", 200)], 1),
+        (SITE, [finished("POST", "/delete?" + "&" * 1100, 200)], 1),
+        (SITE, [finished("POST", "/delete?" + "x" * 9000, 200)], 1),
         (SITE, [finished("DELETE", "/orders/7", 204)], 1),
         ({"url": "/*"}, [finished("GET", "/x", 200, hops=[HOP])], 1),
     ],
@@ -126,6 +128,7 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
     ],
     "other_request_made": [
         (SITE, [finished("POST", "/orders", 201)]),
+        (SITE, [finished("POST", "/orders?" + "x" * 9000, 201)]),
         (SITE, [finished("GET", "/delete", 200)]),
         (SITE, [finished("POST", "/delete", 403)]),
         (SITE, [("request.failed", {"tab": "T", "request": "r", "method": "POST", "url": f"{ORIGIN}/delete", "error": "x"})]),

@@ -250,6 +250,7 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
         (of(to=SLOPE, ssim={"max": 0.5}), [told(picture())]),
         (of(to=SLOPE, facts={"colors": None}), [told(picture(), cut=True)]),
         (of(phash=HASH), [told(picture(phash="ff00ff00ff00ff00")), told(picture(phash="x"))]),
+        (of(to=SLOPE), [told({"gray": "\u00e9" * 10}), told({"gray": 7}), told({})]),
         (of(to=SLOPE), [told(picture("x")), told({"width": 800})]),
     ],
 }  # fmt: skip

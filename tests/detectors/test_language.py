@@ -332,6 +332,14 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "count of conditions": ({"milestones": [{"id": "x", "when": {"count": {"at_least": 1, "of": [{"all_of": [GO["when"]]}]}}}]}, "single rules"),
     "same of conditions": ({"milestones": [{"id": "x", "when": {"same": {"by": "tab", "of": [{"any_of": [GO["when"]]}, A["when"]]}}}]}, "single rules"),
     "count": ({"milestones": [{"id": "x", "when": {"count": {"at_least": 65, "of": [GO["when"]]}}}]}, "below 64"),
+    "count of one": ({"milestones": [{"id": "x", "when": {"count": {"at_least": 3, "of": [{"observed": {"kind": "tab.opened"}}]}}}]}, "at most 1, or `distinct`"),
+    "count of one and one": ({"milestones": [{"id": "x", "when": {"count": {"at_least": 3, "of": [{"observed": {"kind": "tab.opened"}}, {"cel": {"kind": "tab.closed", "expression": "true"}}]}}}]}, "at most 2, or `distinct`"),
+    "repeat of one": ({"milestones": [{"id": "x", "when": {"observed": {"kind": "tab.opened"}}, "repeat": 2}]}, "1, or `distinct` in observed"),
+    "same of nothing": ({"milestones": [{"id": "x", "when": {"same": {"by": "nosuch", "of": [A["when"], GO["when"]]}}}]}, "what events of url_reached have"),
+    "same of what one lacks": ({"milestones": [{"id": "x", "when": {"same": {"by": "app", "of_first": "frame", "of": [A["when"], GO["when"]]}}}]}, "what events of element_clicked have"),
+    "same first of nothing": ({"milestones": [{"id": "x", "when": {"same": {"by": "frame", "of_first": "nosuch.name", "of": [A["when"], GO["when"]]}}}]}, "what events of url_reached have"),
+    "the end of a sequence": ({"milestones": [{"id": "x", "when": {"sequence": [A["when"], {"none_of": [GO["when"]]}]}}]}, "what comes last ends a sequence"),
+    "a hidden end of one": ({"milestones": [{"id": "x", "when": {"sequence": [A["when"], {"all_of": [{"none_of": [GO["when"]]}]}]}}]}, "what comes last ends a sequence"),
     "cel name": ({"milestones": [{"id": "x", "when": {"cel": {"kind": "page.loaded", "expression": "event.url == ''"}}}]}, "event: no such name"),
     "cel syntax": ({"milestones": [{"id": "x", "when": {"cel": {"kind": "page.loaded", "expression": "data.url =="}}}]}, "Failed to parse"),
     "cel pattern": ({"milestones": [{"id": "x", "when": {"cel": {"kind": "page.loaded", "expression": "url.matches(data.url)"}}}]}, "use the text form"),
@@ -350,6 +358,23 @@ def test_what_makes_no_sense_is_refused(name: str) -> None:
     top = {"weights": {"tool": 1}, "milestones": milestones, **change}
     with pytest.raises(TaskError, match=wanted.replace("{", r"\{")):
         task_from_json({"id": "t", "version": "1", "instruction": "-", "origin": "http://shop.test", **top})
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        {"count": {"at_least": 1, "of": [{"observed": {"kind": "tab.opened"}}]}},
+        {"count": {"at_least": 3, "of": [{"observed": {"kind": "tab.opened", "distinct": "tab"}}]}},
+        {"count": {"at_least": 3, "distinct": False, "of": [{"observed": {"kind": "tab.opened"}}]}},
+        {"count": {"at_least": 3, "of": [{"observed": {"kind": "tab.opened"}}, GO["when"]]}},
+        {"same": {"by": "element.name", "of": [GO["when"], {"element_clicked": {"role": "link"}}]}},
+        {"same": {"by": "file", "of": [{"file_created": {"name": "a"}}, {"file_matches": {"name": "a"}}]}},
+        {"sequence": [{"none_of": [A["when"]]}, GO["when"]]},
+    ],
+)
+def test_what_looks_like_it_but_makes_sense_is_taken(condition: dict[str, Any]) -> None:
+    """The neighbours of what is refused."""
+    assert ruleset({"id": "x", "component": "ui", "when": condition}).components == ("ui",)
 
 
 def test_the_canonical_form_says_it_all() -> None:

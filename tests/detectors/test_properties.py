@@ -45,6 +45,24 @@ RULES = ruleset(
     {"id": "part", "when": {"form_filled": {"fields": {"N": "2", "M": "1"}}}, "baseline": "transition"},
     {"id": "last", "when": {"goal": {"requires": ["any"], "when": {"any_of": [{"url_reached": {"url": "/x"}}]}}}},
     {"id": "gated", "when": {"element_clicked": {"name": "Go"}}, "only_if": {"url_reached": {"url": "/b"}}},
+    {"id": "late", "when": {"goal": {"requires": ["gated"]}}},
+    {
+        "id": "undone",
+        "component": "ui",
+        "when": {
+            "all_of": {
+                "holding": True,
+                "of": [{"field_filled": {"field": "N", "value": "1"}}, {"none_of": [{"url_reached": {"url": "/b"}}]}],
+            }
+        },
+        "revoke_on": {"none_of": [{"url_reached": {"url": "/a"}}]},
+    },
+    {
+        "id": "files-again",
+        "when": {"file_matches": {"extension": "csv"}},
+        "repeat": 2,
+        "revoke_on": {"element_clicked": {"name": "z"}},
+    },
     {"id": "soon", "when": {"url_reached": {"url": "/x"}}, "within": {"steps": 2, "seconds": 1}, "since": "a"},
     {
         "id": "held",

@@ -100,6 +100,18 @@ def test_what_makes_no_sense_is_refused(name: str) -> None:
     assert all(isinstance(problem, SpecError) for problem in refused.value.problems)
 
 
+def test_tools_of_like_names_are_told_apart() -> None:
+    """Ids have fewer letters than names, and are shorter: each tool has its own, and pays for itself."""
+    long = "a" * 70
+    expected = [{"tool": name} for name in ("a b", "a_b", "a:b", long + "x", long + "y")]
+    own = tools(expected=expected, schemas={"a/b": {"type": "object"}})
+    ids = [m.id for m in own.task.milestones]
+    assert "tools/which.a_b" in ids, "a name that needs no change has none"
+    assert {"tools/which.a_b-2", "tools/malformed.a_b-3", "tools/which.a_b-4"} <= set(ids)
+    assert max(len(part) for one in ids for part in one.split("/")) <= 64
+    assert paid(own, [called(call["tool"], f"c{n}") for n, call in enumerate(expected)]) == 1.0 + 5 * 1.5 - 0.5
+
+
 def test_the_canonical_form_has_the_milestones_written_out() -> None:
     """So that nothing is paid that a reader of the task does not see."""
     task = tools(expected=[FIND]).task

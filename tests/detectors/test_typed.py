@@ -197,6 +197,30 @@ def test_items_that_match_several_find_their_own() -> None:
     assert parse({"list": [{"one_of": ["a", "b"]}, "a"]}).matches("a, b")
 
 
+LONG = "x" * 30_000
+CART = {"items": [{"id": 1, "note": LONG}]}
+
+
+@pytest.mark.parametrize(
+    ("spec", "text", "is_so"),
+    [
+        pytest.param({"regex": "(?s:.*bad.*)"}, f"bad {LONG}", True, id="a pattern"),
+        pytest.param({"regex": "(?s:.*bad.*)"}, f"{LONG} good", False, id="a pattern that is not there"),
+        pytest.param({"any_of": [{"regex": ".*bad.*"}, "x"]}, f"bad {LONG}", True, id="an alternative"),
+        pytest.param({"all_of": [{"contains": "bad"}, {"regex": ".*x"}]}, f"bad {LONG}", True, id="both"),
+        pytest.param({"json": "$.items[0].id", "value": 1}, orjson.dumps(CART).decode(), True, id="JSON"),
+        pytest.param({"json": "$.items[0].id", "value": 2}, orjson.dumps(CART).decode(), False, id="other JSON"),
+        pytest.param({"money": 5}, "5" + " " * 30_000, True, id="white space is none"),
+        pytest.param({"money": 5}, f"5 {LONG}", False, id="an amount and more"),
+        pytest.param({"integer": 5}, "0" * 30_000 + "5", False, id="no number that anybody writes"),
+        pytest.param({"regex": "(?s:.*bad.*)"}, "bad" + LONG * 9, False, id="longer than any source tells"),
+    ],
+)
+def test_nothing_hides_behind_padding(spec: dict[str, Any], text: str, is_so: bool) -> None:
+    """What looks into a text looks at all of it: a guard (`none_of`) would be got past otherwise."""
+    assert parse(spec).matches(text) is is_so
+
+
 BAD: dict[str, Any] = {
     "integer": {"integer": 1.5}, "percentage": {"percentage": "12"}, "currency": {"money": 1, "currency": "Dollars"},
     "locale": {"money": 1, "locale": "xx_YY"}, "unit": {"distance": "5 parsecs"}, "date": {"date": "May 2024"}, "time": {"time": "14"},
