@@ -5,13 +5,14 @@ A rule is asked again with some of its arguments let go: what it then takes show
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from api.recording_text import clip, line
 from api.wording import value_in_words
 from detectors.arguments import MATCHERS
-from detectors.registry import Rule
+from detectors.registry import Rule, foreign
 from detectors.ruleset import Node
 from detectors.shape import mapping
 from detectors.types import Event
@@ -21,19 +22,28 @@ _PLACES = ("element", "widget", "form")
 
 
 class _Anything:
-    """Stands for an argument that is let go."""
+    """Stands for an argument that is let go: it takes all, and has what the rules ask of a matcher, whichever."""
 
-    facts = ()
-    ranges = ()
+    origin = path = ""
+    mode = "contains"
 
     def matches(self, value: Any) -> bool:
         return True
 
+    is_at = holds = names = matches
+
+    def share(self, body: Any) -> float:
+        return 1.0
+
     def keys(self) -> None:
         return None
 
-    def names(self, first: str) -> bool:
-        return True
+    @property
+    def facts(self) -> _Anything:
+        return self
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +87,28 @@ def _miss(rule: Rule, args: Any, event: Event, world: World, step: int) -> Miss:
     if level >= 1.0 or not names:
         return Miss(event, step, (), len(names), level)
     free = {name: _Anything() for name in names}
-    if _level(rule, replace(args, **free), event, world) <= 0:
+    if _level_free(rule, replace(args, **free), event, world) <= 0:
         return Miss(event, step, (), len(names), level)
     failed = [
         name
         for name in names
-        if _level(rule, replace(args, **{k: v for k, v in free.items() if k != name}), event, world) < 1.0
+        if _level_free(rule, replace(args, **{k: v for k, v in free.items() if k != name}), event, world) < 1.0
     ]
     return Miss(event, step, tuple(failed), len(names), level)
 
 
 def _level(rule: Rule, args: Any, event: Event, world: World) -> float:
     return max((reading.level for reading in rule.read(event, world, args)), default=0.0)
+
+
+def _level_free(rule: Rule, args: Any, event: Event, world: World) -> float:
+    """`_level` where `_Anything` stands among the arguments."""
+    try:
+        return _level(rule, args, event, world)
+    except (AttributeError, TypeError):
+        if foreign(rule.name) is None:
+            raise
+        return 0.0  # a rule of others may ask more of a matcher; which argument failed can't be told then
 
 
 def in_words(miss: Miss | None, rule: str, given: Any) -> str:

@@ -6,7 +6,8 @@ tests:
   - {adversarial: says-success.jsonl, at_most: 0}
 
 A recording is a file of ours (.mrec), or its lines as `milestoned recording show --json` prints them (.jsonl); over the
-wire it is {frames: base64} or {lines: text}. The tests are no part of the task: its digest does not know them.
+wire it is {frames: base64} or {lines: text}. What its verdicts decided counts as it was decided; a recording without
+any is tested by its rules alone. The tests are no part of the task: its digest does not know them.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
-from api.recordings import RecordingError, read_frames
+from api.cascade.recorded import Playback
+from api.recordings import RecordingError, read_frames, read_said
 from detectors.codec import GENESIS, CodecError, decode_segment, join_segment
-from detectors.engine import Engine
 from detectors.rewards import total
 from detectors.ruleset import Ruleset
 from detectors.types import Event, Reward
@@ -50,16 +51,24 @@ class Tested:
     wrong: str | None
 
 
-def events_of(source: Any, beside: Path | None, where: str) -> list[Event]:
-    """The events of a recording: a file beside the task, or inline. Raises `BadTestError`."""
+class Read(NamedTuple):
+    """What a recording holds: its events, and the events of its log of verdicts."""
+
+    events: list[Event]
+    said: list[dict[str, Any]]
+
+
+def read_of(source: Any, beside: Path | None, where: str) -> Read:
+    """A recording: a file beside the task, or inline. Raises `BadTestError`."""
     try:
         if isinstance(source, str) and beside is not None:
-            return read_events(beside / source)
+            path = beside / source
+            packed = path.read_bytes()
+            return Read(_of_lines(packed), []) if path.suffix == ".jsonl" else _of_frames(packed, path)
         if isinstance(source, Mapping) and isinstance(source.get("frames"), str):
-            packed = base64.b64decode(source["frames"], validate=True)
-            return [event for segment in read_frames(packed, where) for event in segment.events]
+            return _of_frames(base64.b64decode(source["frames"], validate=True), where)
         if isinstance(source, Mapping) and isinstance(source.get("lines"), str):
-            return _of_lines(source["lines"].encode())
+            return Read(_of_lines(source["lines"].encode()), [])
     except OSError as error:
         raise BadTestError(where, source, f"a recording that can be read: {error.strerror}") from None
     except (RecordingError, CodecError, binascii.Error) as error:
@@ -71,9 +80,12 @@ def events_of(source: Any, beside: Path | None, where: str) -> list[Event]:
 def read_events(path: Path) -> list[Event]:
     """The events of a .mrec or .jsonl file. Raises `RecordingError`, `CodecError` or `OSError`."""
     packed = path.read_bytes()
-    if path.suffix == ".jsonl":
-        return _of_lines(packed)
-    return [event for segment in read_frames(packed, path) for event in segment.events]
+    return _of_lines(packed) if path.suffix == ".jsonl" else _of_frames(packed, path).events
+
+
+def _of_frames(packed: bytes, where: Path | str) -> Read:
+    events = [event for segment in read_frames(packed, where) for event in segment.events]
+    return Read(events, read_said(packed, where))
 
 
 def _of_lines(text: bytes) -> list[Event]:
@@ -97,41 +109,69 @@ def _run(rules: Ruleset, test: Any, beside: Path | None, where: str) -> Tested:
     if wanted is not None and (isinstance(wanted, bool) or not isinstance(wanted, int | float)):
         raise BadTestError(f"{where}.{limit}", wanted, "a number")
     kind, source = kinds[0], test[kinds[0]]
-    events = events_of(source, beside, f"{where}.{kind}")
-    engine = Engine(rules, events[0].episode if events else EPISODE)
-    rewards = engine.feed(events).rewards
+    events, said = read_of(source, beside, f"{where}.{kind}")
+    playback = Playback(rules, events[0].episode if events else EPISODE, said)
+    ruled = playback.take(events).rewards
+    # Lines hold no verdicts, and what an oracle shows is that the rules pay it.
+    rewards = playback.rewards if said else ruled
+    success = playback.success if said else playback.engine.success
     came = total(r.reward or 0.0 for r in rewards)
     check = _oracle if kind == "oracle" else _adversarial
     name = source if isinstance(source, str) else f"{kind} {where}"
-    return Tested(name, kind, came, engine.success, check(rules, engine, rewards, came, wanted))
+    closed, began = playback.engine.closed, any(event.kind == "step.began" for event in events)
+    return Tested(name, kind, came, success, check(_Came(rules, rewards, came, success, closed, began), wanted))
 
 
-def _oracle(rules: Ruleset, engine: Engine, rewards: list[Reward], came: float, wanted: float | None) -> str | None:
-    masked = [r for r in rewards if r.mask]
-    if masked:
-        return f"step {masked[0].step} is not known: {masked[0].reason}"
-    least = rules.attainable if wanted is None else wanted
-    if abs(came - least) > 1e-9 and not (wanted is None and came > least):
-        return f"came to {came:g}, wanted {least:g}"
-    if rules.has_goal and engine.success is not True:
-        return "reached its total, but not the goal" if engine.closed else "the recording ends before its episode does"
+class _Came(NamedTuple):
+    """What a recording came to under the task's rules."""
+
+    rules: Ruleset
+    rewards: list[Reward]
+    total: float
+    success: bool | None
+    closed: bool
+    began: bool
+
+
+def _unseen(came: _Came) -> str | None:
+    masked = [r for r in came.rewards if r.mask]
+    return f"step {masked[0].step} is not known: {masked[0].reason}" if masked else None
+
+
+def _oracle(came: _Came, wanted: float | None) -> str | None:
+    if unseen := _unseen(came):
+        return unseen
+    least = came.rules.attainable if wanted is None else wanted
+    if abs(came.total - least) > 1e-9 and not (wanted is None and came.total > least):
+        return f"came to {came.total:g}, wanted {least:g}"
+    if came.rules.has_goal and came.success is not True:
+        return "reached its total, but not the goal" if came.closed else "the recording ends before its episode does"
     return None
 
 
-def _adversarial(rules: Ruleset, engine: Engine, rewards: list[Reward], came: float, most: float | None) -> str | None:
-    if engine.success is True:
+def _adversarial(came: _Came, most: float | None) -> str | None:
+    if came.success is True:
         return "reached the goal"
-    if most is not None and came > most + 1e-9:
-        return f"came to {came:g}, wanted at most {most:g}"
-    if most is None and came >= rules.attainable - 1e-9:
-        return f"came to {came:g}, all that can be had"
+    # Of what was not seen, or not to its end, anything may still come: it shows nothing about what the task refuses.
+    if unseen := _unseen(came):
+        return unseen
+    if not came.closed:
+        return "the recording ends before its episode does"
+    if not came.began:
+        return "has no step: nothing was tried in it"
+    if most is not None and came.total > most + 1e-9:
+        return f"came to {came.total:g}, wanted at most {most:g}"
+    if most is None and came.total >= came.rules.attainable - 1e-9:
+        return f"came to {came.total:g}, all that can be had"
     return None
 
 
 def bundled(spec: Mapping[str, Any], beside: Path) -> dict[str, Any]:
     """The task with the recordings of its tests inside it, as the service takes it. Raises `BadTestError`."""
-    tests = []
-    for n, test in enumerate(spec.get("tests", [])):
+    given, tests = spec.get("tests", []), []
+    if not isinstance(given, list):
+        raise BadTestError("tests", given, "a list of tests")
+    for n, test in enumerate(given):
         kind = next((kind for kind in KINDS if isinstance(test, Mapping) and isinstance(test.get(kind), str)), None)
         if kind is None:
             raise BadTestError(f"tests[{n}]", test, "{oracle: a file} or {adversarial: a file}")
@@ -140,7 +180,10 @@ def bundled(spec: Mapping[str, Any], beside: Path) -> dict[str, Any]:
         except OSError as error:
             raise BadTestError(f"tests[{n}].{kind}", test[kind], f"a file: {error.strerror}") from None
         lines = test[kind].endswith(".jsonl")
-        source = {"lines": held.decode()} if lines else {"frames": base64.b64encode(held).decode()}
+        try:
+            source = {"lines": held.decode()} if lines else {"frames": base64.b64encode(held).decode()}
+        except UnicodeDecodeError as error:
+            raise BadTestError(f"tests[{n}].{kind}", test[kind], f"UTF-8 text, not byte {error.start}") from None
         tests.append({**test, kind: source})
     return {**spec, "tests": tests}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,16 +42,19 @@ class BadTaskError(ValueError):
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe YAML that refuses a key given twice, where plain YAML silently keeps the last."""
+    """Safe YAML that refuses a key given twice, where plain YAML silently keeps the last, and one that is no text: JSON
+    has none such, and 2024, yes and null want quotes to be names."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
+        seen: set[str] = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, Hashable):
-                raise yaml.constructor.ConstructorError(
-                    None, None, "a key is a name; a value that begins with a brace wants quotes", key_node.start_mark
+            if not isinstance(key, str):
+                scalar = isinstance(key_node, yaml.ScalarNode)
+                wants = (
+                    f"{key_node.value!r} wants quotes" if scalar else "a value that begins with a brace wants quotes"
                 )
+                raise yaml.constructor.ConstructorError(None, None, f"a key is a name; {wants}", key_node.start_mark)
             if key in seen:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"the key {key!r} is given twice", key_node.start_mark

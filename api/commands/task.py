@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -67,11 +68,16 @@ def _complain(path: Path, error: Exception) -> int:
 def _new(args: argparse.Namespace) -> int:
     try:
         with args.file.open("x", encoding="utf-8") as file:
-            file.write(TEMPLATE.read_text("utf-8").replace("NAME", args.file.stem))
+            file.write(TEMPLATE.read_text("utf-8").replace("NAME", _id(args.file.stem)))
     except OSError as error:
         return _complain(args.file, error)
     print(f"{args.file}: written; `milestoned task check {args.file}` checks it, docs/tasks.md says what can be said")
     return 0
+
+
+def _id(stem: str) -> str:
+    """The name of a file as a task's id."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", stem).strip("-._")[:64] or "task"
 
 
 def _check(args: argparse.Namespace) -> int:

@@ -54,6 +54,9 @@ def _keep(one: Imported, out: Path) -> None:
         print(f"{one.name}: {remark}", file=sys.stderr)
     if one.spec is None:
         return
+    # The name comes from the benchmark's data: nothing in it may lead out of the folder.
+    if any(part in ("", ".", "..") for part in one.name.replace("\\", "/").split("/")) or "\0" in one.name:
+        raise BadSourceError(f"the task's name: got {one.name!r:.200}, wanted one that is a file below {out}")
     try:
         check_task(one.spec)
     except BadTaskError as error:

@@ -8,6 +8,7 @@ accepted last, one milestone for each thing that is to change. No answer and no 
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -62,12 +63,23 @@ def _apps(source: Path) -> Iterator[tuple[str, dict[str, Any], frozenset[str]]]:
         raw = path.read_bytes()
         try:
             tree = orjson.loads(gzip.decompress(raw) if path.suffix == ".gz" else raw)
-        except (orjson.JSONDecodeError, gzip.BadGzipFile, EOFError) as error:
+        except (orjson.JSONDecodeError, gzip.BadGzipFile, zlib.error, EOFError) as error:
             raise BadSourceError(f"{path.name}: no JSON: {error}") from None
-        if not isinstance(tree, dict) or not isinstance(tree.get("tasks"), list) or "seed" not in tree:
-            raise BadSourceError(f"{path.name}: wanted an object with app, seed and tasks")
-        patches = [one.get("patch", []) for one in tree["tasks"]]
+        _check(tree, path.name)
+        patches = [one["patch"] for one in tree["tasks"]]
         yield str(tree.get("app") or path.name.partition(".")[0]), tree, stamped_days(patches)
+
+
+def _check(tree: Any, where: str) -> None:
+    """Raises `BadSourceError` for what is no application with tasks."""
+    if not isinstance(tree, dict) or not isinstance(tree.get("tasks"), list) or not isinstance(tree.get("seed"), dict):
+        raise BadSourceError(f"{where}: wanted an object with app, seed and tasks, the seed an object")
+    for n, one in enumerate(tree["tasks"]):
+        said = isinstance(one, dict) and all(isinstance(one.get(key), str) for key in ("id", "instruction"))
+        patch = one.get("patch") if said else None
+        if not isinstance(patch, list) or not all(isinstance(operation, dict) for operation in patch):
+            wanted = "an object with id, instruction and patch, a list of operations"
+            raise BadSourceError(f"{where}: tasks[{n}]: got {one!r:.80}, wanted {wanted}")
 
 
 def _imported(app: str, seed: Any, one: Mapping[str, Any], origin: str, days: frozenset[str]) -> Imported:
@@ -76,6 +88,8 @@ def _imported(app: str, seed: Any, one: Mapping[str, Any], origin: str, days: fr
         solved = patched(seed, one["patch"])
     except PatchError as error:
         raise BadSourceError(f"{name}: patch: {error}") from None
+    if not isinstance(solved, dict):
+        raise BadSourceError(f"{name}: patch: got a state that is {solved!r:.80}, wanted an object")
     already = bool(one.get("expect_seed"))
     groups = changes(seed, solved, days)
     if not groups:

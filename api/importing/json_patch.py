@@ -17,7 +17,7 @@ def patched(document: Any, patch: Sequence[Mapping[str, Any]]) -> Any:
     for operation in patch:
         try:
             _do(holder, operation)
-        except (KeyError, IndexError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
             said = {key: operation.get(key) for key in ("op", "from", "path")}
             raise PatchError(f"{said}: {type(error).__name__} {error}") from None
     return holder[""]

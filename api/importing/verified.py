@@ -36,8 +36,15 @@ _HALF, _TENTH = 0.5, 0.1
 def tasks(source: Path, sites: Mapping[str, str]) -> Iterator[Imported]:
     """One task each, in the file's order. Raises `BadSourceError`, `OSError`."""
     places = Sites({**SITES, **sites})
-    for one in _dataset(source):
-        yield _imported(one, places)
+    for n, one in enumerate(_dataset(source)):
+        where = f"task {one.get('task_id', f'at {n}')}"
+        try:
+            yield _imported(one, places)
+        except BadSourceError as error:
+            raise BadSourceError(f"{where}: {error}") from None
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            wanted = "task_id, sites, intent, and eval as WebArena-Verified has them"
+            raise BadSourceError(f"{where}: {type(error).__name__} {error}; wanted {wanted}") from None
 
 
 def coverage(source: Path) -> Table:
@@ -51,7 +58,7 @@ def coverage(source: Path) -> Table:
         counted["forms"] += sum(map(is_draft, checks))
         counted["unwanted"] += sum(bool(check.get("should_not_exist")) for check in checks)
         counted["cookies"] += sum(map(_asks_cookies, checks))
-        counted["schema"] += one["eval"][0]["results_schema"] != {"type": "null"}
+        counted["schema"] += one["eval"][0].get("results_schema", {"type": "null"}) != {"type": "null"}
         assert made.spec is not None
         counted["milestones"] += len(made.spec["milestones"]) - 1
     names = ("tasks", "checks", "forms", "unwanted", "cookies", "schema", "milestones")
@@ -75,7 +82,9 @@ def _dataset(source: Path) -> list[Any]:
         tree = orjson.loads(path.read_bytes())
     except orjson.JSONDecodeError as error:
         raise BadSourceError(f"{path.name}: no JSON: {error}") from None
-    if not isinstance(tree, list) or not all(isinstance(one, dict) and one.get("eval") for one in tree):
+    if not isinstance(tree, list) or not all(
+        isinstance(one, dict) and isinstance(one.get("eval"), list) and one["eval"] for one in tree
+    ):
         raise BadSourceError(f"{path.name}: wanted a list of tasks, each with eval")
     return tree
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from api.importing.base import BadSourceError
 from api.importing.patterns import is_pattern
 
 _PLACE = re.compile(r"__([A-Z_]+?)__")
@@ -31,7 +32,9 @@ class Sites:
         return _PLACE.sub(place, value)
 
     def origin(self, name: str) -> str:
-        """The site's origin alone."""
+        """The site's origin alone. Raises `BadSourceError` for a site that nobody named."""
+        if name not in self.urls:
+            raise BadSourceError(f"sites: got {name!r}, wanted one of {', '.join(self.urls)}, or --site {name}=URL")
         scheme, _, rest = self.urls[name].partition("://")
         return f"{scheme}://{rest.partition('/')[0]}"
 

@@ -11,6 +11,7 @@ import orjson
 import pytest
 import yaml
 
+from api.cli import main
 from api.explaining import of_events
 from api.task_tests import BadTestError, bundled, read_events, run_tests
 from api.tasks import load_task_file, read_task_file
@@ -39,6 +40,18 @@ def test_a_new_task_is_a_good_one_and_overwrites_none(tmp_path: Path) -> None:
     assert (again.returncode, "File exists" in again.stderr) == (1, True)
     alone = milestoned("test", file)
     assert (alone.returncode, "an oracle test and an adversarial test" in alone.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "id"), [("my task", "my-task"), ("2024", "2024"), ("Ünï", "n"), ("日本", "task"), ("null", "null")]
+)
+def test_a_new_task_has_an_id_whatever_its_file_is_called(name: str, id: str, tmp_path: Path, capsys: Any) -> None:
+    """What is written is what its own check takes."""
+    file = tmp_path / f"{name}.yaml"
+    assert main(["task", "new", str(file)]) == 0
+    capsys.readouterr()
+    assert main(["task", "check", str(file)]) == 0
+    assert f": ok: {id} version 1" in capsys.readouterr().out
 
 
 def test_every_preset_passes_its_own_tests() -> None:
@@ -97,6 +110,15 @@ def test_what_was_so_at_the_start_is_told() -> None:
     assert engine.state.total == 0.0
 
 
+def test_what_came_true_and_did_not_pay_says_why() -> None:
+    """Though nothing of the task held it back."""
+    beside = {"all_of": {"holding": True, "of": [{"none_of": [{"element_clicked": {"name": "No"}}]}, GO["when"]]}}
+    gap: list[Said] = [("gap.began", {"source": "cdp", "reason": "x"}), ("gap.ended", {"source": "cdp"})]
+    said = episode(gap, [clicked("Add to cart")])
+    explained, _, _ = of_events(ruleset({"id": "m", "component": "ui", "when": beside}), log(*said), "ep_1")
+    assert explained[0].became[0].startswith("came true, but before the first step or while a source saw nothing")
+
+
 def test_explaining_changes_nothing_of_the_rewards() -> None:
     """The same engine, fed one by one."""
     for file in DESKTOP:
@@ -111,17 +133,21 @@ def test_explaining_changes_nothing_of_the_rewards() -> None:
 TESTED = {**TASK, "id": "tested", "milestones": [{"id": "go", "when": {"goal": {"when": {"element_clicked": {"name": "Go"}}}}}]}  # fmt: skip
 
 
-def said(*steps: list[Said]) -> dict[str, str]:
-    text = encode_segment(log(*episode(*steps)), GENESIS).splitlines()[1:]
+def said(*steps: list[Said], close: bool = True) -> dict[str, str]:
+    text = encode_segment(log(*episode(*steps, close=close)), GENESIS).splitlines()[1:]
     return {"lines": b"\n".join(text).decode()}
 
 
+GAP: Said = ("gap.began", {"source": "cdp", "reason": "x"})
 REACHED, CLAIMED = said([clicked("Go")]), said([clicked("Stop")])
 REFUSED: dict[str, tuple[Any, str]] = {
     "none": (None, "an oracle test and an adversarial test"),
     "no adversary": ([{"oracle": REACHED}], "an adversarial test"),
     "an oracle that fails": ([{"oracle": CLAIMED}, {"adversarial": CLAIMED}], "came to 0, wanted 0.2"),
     "an adversary that wins": ([{"oracle": REACHED}, {"adversarial": REACHED}], "reached the goal"),
+    "an adversary nobody saw": ([{"oracle": REACHED}, {"adversarial": said([GAP, clicked("Stop")])}], "step 0 is not known"),
+    "an adversary cut short": ([{"oracle": REACHED}, {"adversarial": said([clicked("Stop")], close=False)}], "ends before its episode does"),
+    "an adversary that tries nothing": ([{"oracle": REACHED}, {"adversarial": said()}], "has no step"),
     "a file of the service's": ([{"oracle": "/etc/passwd"}, {"adversarial": CLAIMED}], "{frames: base64} or {lines: text}"),
     "no recording": ([{"oracle": {"frames": "AAAA"}}, {"adversarial": CLAIMED}], "a recording"),
     "another key": ([{"oracle": REACHED, "most": 1}, {"adversarial": CLAIMED}], "at_most"),
@@ -163,5 +189,7 @@ def test_a_bundle_carries_its_recordings(tmp_path: Path) -> None:
     (tmp_path / "t.yaml").write_text(yaml.safe_dump({**TESTED, "tests": [{"oracle": "none.mrec"}]}))
     missing = milestoned("test", tmp_path / "t.yaml")
     assert (missing.returncode, "none.mrec" in missing.stderr) == (1, True)
-    with pytest.raises(BadTestError):
-        bundled({"tests": [{"oracle": 3}]}, tmp_path)
+    (tmp_path / "odd.jsonl").write_bytes(b"\xff")
+    for tests in ([{"oracle": 3}], [{"oracle": "odd.jsonl"}], None, 5):
+        with pytest.raises(BadTestError):
+            bundled({"tests": tests}, tmp_path)

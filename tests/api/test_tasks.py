@@ -87,6 +87,11 @@ BAD = {
     "long settle": ("quiet_ms: 20", "quiet_ms: 99999", "line 6: settings.quiet_ms: got 99999, wanted milliseconds"),
     "key twice": ('version: "1"', 'version: "1"\nversion: "2"', "line 3: (YAML): got the key 'version' is given twice"),
     "braces": ("origin: http://shop.test", "origin: {{origin}}", "line 4: (YAML): got a key is a name; a value that begins with a brace wants quotes"),
+    "a year as a key": ("{url: /lamp}", "{url: {path: /lamp, query: {2024: x}}}", "line 9: (YAML): got a key is a name; '2024' wants quotes"),
+    "a word as a key": ("{url: /lamp}", "{url: {path: /lamp, query: {no: x, b: y}}}", "line 9: (YAML): got a key is a name; 'no' wants quotes"),
+    "a list in a potential": ("probes:", "shaping: {potential: [[nav]]}\nprobes:", "line 34: shaping.potential: got [['nav']], wanted a list of components with milestones"),
+    "a path that is none": ("{url_reached: {url: /lamp}}", "{url_reached: {url: /lamp}}\n  - id: asked\n    component: nav\n    when: {request_answered: {url: {any: [{address: 'http://shop.test/'}]}, body: [{json: 5, is: null}]}}", "line 12: milestones[1].when.request_answered.body[0].json: got 5, wanted a text"),
+    "a name that is none": ("{url_reached: {url: /lamp}}", "{url_reached: {url: /lamp}}\n  - id: asked\n    component: nav\n    when: {request_answered: {url: {any: [{address: 'http://shop.test/'}]}, body: [{name: [a], is: null}]}}", "line 12: milestones[1].when.request_answered.body[0].name: got ['a'], wanted a text"),
     "no such date": ("instruction: Buy the lamp.", "instruction: 2001-99-99", "month must be in 1..12"),
     "no such number": ("instruction: Buy the lamp.", "instruction: !!int x", "invalid literal for int()"),
     "a time that is none": ("instruction: Buy the lamp.", "instruction: !!timestamp x", "wanted values that YAML knows"),
@@ -111,7 +116,7 @@ BAD = {
 # What a schema of single values can't say: references between milestones, names that depend on others, YAML itself.
 BEYOND_SCHEMA = {
     "same id", "no origin", "no address", "after nobody", "goal of nobody", "bad range", "weight of nothing",
-    "key twice", "no YAML", "braces", "no such date", "no such number", "a time that is none", "itself", "empty contains", "value and checked", "no such probe", "a probe twice",
+    "key twice", "no YAML", "braces", "no such date", "a year as a key", "a word as a key", "no such number", "a time that is none", "itself", "empty contains", "value and checked", "no such probe", "a probe twice",
     "a probe of another site", "a probe out of its folder",
 }  # fmt: skip
 

@@ -152,6 +152,37 @@ def test_tasks_are_tasks(one: Instance) -> None:
     assert (task_of(other)["version"] == task["version"]) is (one.html == "" or "<p>" not in task["instruction"])
 
 
+TREE = """<div id="area"><ul id="tree"><li><span class="folder">Ada</span><ul><li><span class="folder">Bob</span>
+<ul><li><span class="file">Eve</span></li></ul></li></ul></li><li><span class="file">Top</span></li></ul></div>"""
+POSTS = """<div id="area"><div class="media"><span class="username">@a</span><span class="like"></span>
+<ul class="hide"><li>Mute @a</li></ul></div></div>"""
+MAILS = """<div id="main"><div class="email-thread"><span class="email-sender">Ada</span>
+<span class="email-actions"><span></span><span></span></span></div></div>"""
+FIND = 'Navigate through the file tree. Find and click on the folder or file named "{}".'
+GRID = "<ul id=sortable>" + "".join(f"<li>{name}</li>" for name in "abcdefghi")
+STAR = "Find the email by Ada and click the star icon to mark it."
+REPLY = 'Find the email by Ada and reply to them with the text "Hi".'
+ACTS: list[tuple[Instance, list[str]]] = [
+    (instance("navigate-tree", FIND.format("Eve"), TREE), ["folder-1", "folder-2", "item"]),
+    (instance("navigate-tree", FIND.format("Bob"), TREE), ["folder-1", "item"]),
+    (instance("navigate-tree", FIND.format("Top"), TREE), []),
+    (instance("social-media", 'For the user @a, click on the "Mute" button.', POSTS), ["open", "chosen"]),
+    (instance("social-media", 'For the user @a, click on the "Like" button.', POSTS), []),
+    (instance("email-inbox-star-reply", REPLY, MAILS), ["open", "replying", "written"]),
+    (instance("email-inbox-star-reply", STAR, MAILS), []),
+    (instance("drag-items-grid", "Drag a down by one.", GRID), []),
+]
+
+
+@pytest.mark.parametrize(("one", "steps"), ACTS, ids=lambda value: getattr(value, "page", ""))
+def test_two_steps_wherever_more_than_one_act_is_needed(one: Instance, steps: list[str]) -> None:
+    """A page of several kinds of instances has steps in those that one click or one drag does not decide: what is on
+    no way that has to be gone is no step."""
+    task = task_of(one)
+    assert [m["id"] for m in task["milestones"] if m.get("component") == "ui"] == steps
+    check_task(task)
+
+
 def test_a_source(tmp_path: Path) -> None:
     """Instances as JSON lines; what nobody can judge is said, what is wrong is named with its line."""
     assert IMPORTERS["miniwob"][0] == "api.importing.miniwob"

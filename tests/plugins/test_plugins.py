@@ -65,6 +65,14 @@ def test_the_digest_names_the_distribution_s_version() -> None:
     assert len(digests) == 2
 
 
+def heard(kind: str) -> PlugIn:
+    return changed(hears_of=lambda args: (kind,))
+
+
+def broken(*args: Any) -> Any:
+    return 1 / 0
+
+
 BURNT: Any = [("file.burnt", {})]
 CLICK: Any = [("element.clicked", {"tab": "T"})]
 REFUSED: dict[str, tuple[Found, str]] = {
@@ -81,6 +89,12 @@ REFUSED: dict[str, tuple[Found, str]] = {
     "no docstring": (offered(changed(doc="")), "no docstring"),
     "an unknown kind": (offered(changed(hears=("file.burnt",))), "hears file.burnt"),
     "what no rule hears": (offered(changed(hears=("visual.recorded",))), "hears visual.recorded"),
+    "unknown by its arguments": (offered(heard("file.burnt")), r"yes\[0\]: hears file.burnt"),
+    "unheard by its arguments": (offered(heard("visual.recorded")), r"yes\[0\]: hears visual.recorded"),
+    "a rule that raises": (offered(changed(read=broken)), r"yes\[0\] raises ZeroDivisionError"),
+    "an index that raises": (offered(changed(index_args=broken)), r"yes\[0\] raises ZeroDivisionError"),
+    "a case that is none": (offered(replace(PLUG_IN, no=[5])), r"no\[0\] raises TypeError"),  # type: ignore[list-item]
+    "what raises as it is loaded": (offered(RuntimeError("no licence")), "RuntimeError: no licence"),
     "what can't be imported": (offered(ImportError("No module named 'x'")), "No module named 'x'"),
 }  # fmt: skip
 

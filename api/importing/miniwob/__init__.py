@@ -16,7 +16,7 @@ from api.importing.miniwob import pages
 from api.importing.miniwob.instance import Instance
 from api.importing.miniwob.plan import UnobservableError, document
 from api.importing.miniwob.registry import GENERATORS, UNOBSERVABLE
-from api.importing.miniwob.table import table
+from api.importing.miniwob.table import table, unfit
 
 __all__ = ["coverage", "pages", "task_of", "tasks"]
 
@@ -27,7 +27,16 @@ def task_of(instance: Instance) -> dict[str, Any]:
         raise UnobservableError(UNOBSERVABLE[instance.page])
     if instance.page not in GENERATORS:
         raise BadSourceError(f"page: got {instance.page!r}, wanted one of MiniWoB++ that is known here")
-    return document(GENERATORS[instance.page](instance), instance)
+    try:
+        return document(GENERATORS[instance.page](instance), instance)
+    except BadSourceError:
+        raise
+    except (AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError) as error:
+        # A generator reads what its page always has; an instance without it is of no page.
+        why = f"{type(error).__name__} {error}"
+        raise BadSourceError(
+            f"utterance: got {instance.utterance!r:.200}, which is not {instance.page}'s ({why})"
+        ) from None
 
 
 def tasks(source: Path, sites: Mapping[str, str]) -> Iterator[Imported]:
@@ -45,12 +54,20 @@ def tasks(source: Path, sites: Mapping[str, str]) -> Iterator[Imported]:
 
 def coverage(source: Path) -> Table:
     """The table of pages, by the runs that stand in the source."""
-    return table([line for _, line in _lines(source)])
+    lines = []
+    for number, line in _lines(source):
+        if (wrong := unfit(line)) is not None:
+            raise BadSourceError(f"{source}, line {number}: {wrong}")
+        lines.append(line)
+    return table(lines)
 
 
 def _lines(source: Path) -> Iterator[tuple[int, Any]]:
-    for number, line in enumerate(source.read_text().splitlines(), 1):
+    # Not splitlines(): a text in JSON may hold the other ends of lines.
+    for number, line in enumerate(source.read_bytes().split(b"\n"), 1):
+        if not line.strip():
+            continue
         try:
             yield number, json.loads(line)
-        except json.JSONDecodeError as error:
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise BadSourceError(f"{source}, line {number}: no JSON: {error}") from error

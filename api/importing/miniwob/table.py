@@ -23,6 +23,24 @@ def agrees(run: Mapping[str, Any]) -> bool:
     return abs(credit - max(0.0, float(run["raw"]))) <= NEAR and run["success"] is (credit >= WHOLE)
 
 
+def unfit(line: Any) -> str | None:
+    """What keeps a line from being counted, or None."""
+    if not isinstance(line, Mapping) or not isinstance(line.get("page"), str):
+        return f"got {line!r:.80}, wanted an object with page, and runs if there are any"
+    if not isinstance(line.get("steps", []), list) or not isinstance(line.get("runs", []), list):
+        return "steps, runs: wanted lists"
+    for n, run in enumerate(line.get("runs", [])):
+        if not isinstance(run, Mapping) or not {"way", "raw", "credit", "success"} <= run.keys():
+            return f"runs[{n}]: got {run!r:.80}, wanted an object with way, raw, credit and success"
+        if not _is_number(run["raw"]) or not (run["credit"] is None or _is_number(run["credit"])):
+            return f"runs[{n}]: got raw {run['raw']!r:.40}, credit {run['credit']!r:.40}, wanted numbers"
+    return None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def table(lines: Sequence[Line]) -> Table:
     """One row a page that is known here; the last line of an instance counts."""
     own: dict[str, dict[str, Line]] = {}
@@ -50,7 +68,7 @@ def _row(name: str, lines: Sequence[Line]) -> tuple[object, ...]:
         return name, "unobservable", "", UNOBSERVABLE[name]
     runs = [run for line in lines for run in line.get("runs", [])]
     counts = sorted({len(line["steps"]) for line in lines if "steps" in line})
-    off = [f"seed {line['seed']}, {run['way']}: page {run['raw']:.2f}, goal {run['credit']}" for line in lines
+    off = [f"seed {line.get('seed')}, {run['way']}: page {run['raw']:.2f}, goal {run['credit']}" for line in lines
            for run in line.get("runs", []) if not agrees(run)]  # fmt: skip
     said = f"{sum(map(agrees, runs))} of {len(runs)}" if runs else "not run"
     return name, said, " to ".join(map(str, dict.fromkeys((counts[0], counts[-1])))) if counts else "", "; ".join(off)

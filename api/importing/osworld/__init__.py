@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,15 @@ from api.importing.base import BadSourceError, Imported, Table
 from api.importing.osworld import files, machine
 from api.importing.osworld.base import KINDS, Call, ExternalError, Part
 from api.importing.osworld.files import NeedsGoldError
+from api.tasks import BadTaskError, check_task
 
 FUNCTIONS = {**files.FUNCTIONS, **machine.FUNCTIONS}
+READ_OPTIONS = {
+    "check_json": {"is_yaml"},
+    "compare_table": {"rules"},
+    **{function: set(files.TEXT_OPTIONS) for function in files.TEXTS},
+}
+"""Options that a function here reads; of others a task says that they do not count."""
 POSTCONFIG = "the harness must do the evaluator's postconfig before it closes the episode"
 START = "what is so at the start pays nothing here; the original pays it"
 
@@ -29,12 +37,12 @@ def tasks(source: Path, sites: Mapping[str, str]) -> Iterator[Imported]:
         try:
             spec = orjson.loads(path.read_bytes())
             yield _task(source, path, spec["id"], spec["instruction"], spec["evaluator"])
-        except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+        except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
             raise BadSourceError(f"{path}: {error!r}; wanted OSWorld's id, instruction and evaluator") from None
 
 
 def coverage(source: Path) -> Table:
-    """Tasks by group and kind; ``ready``: those that became a task of ours with what is there."""
+    """Tasks by group and kind; ``ready``: those that became a task of ours, and a good one, with what is there."""
     counted: dict[str, Counter[str]] = defaultdict(Counter)
     missing: Counter[str] = Counter()
     for one in tasks(source, {}):
@@ -66,15 +74,24 @@ def _task(source: Path, path: Path, name: str, instruction: str, evaluator: Mapp
     remarks = [START] + ([POSTCONFIG] if evaluator.get("postconfig") else [])
     try:
         parts = _parts(source, name, evaluator)
-    except (ExternalError, KeyError, TypeError, IndexError) as error:
-        why = str(error) if isinstance(error, ExternalError) else f"an argument that is not there: {error!r}"
-        return Imported(place, None, "external", (*remarks, why))
+        spec = _spec(name, instruction, evaluator, parts)
+        check_task(spec)
     except NeedsGoldError as needed:
         return Imported(place, None, "file", (*remarks, str(needed)))
+    except (ExternalError, BadTaskError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        return Imported(place, None, "external", (*remarks, _why(error)))
     kinds = {part.kind for _, part in parts}
     kind = next(kind for kind in reversed(KINDS) if kind in kinds)
     remarks += [remark for _, part in parts for remark in part.remarks]
-    return Imported(place, _spec(name, instruction, evaluator, parts), kind, tuple(remarks))
+    return Imported(place, spec, kind, tuple(remarks))
+
+
+def _why(error: Exception) -> str:
+    """Why nothing here can judge a task."""
+    if isinstance(error, BadTaskError):
+        problem = error.problems[0]
+        return f"what it asks for is refused: got {problem.value}, wanted {problem.wanted}"
+    return str(error) if isinstance(error, ExternalError) else f"an argument that is not there: {error!r}"
 
 
 def _parts(source: Path, name: str, evaluator: Mapping[str, Any]) -> list[tuple[str, Part]]:
@@ -83,15 +100,27 @@ def _parts(source: Path, name: str, evaluator: Mapping[str, Any]) -> list[tuple[
 
     def gold(file: str) -> Mapping[str, Any] | None:
         path = source / "gold" / name / f"{file}.json"
-        return _whole(orjson.loads(path.read_bytes()), path.relative_to(source)) if path.is_file() else None
+        if ".." in Path(file).parts or not path.is_file():
+            return None
+        try:
+            return _whole(orjson.loads(path.read_bytes()), path.relative_to(source))
+        except orjson.JSONDecodeError as error:
+            raise NeedsGoldError(f"{path.relative_to(source)}: no JSON: {error}") from None
 
     parts = []
     for n, function in enumerate(functions):
         if function not in FUNCTIONS:
             raise ExternalError(f"the function {function}")
         at = {key: (side[n] if n < len(side) else {}) or {} for key, side in sides.items()}
+        if wrong := next((key for key, side in at.items() if not isinstance(side, Mapping)), None):
+            raise ExternalError(f"{wrong} that is {type(at[wrong]).__name__} and no object")
         call = Call(function, at["result"], at["expected"], at["options"], f"asked-{n}", gold)
-        parts.append((call.probe, FUNCTIONS[function](call)))
+        part = FUNCTIONS[function](call)
+        if ignored := sorted(set(call.options) - READ_OPTIONS.get(function, set())):
+            part = replace(
+                part, remarks=(*part.remarks, f"options of {function} that do not count: {', '.join(ignored)}")
+            )
+        parts.append((call.probe, part))
     return parts
 
 

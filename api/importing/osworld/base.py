@@ -41,11 +41,14 @@ class Call:
     gold: Callable[[str], Mapping[str, Any] | None]
 
     @property
-    def rules(self) -> Any:
+    def rules(self) -> Mapping[str, Any]:
         """The rule that the task carries. Raises `ExternalError` where it is something else."""
         if self.expected.get("type") != "rule":
             raise ExternalError(f"expected of type {self.expected.get('type')}")
-        return self.expected.get("rules", {})
+        found = self.expected.get("rules", {})
+        if not isinstance(found, Mapping):
+            raise ExternalError(f"rules that are {type(found).__name__} and no object")
+        return found
 
     def of(self, *types: str) -> None:
         """Make sure that the result comes from one of these getters. Raises `ExternalError`."""

@@ -69,7 +69,7 @@ def gimp_setting(call: Call) -> Part:
 
 def contains(call: Call) -> Part:
     """Texts that stand in a file."""
-    wanted = call.rules.get("expected", [])
+    wanted = [one for one in call.rules.get("expected", []) if one != ""]  # which stands in every file
     path = call.file()
     return _file(all_of([read("file_text", path, text={"contains": str(one)}) for one in wanted]))
 
@@ -95,8 +95,10 @@ def _method(spec: Any) -> Any:
     if method.startswith("re"):
         return begins(ref, ignore_case=method.endswith(".I"))
     if method in ("eq", "str_eq"):
-        return ref
+        return _scalar(ref)
     if method in ("ge", "le"):
+        if isinstance(ref, bool) or not isinstance(ref, int | float):
+            raise ExternalError(f"the comparison {method} with something else than a number")
         return {{"ge": "min", "le": "max"}[method]: ref}
     raise ExternalError(f"the comparison {method}")
 
@@ -123,7 +125,7 @@ def settings(call: Call) -> Part:
 
 def _scalar(value: Any) -> Any:
     if isinstance(value, dict | list):
-        raise ExternalError("a setting that is an object or a list")
+        raise ExternalError("a value that is an object or a list")
     return value
 
 
@@ -162,12 +164,16 @@ def _cell(path: str, sql: str, wanted: Any) -> dict[str, Any]:
 def picture_size(call: Call) -> Part:
     """A picture's width and height."""
     wanted = {name: call.rules[name] for name in ("width", "height") if isinstance(call.rules.get(name), int)}
+    if not wanted:
+        raise ExternalError("it asks for nothing")
     return _file(read("file_is", call.file(), format="image", facts=wanted))
 
 
 def file_size(call: Call) -> Part:
     """A file's size in bytes: nothing in it is read."""
-    most = int(call.rules.get("max_size", 0))
+    most = call.rules.get("max_size", 0)
+    if isinstance(most, bool) or not isinstance(most, int):
+        raise ExternalError(f"the size {most!r}")
     return Part("event", {"file_matches": {"path": call.file(), "root": "home", "size": {"max": most}}})
 
 
@@ -255,10 +261,21 @@ class NeedsGoldError(Exception):
     """The readers can judge it once they are told of the expected file; carries how."""
 
 
+TEXTS = ("compare_text_file", "compare_docx_files", "compare_pdfs", "compare_python_pure_text")
+TEXT_OPTIONS = ("ignore_blanks", "ignore_case", "delete_empty_lines")
+"""What can be said of a text here: white space is folded anyway."""
+
+
 def same_text(call: Call) -> Part:
     """The same text, white space folded: of a plain file, a document, a PDF."""
-    path = call.file()
-    return _file(read("file_text", path, text=str(_gold(call)["text"])))
+    path, options = call.file(), call.options
+    if other := sorted(name for name, on in options.items() if on and name not in TEXT_OPTIONS):
+        raise ExternalError(f"a text compared with {other[0]}")
+    text: Any = str(_gold(call)["text"])
+    if options.get("ignore_case"):
+        text = {"equals": text, "ignore_case": True}
+    remarks = ("white space does not count",) if options.get("ignore_blanks") is False else ()
+    return _file(read("file_text", path, text=text), *remarks)
 
 
 def same_table(call: Call) -> Part:
@@ -365,7 +382,7 @@ FUNCTIONS: dict[str, Callable[[Call], Part]] = {
     "is_expected_bookmarks": bookmarks,
     "check_history_deleted": history,
     "is_cookie_deleted": cookies,
-    **dict.fromkeys(("compare_text_file", "compare_docx_files", "compare_pdfs", "compare_python_pure_text"), same_text),
+    **dict.fromkeys(TEXTS, same_text),
     **dict.fromkeys(("compare_table", "compare_csv"), same_table),
     "compare_archive": same_archive,
     "compare_zip_files": same_archive,

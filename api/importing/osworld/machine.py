@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from api.importing.osworld.base import BUDGET_MS, Call, ExternalError, Part, all_of, none_of, somewhere, text
@@ -42,7 +42,13 @@ def included(call: Call) -> Part:
         return Part("event", all_of([*said, *none_of(not_said)]))
     probe = _asked(call)
     has = [_out(call, {"contains": one}) for one in include if one.strip()]
-    return Part("probe", all_of([*has, *none_of([_out(call, {"contains": one}) for one in exclude])]), probe)
+    not_ = [_out(call, {"contains": one}) for one in exclude]
+    return Part("probe", all_of([*(has or ran(call, not_)), *none_of(not_)]), probe)
+
+
+def ran(call: Call, without: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """That the command came to its end, for a task that only says what it must not say."""
+    return [{"probe_answers": {"probe": call.probe, "path": "exit", "value": {"min": -255}}}] if without else []
 
 
 def exact(call: Call) -> Part:
@@ -61,14 +67,16 @@ def favourites(call: Call) -> Part:
     """GNOME's favourite programs: these, in any order."""
     wanted = call.rules.get("expected", [])
     parts = [_out(call, {"contains": f"'{one}'"}) for one in wanted]
-    commas = {"regex": r"^[^,]*" + r"(,[^,]*)" * (len(wanted) - 1) + "$"}
+    if not wanted:
+        raise ExternalError("it asks for nothing")
+    commas = {"regex": r"^[^,]+" + r"(,[^,]+)" * (len(wanted) - 1) + "$"}
     return Part("probe", all_of([*parts, _out(call, commas)]), _asked(call))
 
 
 def extension(call: Call) -> Part:
     """Whether a command lists an extension."""
     has = _out(call, {"contains": str(call.rules.get("expected"))})
-    when = has if call.rules.get("type") == "contain" else all_of([*none_of([has]), _out(call, {"regex": "(?s).*"})])
+    when = has if call.rules.get("type") == "contain" else all_of([*ran(call, [has]), *none_of([has])])
     return Part("probe", when, _asked(call))
 
 

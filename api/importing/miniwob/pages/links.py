@@ -129,8 +129,8 @@ def _folders(node: LexborNode) -> list[str]:
     names: list[str] = []
     here = node.parent.parent if node.parent is not None else None
     while here is not None and attribute(here, "id") != "tree":
-        own = here.css_first(":scope > span.folder") if here.tag == "li" else None
-        if own is not None:
-            names.insert(0, text(own))
+        if here.tag == "li":
+            own = [node for node in here.iter() if node.tag == "span" and "folder" in attribute(node, "class").split()]
+            names[:0] = map(text, own[:1])
         here = here.parent
     return names
