@@ -24,8 +24,8 @@ from agentd.sources.files.facts import Found
 from agentd.sources.files.mime import HEAD, mime_of
 from agentd.sources.files.names import spoken
 from agentd.sources.files.troubles import Troubles
-from agentd.sources.files.walk import Root, RootGoneError, in_words, read_only, spot
-from agentd.sources.wishes import ABSENT, Seen, Spot, Stamp, Wish, look_for, stands
+from agentd.sources.files.walk import ABSENT, Root, RootGoneError, in_words, read_only, spot
+from agentd.sources.wishes import Seen, Spot, Stamp, Wish, look_for, stands
 
 BUDGET_S = 5.0
 """One file's, in seconds of wall time."""

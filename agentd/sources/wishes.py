@@ -5,7 +5,6 @@ What is not there, what may not be looked at and what is too much are three thin
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -13,15 +12,13 @@ from typing import NamedTuple
 
 from agentd.sources.files.facts import Found
 from agentd.sources.files.names import spoken
-from agentd.sources.files.walk import Root, RootGoneError, scan, spot
+from agentd.sources.files.walk import ABSENT, Root, RootGoneError, scan, spot
 from detectors.matchers.plain import glob
 
 MOST_FILES = 32
 """Files that one wish is read from: those that were told, then the first by name."""
 MOST_SEEN = 20_000
 """Entries of a watched folder that are looked through for a path with ``*``."""
-ABSENT = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG))
-"""What says that there is no such file; by any other error it is not known. A name that is too long names nothing."""
 
 
 class Wish(NamedTuple):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import queue
 import select
 import socket
@@ -30,7 +31,7 @@ class Worker:
     def __init__(self, name: str, work: Callable[[Worker], None], sink: Sink, ready: Callable[[], None]) -> None:
         self._name = name
         self._work = work
-        self._sink = sink
+        self.sink = sink
         self._ready = ready
         self._loop = asyncio.get_running_loop()
         self._ended: asyncio.Future[None] = self._loop.create_future()
@@ -57,9 +58,9 @@ class Worker:
             self.stopping = True
             self._ring()
 
-    async def ask(self, question: Question, timeout_s: float) -> None:
+    async def ask(self, question: Question, timeout_s: float) -> bool:
         """Have the thread call ``question``; returns once all that it told before its end has reached the sink, or
-        after ``timeout_s`` seconds."""
+        after ``timeout_s`` seconds: then false."""
         answered: asyncio.Future[None] = self._loop.create_future()
 
         def asked() -> None:
@@ -68,7 +69,8 @@ class Worker:
 
         self._asked.put(asked)
         self._ring()
-        await asyncio.wait((answered, self._ended), timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait((answered, self._ended), timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        return bool(done)
 
     # -- in the thread
 
@@ -83,10 +85,13 @@ class Worker:
     def pause(self, timeout_s: float, *watched: int) -> bool:
         """Wait until a question is there, one of the file descriptors can be read (then true), or the time is over."""
         ear = self._ear.fileno()
-        can_read, _, _ = select.select((*watched, ear), (), (), max(timeout_s, 0.0))
+        poll = select.poll()  # select knows no descriptor above 1023
+        for one in (*watched, ear):
+            poll.register(one, select.POLLIN)
+        can_read = {one for one, _ in poll.poll(math.ceil(max(timeout_s, 0.0) * 1000))}
         if ear in can_read:
             self._ear.recv(4096)
-        return bool(set(can_read) - {ear})
+        return bool(can_read - {ear})
 
     def answer(self) -> None:
         """Answer the questions that wait."""
@@ -111,7 +116,7 @@ class Worker:
 
     def _pass_on(self, kind: str, data: Mapping[str, Any]) -> None:
         if not self.stopping:
-            self._sink(kind, data)
+            self.sink(kind, data)
 
     def _call(self, what: Callable[..., None], *arguments: Any) -> None:
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens any more

@@ -11,6 +11,7 @@ import pytest
 from agentd.sources.base import SourceLostError
 from agentd.sources.clipboard import ClipboardSource
 from agentd.sources.clipboard import reading as reading_module
+from agentd.sources.clipboard import source as source_module
 from tests.desktop_machine.conftest import Own, copy, paste
 from tests.support import desktop
 from tests.support.display import Display, needs_display
@@ -188,3 +189,26 @@ async def test_copied_from_a_pasted_in_b() -> None:
             desk.keys("ctrl+a", "ctrl+c")
             assert (await news(watch, app="FeatherPad"))["selection"] == "clipboard"
         assert paste(desk.environ["DISPLAY"]).strip() == "Quest Lumaflex 42"
+
+
+@pytest.mark.parametrize(("closing", "longest", "lost"), [(True, 20.0, 0), (True, 0.1, 1), (False, 0.1, 0)])
+async def test_an_owner_that_takes_its_time_is_waited_for(
+    display: str, own: Own, monkeypatch: pytest.MonkeyPatch, closing: bool, longest: float, lost: int
+) -> None:
+    """Before a seal and at the close; what is not known even then is a loss at the close, and later else."""
+    for name in ("STEP_S", "CLOSE_S"):
+        monkeypatch.setattr(source_module, name, longest)
+    async with running(Watch(source(display))) as watch:
+        own("silent")
+        await watch.source.fence(0.05)
+        assert not watch.all("clipboard.changed")
+        await watch.source.before_seal(0, closing=closing)
+        assert len(watch.all("journal.dropped", source="clipboard")) == lost
+        assert [data["unread"] for data in watch.all("clipboard.changed")] == ["timeout"] * (longest > 1)
+
+
+async def test_where_all_is_told_a_seal_does_not_wait(display: str) -> None:
+    async with running(Watch(source(display))) as watch:
+        await watch.source.fence(20)
+        with pytest.raises(StopIteration):
+            watch.source.before_seal(0, closing=True).send(None)

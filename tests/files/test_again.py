@@ -21,11 +21,13 @@ async def test_a_root_removed_and_made_again(tmp_path: Path) -> None:
     (root / "sub").mkdir(parents=True)
     (root / "kept").write_text("kept")
     (root / "sub" / "gone").write_text("gone")
+    (root / "half.tmp").write_text("half")
     source = FilesSource({"root": root})
     async with Watch(root, source) as watch:
         (root / "made").mkdir()
         (root / "made" / "in").write_text("in")
-        await watch.until(lambda: ("file.created", "made/in") in watch.changes)
+        (root / "kept.tmp").write_text("told")
+        await watch.until(lambda: {("file.created", "made/in"), ("file.created", "kept.tmp")} <= set(watch.changes))
         root.rename(aside)
         assert watch.task is not None
         with pytest.raises(SourceLostError, match="root is gone"):
@@ -33,9 +35,11 @@ async def test_a_root_removed_and_made_again(tmp_path: Path) -> None:
     root.mkdir()
     (root / "kept").write_text("changed meanwhile")
     (root / "new").write_text("new")
+    for name in ("half.tmp", "kept.tmp"):
+        (root / name).write_text(name)
     async with Watch(root, source) as watch:
         assert [(kind, data["path"]) for kind, data in watch.said] == [
-            ("file.present", "kept"), ("file.present", "new"),
+            ("file.present", "kept"), ("file.present", "kept.tmp"), ("file.present", "new"),
             ("file.deleted", "made/in"), ("file.deleted", "sub/gone"), ("folder.deleted", "made"),
         ]  # fmt: skip
         assert all(data["baseline"] is True for _, data in watch.said)

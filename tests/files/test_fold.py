@@ -128,6 +128,44 @@ YES: dict[str, tuple[list[tuple[Any, ...]], list[tuple[str, ...]]]] = {
         [("folder.created", "d"), ("folder.created", "d/e"), ("file.present", "d/a"), ("file.deleted", "d/a"),
          ("folder.deleted", "d/e"), ("folder.deleted", "d")],
     ),
+    "a temporary name that is kept": (
+        [("appeared", "a.tmp"), ("written", "a.tmp"), ("closed", "a.tmp"), ("look", "a.tmp", "x")],
+        [("file.created", "a.tmp", "write")],
+    ),
+    "a temporary name that was told is lost after all": (
+        [("appeared", "a.part"), ("closed", "a.part"), ("look", "a.part", "x"), ("moved", "a.part", "a"),
+         ("look", "a", "x")],
+        [("file.created", "a.part", "write"), ("file.deleted", "a.part"), ("file.created", "a", "download")],
+    ),
+    "a temporary name that was told is written again, renamed and deleted": (
+        [("arrived", "a~"), ("look", "a~", "x"), ("written", "a~"), ("closed", "a~"), ("look", "a~", "y"),
+         ("moved", "a~", "b~"), ("gone", "b~")],
+        [("file.created", "a~", "rename"), ("file.modified", "a~", "write"), ("file.moved", "b~", "a~"),
+         ("file.deleted", "b~")],
+    ),
+    "a backup that is kept": (
+        [("present", "a", "x"), ("moved", "a", "a~"), ("appeared", "a"), ("closed", "a"), ("look", "a", "y"),
+         ("look", "a~", "x")],
+        [("file.present", "a"), ("file.modified", "a", "rename"), ("file.created", "a~", "rename")],
+    ),
+    "a temporary name of the baseline, written anew": (
+        [("present", "a~", "x"), ("written", "a~"), ("closed", "a~"), ("look", "a~", "y")],
+        [("file.modified", "a~", "write")],
+    ),
+    "too large for a lock": (
+        [("appeared", ".~lock.a#"), ("closed", ".~lock.a#"), ("look", ".~lock.a#", "x" * 70_000)],
+        [("file.created", ".~lock.a#", "write")],
+    ),
+    "two that change places": (
+        [("present", "a", "x"), ("present", "b", "y"), ("moved", "a", "b"), ("moved", "b", "a"), ("look", "a", "y"),
+         ("look", "b", "x")],
+        [("file.present", "a"), ("file.present", "b"), ("file.moved", "b", "a"), ("file.moved", "a", "b"),
+         ("file.modified", "a", "write"), ("file.created", "b", "rename")],
+    ),
+    "renamed over another": (
+        [("present", "a", "x"), ("present", "b", "y"), ("moved", "a", "b"), ("look", "a", None), ("look", "b", "x")],
+        [("file.present", "a"), ("file.present", "b"), ("file.moved", "b", "a")],
+    ),
     "moved in from elsewhere": ([("arrived", "a"), ("look", "a", "x")], [("file.created", "a", "rename")]),
     "a folder made, renamed, emptied and removed": (
         [("appeared", "d/"), ("appeared", "d/a"), ("closed", "d/a"), ("look", "d/a", "x"), ("moved", "d/", "e/"),
@@ -154,8 +192,13 @@ NO: dict[str, list[tuple[Any, ...]]] = {
     "a temporary name": [("appeared", "a.tmp"), ("written", "a.tmp"), ("closed", "a.tmp"), ("gone", "a.tmp")],
     "a download under way": [("appeared", "x.crdownload"), ("written", "x.crdownload"), ("closed", "x.crdownload")],
     "an editor's lock": [("appeared", ".~lock.a.odt#"), ("closed", ".~lock.a.odt#"), ("gone", ".~lock.a.odt#")],
+    "a lock of a document that stays open": [("appeared", "~$a.docx"), ("closed", "~$a.docx"),
+        ("look", "~$a.docx", "me")],
+    "a temporary name that stays empty": [("appeared", "a.tmp"), ("closed", "a.tmp"), ("look", "a.tmp", "")],
+    "a temporary name of the baseline, written as it was": [("present", "a~", "x"), ("closed", "a~"),
+        ("look", "a~", "x")],
     "a temporary name in the baseline": [("present", "x.part", "x"), ("gone", "x.part")],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("story", "said"), YES.values(), ids=YES)
@@ -168,6 +211,17 @@ def test_said(story: list[tuple[Any, ...]], said: list[tuple[str, ...]]) -> None
 def test_not_said(story: list[tuple[Any, ...]]) -> None:
     """The story makes no event at all."""
     assert Teller().tell(story) == []
+
+
+def test_a_temporary_name_is_not_looked_at_while_it_is_written() -> None:
+    """A download, an editor's swap file: however long it takes, and also at the close."""
+    fold = Fold()
+    (look,) = fold.notice(Raw("appeared", "a.part"))
+    assert isinstance(look, Look)
+    assert (look.when, fold.wants("a.part", look.ticket)) == ("left", True)
+    assert fold.notice(Raw("written", "a.part")) == []
+    assert not fold.wants("a.part", look.ticket)
+    assert len(fold.notice(Raw("closed", "a.part"))) == 1
 
 
 def test_the_same_content_written_again_is_no_change() -> None:
@@ -197,7 +251,9 @@ def test_an_overtaken_look_counts_for_nothing() -> None:
         (Found("a", "folder"), ["file.deleted", "folder.created"], 0),
         (Found("a", "other"), ["file.deleted"], 0),
         (Found("b", "file", 1, 1, 1, 2, 0o644), [], 1),
-        (Found("b.tmp", "file", 1, 1, 1, 2, 0o644), [], 0),
+        (Found("b.tmp", "file", 1, 1, 1, 2, 0o644), [], 1),
+        (Found("old.tmp", "file", 1, 1, 1, 4, 0o644), [], 0),
+        (Found("old.tmp", "file", 2, 2, 2, 4, 0o644), [], 1),
         (Found("d", "file", 1, 1, 1, 2, 0o644), ["file.deleted", "folder.deleted"], 1),
     ],
 )
@@ -207,6 +263,7 @@ def test_a_glance(found: Found, said: list[str], looks: int) -> None:
     fold.present("a", Facts(1, "x", 1, 1, 1, 0o644))
     fold.present_folder("d")
     fold.present("d/in", Facts(1, "x", 1, 1, 3, 0o644))
+    fold.present("old.tmp", Facts(1, "x", 1, 1, 4, 0o644))
     done = fold.seen(found)
     assert [do.kind for do in done if isinstance(do, Say)] == said
     assert sum(isinstance(do, Look) for do in done) == looks

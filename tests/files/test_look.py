@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -108,15 +110,71 @@ asyncio.run(main(pathlib.Path(sys.argv[1])))
 """
 
 
+def test_a_folder_that_can_t_be_listed_is_not_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk's error: an alarm, and no word on what is in it."""
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "in").write_text("in")
+    root = rooted(tmp_path)
+    closed: list[str] = []
+    scandir = os.scandir
+
+    def failing(fd: int) -> Any:
+        if os.readlink(f"/proc/self/fd/{fd}").endswith("/bad"):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return scandir(fd)
+
+    monkeypatch.setattr(os, "scandir", failing)
+    assert [one.path for one in scan(root, "", closed)] == ["bad"]
+    assert closed == ["bad"]
+    said: list[tuple[str, Any]] = []
+    root.troubles.publish(lambda kind, data: said.append((kind, data)))
+    assert said == [("alarm.raised", {"source": "files", "of": "folders", "reason": "root/bad: Input/output error"})]
+
+
+CLOSED = """
+import asyncio, pathlib, sys
+from tests.files.watching import Watch
+
+async def main(root):
+    (root / "shut").mkdir()
+    with (root / "shut" / "in").open("w") as file:
+        file.write("before")
+        file.flush()
+        async with Watch(root) as watch:
+            (root / "shut").chmod(0)
+            file.write("after")
+            file.flush()
+            await watch.source.fence(20)
+            await watch.source.before_seal(0, closing=False)
+            assert watch.changes == [], watch.changes
+            (root / "shut").chmod(0o700)
+            await watch.until(lambda: ("file.modified", "shut/in") in watch.changes)
+            assert watch.files == [("file.modified", "shut/in")], watch.files
+
+asyncio.run(main(pathlib.Path(sys.argv[1])))
+"""
+
+
+def powerless(script: str, folder: Path) -> str:
+    """What a program prints that has none of root's powers over files."""
+    if subprocess.run(["which", "setpriv"], capture_output=True).returncode:
+        pytest.skip("setpriv (util-linux) is not here")
+    command = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", sys.executable, "-c", script, str(folder)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives up root's powers over files to test without them")
+def test_what_is_in_a_closed_folder_is_not_gone(tmp_path: Path) -> None:
+    """What is written there meanwhile is told when the folder is open again."""
+    powerless(CLOSED, tmp_path)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="gives up root's powers over files to test without them")
 def test_what_may_not_be_read_is_said(tmp_path: Path) -> None:
     """A file without its content, a folder by an alarm, until they are opened to us; and an alarm where a file is
     another user's, so that reading it may be seen."""
     (tmp_path / "theirs").write_text("theirs")
     os.chown(tmp_path / "theirs", 12345, 12345)
-    if subprocess.run(["which", "setpriv"], capture_output=True).returncode:
-        pytest.skip("setpriv (util-linux) is not here")
-    command = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", sys.executable, "-c", POWERLESS, str(tmp_path)]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "'unread': 'denied'" in ran.stdout
+    assert "'unread': 'denied'" in powerless(POWERLESS, tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import hashlib
 import os
 import shutil
@@ -13,6 +14,9 @@ import pytest
 
 from agentd.sources.base import SourceLostError
 from tests.files.watching import Watch
+
+_HERE, _EXCHANGE = -100, 2
+"""AT_FDCWD and RENAME_EXCHANGE of renameat2(2)."""
 
 
 async def test_the_baseline_comes_first(tmp_path: Path) -> None:
@@ -133,6 +137,20 @@ async def test_whatever_happens_the_end_is_known(tmp_path: Path, seed: int) -> N
         await watch.until(lambda: watch.known() == disk)
         there = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_dir()}  # noqa: ASYNC240
         await watch.until(lambda: watch.folders() == there)
+
+
+async def test_two_files_that_change_places(tmp_path: Path) -> None:
+    """In one system call, which the kernel tells as two renames: in the end each holds what the other held."""
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(name)
+    async with Watch(tmp_path) as watch:
+        libc = ctypes.CDLL(None, use_errno=True)
+        paths = [os.fsencode(tmp_path / name) for name in ("a", "b")]
+        assert libc.renameat2(_HERE, paths[0], _HERE, paths[1], _EXCHANGE) == 0, os.strerror(ctypes.get_errno())
+        await watch.fenced()
+        assert watch.known() == {
+            "a": hashlib.sha256(b"b").hexdigest(), "b": hashlib.sha256(b"a").hexdigest(),
+        }  # fmt: skip
 
 
 async def test_moves_over_the_edge(tmp_path: Path) -> None:

@@ -26,7 +26,8 @@ log = structlog.get_logger(__name__)
 
 
 class Child:
-    """One running child. ``messages`` ends with `SourceLostError`, which says why."""
+    """One running child. ``messages`` ends with `SourceLostError`, which says why; of a line that can't be read it
+    gives the message ``unread``."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -60,8 +61,11 @@ class Child:
         """What it says, until it ends."""
         assert self._process.stdout is not None
         why = ""
-        while line := await self._process.stdout.readline():
-            message = orjson.loads(line)
+        while line := await self._line(self._process.stdout):
+            try:
+                message = orjson.loads(line)
+            except orjson.JSONDecodeError:
+                message = {"t": "unread"}
             if message["t"] == "lost":
                 why = message["why"]
             yield message
@@ -69,6 +73,14 @@ class Child:
         await asyncio.wait((self._listening,), timeout=END_S)
         words = "; ".join(self._words)
         raise SourceLostError((why or f"the accessibility child ended with {status}: {words}").rstrip(": ")[:500])
+
+    @staticmethod
+    async def _line(stream: asyncio.StreamReader) -> bytes:
+        """The next line; what is too long for one can't be read, as little as its end."""
+        try:
+            return await stream.readline()
+        except ValueError:
+            return b"?"
 
     async def _listen(self) -> None:
         assert self._process.stderr is not None

@@ -26,6 +26,9 @@ STILL = 10
 """How many pixels the pointer may move between down and up and still click."""
 PATIENT = 3
 """How many looks in a row must find a program's window without the program on the bus before that is told."""
+AGAIN_S, SELDOM_S = 0.5, 10.0
+"""How soon a display that can't be reached is tried again, in seconds, and how seldom in the end."""
+PRESSES = {"source": "ax", "of": "widget.activated"}
 REASON = "unobservable: its window is there, but it is not on the accessibility bus"
 
 log = structlog.get_logger(__name__)
@@ -40,7 +43,8 @@ class _Click:
 
 
 class Eye:
-    """``feed``: takes messages for the fold; ``ask``: sends the child a command. Without a display it sees nothing.
+    """``feed``: takes messages for the fold; ``ask``: sends the child a command. Without a display it sees nothing,
+    which is a gap of ``widget.activated``; one that is lost is tried again.
 
     The display is asked in a thread of its own: an X server that was stopped holds nothing up.
     """
@@ -59,17 +63,48 @@ class Eye:
         self._clients: list[Client] = []
         self._absent: dict[str, int] = {}
         self._told: set[str] = set()
-        self._worker = Worker("ax display", partial(_watch, name), self._take, lambda: None) if name else None
-        self._task = asyncio.create_task(self._run(name or ""), name="ax display")
+        self._blind = False
+        self._worker: Worker | None = None
+        self._task = asyncio.create_task(self._keep(name), name="ax display")
 
-    async def _run(self, name: str) -> None:
-        try:
-            if self._worker is not None:
+    async def _keep(self, name: str | None) -> None:
+        if not name:
+            self._lose("there is no X display")
+            return
+        wait = AGAIN_S
+        while True:
+            try:
+                self._worker = Worker("ax display", partial(_watch, name), self._take, self._regain)
                 await self._worker.run()
-        except SourceLostError as error:
-            log.warning("No presses are heard: the display can't be reached.", display=name, why=str(error))
-        finally:
-            self._worker = None
+                why = "its thread ended"
+            except SourceLostError as error:
+                why = str(error)
+            except Exception as crash:
+                why = f"{type(crash).__name__}: {crash}"
+                log.error("The thread that watches the display crashed.", display=name, exc_info=crash)
+            finally:
+                self._worker = None
+            wait = min(wait * 2, SELDOM_S) if self._blind else AGAIN_S
+            self._lose(f"the display {name} can't be watched: {why}"[:500])
+            await asyncio.sleep(wait)
+
+    def _lose(self, why: str) -> None:
+        """No press is heard from now on; how clicks under way end is never known."""
+        self._down = None
+        self._clicks.clear()
+        self._clients = []
+        self._idle.set()
+        if not self._blind:
+            self._blind = True
+            log.warning("No presses are heard.", why=why)
+            for kind in ("gap.began", "alarm.raised"):
+                self._sink(kind, PRESSES | {"reason": f"no presses are heard: {why}"})
+
+    def _regain(self) -> None:
+        if self._blind:
+            self._blind = False
+            for kind in ("gap.ended", "alarm.ended"):
+                self._sink(kind, PRESSES)
 
     async def close(self) -> None:
         """Hear nothing more."""
@@ -158,6 +193,7 @@ class Eye:
 def _watch(name: str, worker: Worker) -> None:
     """The thread's work: presses as they come, the list of windows now and then."""
     display = Display(name)
+    worker.ready()
     due = 0.0
     while not worker.stopping:
         # Questions to the server take in what comes meanwhile, which no file descriptor tells of: so look again.

@@ -32,6 +32,7 @@ trouble    ``of why``: something that the child should hear it can't
 ready      what came before was so already; what follows is news
 fence      ``n``: the answer to that fence
 hit        ``n id``: what is at the place that was asked for, null: nothing known
+unread     said by `Child` of a line that it can't read
 lost       ``why``: the child hears nothing any more, and ends
 =========  ==================================================================================================
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterable, Mapping
+from enum import IntEnum
 from typing import Any
 
 import structlog
@@ -81,12 +82,23 @@ class AxSource:
             await self._live.fence(timeout_s)
 
     async def before_seal(self, step: int | None, *, closing: bool) -> None:
-        """Wait until no text changes any more, at most `SEAL_S`, and tell what they hold."""
+        """Wait until no text changes any more, at most `SEAL_S`, and tell what they hold.
+
+        A child that did not answer once in that time is a `journal.dropped`: nobody knows what happened.
+        """
         if self._live is not None:
-            await self._live.rest(self._quiet_s, SEAL_S)
+            await self._live.rest(self._quiet_s, SEAL_S, closing=closing)
 
     def after_seal(self, step: int) -> None:
         """Nothing is done after a seal."""
+
+
+class Passed(IntEnum):
+    """How far a fence came: not at all, past what programs said, past what texts hold."""
+
+    NONE = 0
+    HEARD = 1
+    READ = 2
 
 
 class _Live:
@@ -126,6 +138,9 @@ class _Live:
             if passed := self._fences.pop(message["n"], None):
                 passed.set()
             return
+        if message["t"] == "unread":
+            self._drop("what the accessibility child said can't be read")
+            return
         if message["t"] == "hit":
             if self._eye is not None:
                 self._eye.hit(message)
@@ -154,11 +169,14 @@ class _Live:
         if ids := self._fold.take_due():
             self._child.say({"c": "read", "ids": ids})
 
-    async def fence(self, timeout_s: float) -> None:
+    async def fence(self, timeout_s: float) -> Passed:
         """See `AxSource.fence`: twice where the first brought something that has to be read."""
+        passed = Passed.NONE
 
         async def pass_fences() -> None:
+            nonlocal passed
             await self._fence()
+            passed = Passed.HEARD
             if self._eye is not None:
                 await self._eye.rest()
             if self._fold.due:
@@ -167,8 +185,10 @@ class _Live:
         try:
             async with asyncio.timeout(timeout_s):
                 await pass_fences()
+                passed = Passed.READ
         except TimeoutError:
             pass
+        return passed
 
     async def _fence(self) -> None:
         self._number += 1
@@ -176,16 +196,22 @@ class _Live:
         self._child.say({"c": "fence", "n": self._number, "ids": self._fold.take_due()})
         await passed.wait()
 
-    async def rest(self, quiet_s: float, longest_s: float) -> None:
-        """Fence again and again until nothing was due for ``quiet_s``."""
+    async def rest(self, quiet_s: float, longest_s: float, *, closing: bool) -> None:
+        """Fence again and again until nothing was due for ``quiet_s``. ``closing``: what is not read now never is."""
         deadline = self._loop.time() + longest_s
+        passed = Passed.NONE
         while True:
-            await self.fence(deadline - self._loop.time())
-            now = self._loop.time()
-            wait = min(self._heard_at + quiet_s, deadline) - now
+            passed = max(passed, await self.fence(deadline - self._loop.time()))
+            wait = min(self._heard_at + quiet_s, deadline) - self._loop.time()
             if wait <= 0:
-                return
+                break
             await asyncio.sleep(wait)
+        if passed < (Passed.READ if closing else Passed.HEARD):
+            self._drop(f"the accessibility child did not answer within {longest_s:g} s")
+
+    def _drop(self, reason: str) -> None:
+        log.warning("Something of the desktop is lost.", why=reason)
+        self._sink("journal.dropped", {"source": "ax", "count": 1, "reason": reason})
 
     async def review(self) -> None:
         """Look now and then whether programs that run unseen ended, or were started again."""

@@ -16,7 +16,7 @@ import structlog
 from agentd.masking import Masker
 from agentd.sources.base import Sink
 from agentd.sources.clipboard.display import Display, Owned, program
-from agentd.sources.clipboard.reading import Reader, Reading
+from agentd.sources.clipboard.reading import WHOLE_S, Reader, Reading
 from agentd.sources.worker import Worker
 
 LONGEST_TEXT = 10_000
@@ -25,6 +25,10 @@ REST_S = 0.2
 """How long PRIMARY must rest, in seconds: while a mouse selects, every letter is a new selection."""
 UNSEEN = ("timeout", "refused", "unasked")
 """Why there is no text where there may be one, which nobody but its owner knows."""
+STEP_S = 1.0
+"""The longest that a step's seal waits for a text that was not read when the fence was over, in seconds."""
+CLOSE_S = WHOLE_S + 1.0
+"""The same of the episode's close: longer than any text is read."""
 _IDLE_S = 60.0
 _NOW = 0  # X's CurrentTime
 
@@ -45,6 +49,7 @@ class ClipboardSource:
         self._words = words
         self._masker = Masker(plan.get("mask") or ())
         self._live: tuple[Worker, _Watch] | None = None
+        self._late = False
 
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
         """Report what is held, then every change; raises `SourceLostError` when the display is gone."""
@@ -60,7 +65,22 @@ class ClipboardSource:
         """Return once every change before is reported, at most after ``timeout_s`` seconds."""
         if self._live is not None:
             worker, watch = self._live
-            await worker.ask(watch.catch_up, timeout_s)
+            self._late = not await worker.ask(watch.catch_up, timeout_s)
+
+    async def before_seal(self, step: int | None, *, closing: bool) -> None:
+        """Wait for what the last fence did not bring: an owner may take its time. At the close, what does not come then
+        is a loss."""
+        if self._live is None or not self._late:
+            return
+        worker, _ = self._live
+        longest_s = CLOSE_S if closing else STEP_S
+        await self.fence(longest_s)
+        if closing and self._late:
+            reason = f"what was copied was not read within {longest_s:g} s"
+            worker.sink("journal.dropped", {"source": self.name, "reason": reason})
+
+    def after_seal(self, step: int) -> None:
+        """Nothing is due then."""
 
 
 class _Watch:

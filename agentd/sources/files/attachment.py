@@ -25,6 +25,10 @@ from agentd.sources.files.walk import Root, scan
 
 MOST_NOTES = 100_000
 """How many notifications may wait for the loop; of more, all are let go and the disk is read instead."""
+STEP_S = 1.0
+"""The longest that a step's seal waits for files that are not at rest, in seconds."""
+CLOSE_S = 6.0
+"""The same of the episode's close: longer than any file is read."""
 _TURN = 500
 """How many notifications are followed before others get their turn on the loop."""
 _OPS: Mapping[str, Op] = {
@@ -38,7 +42,8 @@ _OPS: Mapping[str, Op] = {
 
 
 class Attachment:
-    """``gone``: given a root, what is there and the folders that may not be read, tells what went unseen."""
+    """``told``: whether a file of a root was said to be there by an attachment before; ``gone``: given a root, what is
+    there and the folders that may not be read, tells what went unseen."""
 
     def __init__(
         self,
@@ -46,11 +51,13 @@ class Attachment:
         own: Iterable[Path],
         sink: Sink,
         troubles: Troubles,
+        told: Callable[[str, str], bool],
         gone: Callable[[str, set[str], set[str]], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._sink = sink
         self._troubles = troubles
+        self._told = told
         self._gone = gone
         self._roots = {label: Root(label, path, troubles) for label, path in paths.items()}
         self._folds = {label: Fold() for label in paths}
@@ -60,6 +67,9 @@ class Attachment:
         self._awake = False
         self._begun = False
         self._ended = False
+        self._late = False
+        """Whether the last fence did not bring all that it should."""
+        self._overflown = False
         self._fences: dict[str, asyncio.Event] = {}
         self.lost: asyncio.Future[None] = self._loop.create_future()
         self._watcher = Watcher(self._roots, self._from_thread)
@@ -82,7 +92,8 @@ class Attachment:
                 if one.what == "folder":
                     self._folds[label].present_folder(one.path)
                 elif facts is not None:
-                    self._do(label, self._folds[label].present(one.path, facts))
+                    told = self._told(label, spoken(one.path))
+                    self._do(label, self._folds[label].present(one.path, facts, told))
             self._gone(label, {spoken(one.path) for one, _ in found}, {spoken(path) for path in closed})
         self._begun = True
         self._drain()
@@ -103,6 +114,7 @@ class Attachment:
 
     async def fence(self, timeout_s: float) -> None:
         """Return once all that was written and closed before is told, at most after ``timeout_s`` seconds."""
+        self._late = True
         try:
             async with asyncio.timeout(timeout_s):
                 passed = asyncio.Event()
@@ -112,8 +124,30 @@ class Attachment:
                 await self._rounds.poll()
                 await self._rounds.settled()
                 await self._looks.idle.wait()
+                self._late = False
         except TimeoutError:
             pass
+
+    async def rest(self, *, closing: bool) -> None:
+        """Return once what was done to files before is told, though nobody said that it was done: at once where
+        nothing is open. What is written on and on is told when it rests, and at the close as it is then."""
+        longest_s = CLOSE_S if closing else STEP_S
+        until = self._loop.time() + longest_s
+        if self._late:
+            await self.fence(longest_s)
+        if closing or self._overflown:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(until):
+                    await self._rounds.reviewed()
+                    self._overflown = False
+        count = 0
+        if closing:
+            count = await self._looks.finish(until - self._loop.time())
+        else:
+            await self._looks.rest(until - self._loop.time())
+        if count or self._overflown or (closing and self._late):
+            reason = f"what happened to files was not read within {longest_s:g} s"
+            self._sink("journal.dropped", {"source": "files", "reason": reason} | ({"count": count} if count else {}))
 
     # -- notifications
 
@@ -188,6 +222,7 @@ class Attachment:
         """What was lost is found on the disk; what came and went in between was never settled."""
         self._troubles.add("notifications", "", f"{why}: all folders are read anew")
         self._troubles.publish(self._sink)
+        self._overflown = True
         self._pairs.flush_all()
         for label in self._roots:
             self._rounds.review(label)

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from agentd.sources.files.facts import Facts, Found
-from agentd.sources.files.names import PARTIAL, scaffold
+from agentd.sources.files.names import PARTIAL, mark, scaffold
 from agentd.sources.files.tree import Tree
 
 Op = Literal["appeared", "written", "closed", "arrived", "moved", "gone"]
-When = Literal["now", "soon", "rested"]
-"""``soon``: it may be complete already, but nobody said so; ``rested``: its writer has not closed it."""
+When = Literal["now", "soon", "rested", "left"]
+"""``soon``: it may be complete already, but nobody said so; ``rested``: its writer has not closed it; ``left``: it has
+a temporary name, which it may be about to lose."""
 
 
 class Raw(NamedTuple):
@@ -54,6 +55,17 @@ class _Pending:
     """Whether it was found empty once: a creation may be followed by its content."""
 
 
+@dataclass
+class _Temp:
+    """A file with a temporary name."""
+
+    open: bool = False
+    """Whether somebody writes it: then it is still in the making."""
+    was: Facts | None = None
+    """What is known of it and not said: what it held when the watching began, or that it is empty or a mark."""
+    new: bool = True
+
+
 class Fold:
     """One root's files. ``known``: settled and said; everything else is on its way. ``shared``: those of ``known``
     that have another name somewhere, under which they may change unseen."""
@@ -64,17 +76,18 @@ class Fold:
         self.shared: set[str] = set()
         self.tree = Tree()
         self._pending: dict[str, _Pending] = {}
-        self._temps: set[str] = set()
+        self._temps: dict[str, _Temp] = {}
         self._ticket = 0
 
     # -- the baseline
 
-    def present(self, path: str, facts: Facts) -> list[Do]:
-        """A file of the baseline."""
+    def present(self, path: str, facts: Facts, told: bool = False) -> list[Do]:
+        """A file of the baseline. ``told``: it was said to be there before; so it is also with a temporary name."""
         self.tree.add(path)
         if scaffold(path):
-            self._temps.add(path)
-            return []
+            self._temps[path] = _Temp(was=facts, new=False)
+            if not told:
+                return []
         self._know(path, facts)
         return [Say("file.present", describe(path, facts) | {"baseline": True})]
 
@@ -94,9 +107,7 @@ class Fold:
         if raw.op == "gone":
             return self._gone(raw.path)
         if scaffold(raw.path):
-            self._temps.add(raw.path)
-            self.tree.add(raw.path)
-            return []
+            return self._temporary(raw)
         return [self._want(raw.path, "rename" if raw.op == "arrived" else "write", _WHEN[raw.op])]
 
     def seen(self, found: Found, when: When = "rested") -> list[Do]:
@@ -107,10 +118,11 @@ class Fold:
         said = self._folder(Raw("gone", path, folder=True)) if path in self.folders else []
         if found.what == "other":
             return said + self._gone(path)
-        if scaffold(path):
-            return said + self.notice(Raw("appeared", path))
+        known = known or (self._temps[path].was if path in self._temps else None)
         if path in self._pending or (known is not None and known.stands(found)):
             return said
+        if scaffold(path):
+            return said + self.notice(Raw("appeared", path))
         if known is None:
             return [*said, self._want(path, "write", when)]
         content = (known.inode, known.size, known.mtime) != (found.inode, found.size, found.mtime)
@@ -130,12 +142,17 @@ class Fold:
             return self._gone(path)
         if before is not None and (before.link is None) != (facts.link is None):
             before, said = None, [Say("file.deleted", _named(path))]  # a link in a file's place is not that file
-        if facts.size == 0 and before is None and (waits := self._await_content(path, pending)) is not None:
+        if path in self._temps:
+            if before is None and self._is_silent(path, facts, self._temps[path]):
+                del self._pending[path]
+                return said
+        elif facts.size == 0 and before is None and (waits := self._await_content(path, pending)) is not None:
             return waits
         del self._pending[path]
         self._know(path, facts)
         if before is None or not before.same(facts):
-            kind = "file.created" if before is None else "file.modified"
+            new = before is None and (path not in self._temps or self._temps[path].new)
+            kind = "file.created" if new else "file.modified"
             said.append(Say(kind, describe(path, facts) | {"via": pending.via}))
         return said if before is None else said + _permitted(path, before, facts)
 
@@ -149,6 +166,26 @@ class Fold:
         return pending is not None and pending.ticket == ticket
 
     # -- files
+
+    def _temporary(self, raw: Raw) -> list[Do]:
+        """Something happens to a temporary name: it is said if it keeps the name once nobody writes it."""
+        temp = self._temps.setdefault(raw.path, _Temp())
+        self.tree.add(raw.path)
+        if raw.op != "written":
+            temp.open = False
+            return [self._want(raw.path, "rename" if raw.op == "arrived" else "write", "left")]
+        temp.open = True
+        self._pending.pop(raw.path, None)
+        return []
+
+    def _is_silent(self, path: str, facts: Facts, temp: _Temp) -> bool:
+        """Whether of a temporary name that stays nothing is said all the same."""
+        if temp.was is not None and temp.was.same(facts):
+            return True
+        if (facts.size == 0 and facts.link is None) or mark(path, facts.size):
+            temp.was = facts
+            return True
+        return False
 
     def _await_content(self, path: str, pending: _Pending) -> list[Do] | None:
         if any(path + suffix in self._temps for suffix in PARTIAL):
@@ -170,39 +207,49 @@ class Fold:
     def _moved(self, path: str, dest: str) -> list[Do]:
         how = scaffold(path)
         if scaffold(dest):
-            self._temps.add(dest)
+            temp = self._temps[dest] = self._temps.pop(path) if path in self._temps else _Temp()
             self.tree.add(dest)
-            if how is not None:
-                self._temps.discard(path)
-                self._forget(path)
-                return []
-            # Put aside, as editors do before they write anew: gone only if nothing comes in its place.
-            return [self._want(path, "rename", "soon")]
-        if path in self.known:
+            if how is None:
+                # Put aside, as editors do before they write anew: gone only if nothing comes in its place.
+                return [self._want(path, "rename", "soon"), self._want(dest, "rename", "left")]
+            if path in self.known:
+                return self._renamed(path, dest)
+            self._pending.pop(path, None)
+            self._forget(path)
+            return [] if temp.open else [self._want(dest, "rename", "left")]
+        if path in self.known and how is None:
             return self._renamed(path, dest)
-        self._temps.discard(path)
+        # A temporary name that was told has ended; under its own name the file is new, and how it came is told.
+        said: list[Do] = [Say("file.deleted", _named(path))] if path in self.known else []
+        self._unknow(path)
+        self._temps.pop(path, None)
         self._pending.pop(path, None)
         self._forget(path)
-        return [self._want(dest, how or "rename", "now")]
+        return [*said, self._want(dest, how or "rename", "now")]
 
     def _renamed(self, path: str, dest: str) -> list[Do]:
         facts = self.known[path]
+        replaced = dest in self.known or dest in self._pending
         self._unknow(path)
         self._know(dest, facts)
         self._pending.pop(dest, None)
         said: list[Do] = [Say("file.moved", describe(dest, facts) | {"from": path})]
-        if self._pending.pop(path, None) is not None:
+        if self._pending.pop(path, None) is not None or replaced:
             said.append(self._want(dest, "write", "now"))
+        if replaced:  # the two may have changed places: then what stood at the one stands at the other
+            said.append(self._want(path, "rename", "now"))
         self._forget(path)
         return said
 
     def _gone(self, path: str) -> list[Do]:
-        self._temps.discard(path)
+        self._temps.pop(path, None)
         for suffix in PARTIAL:
             held = path.removesuffix(suffix)
             if held != path and held in self._pending:
-                self._forget(path)
-                return [self._want(held, "write", "soon")]
+                return [*self._left(path), self._want(held, "write", "soon")]
+        return self._left(path)
+
+    def _left(self, path: str) -> list[Do]:
         self._pending.pop(path, None)
         said = path in self.known
         self._unknow(path)

@@ -8,7 +8,7 @@ import time
 
 from agentd.sources.files.facts import Facts, Found, Unread
 from agentd.sources.files.mime import HEAD, mime_of
-from agentd.sources.files.walk import Root, RootGoneError, read_only, spot
+from agentd.sources.files.walk import ABSENT, Root, RootGoneError, read_only, spot
 
 HASH_BYTES = 256 << 20
 """Files above this are reported without a hash."""
@@ -18,13 +18,14 @@ _CHUNK = 1 << 20
 
 
 class UnsettledError(Exception):
-    """The file changed while it was read."""
+    """The file changed while it was read, or can't be looked at now."""
 
 
 def look(root: Root, relative: str, hash_bytes: int = HASH_BYTES, hash_s: float = HASH_S) -> Facts | None:
     """The facts of a file or symbolic link below ``root``; None if it is gone or something else.
 
-    Raises `UnsettledError` if it is being written, `RootGoneError` if the root is not there.
+    Raises `UnsettledError` if it is being written, or if nobody can tell now what stands there; `RootGoneError` if the
+    root is not there.
     """
     try:
         with spot(root, relative) as fd:
@@ -35,12 +36,16 @@ def look(root: Root, relative: str, hash_bytes: int = HASH_BYTES, hash_s: float 
                 return None
             try:
                 opened = read_only(root, fd)
-            except PermissionError:
-                return _facts(found, unread="denied")
+            except BlockingIOError:  # a program holds a lease, and may still be writing
+                raise UnsettledError from None
+            except OSError as error:
+                return None if error.errno in ABSENT else _facts(found, unread="denied")
     except RootGoneError:
         raise
-    except OSError:
-        return None
+    except OSError as error:
+        if error.errno in ABSENT:
+            return None
+        raise UnsettledError from error  # a folder above it is closed: that is no word on what is in it
     try:
         return _read(found, opened, hash_bytes, hash_s)
     except OSError:

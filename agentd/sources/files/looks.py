@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
@@ -13,9 +14,11 @@ from agentd.sources.files.fold import Fold, Look, When
 from agentd.sources.files.look import UnsettledError, look
 from agentd.sources.files.walk import Root
 
-WAIT_S: Mapping[When, float] = {"now": 0.0, "soon": 0.1, "rested": 0.4}
+WAIT_S: Mapping[When, float] = {"now": 0.0, "soon": 0.1, "rested": 0.4, "left": 2.0}
 """How long a file must have been left alone before it is read, in seconds: closed by its writer; made by nobody
-who must close it; still open."""
+who must close it; still open; with a temporary name."""
+HURRY_S = 0.05
+"""How soon a file that was not the same from beginning to end is looked at again when all must be told now."""
 LONGEST_S = 8.0
 """A file that is never the same from beginning to end of a look is looked at again ever later, up to this."""
 SHARE = 4
@@ -53,13 +56,14 @@ class Looks:
         self._cool: dict[Key, float] = {}
         self._active = 0
         self._ended = False
+        self._hurry = False
         self.idle = asyncio.Event()
         self.idle.set()
 
     def want(self, root: str, wanted: Look) -> None:
         """Read a file when it is time; a later wish for the same file replaces this one."""
         key = (root, wanted.path)
-        wait = max(WAIT_S[wanted.when], self._cool.pop(key, 0.0) - self._loop.time())
+        wait = 0.0 if self._hurry else max(WAIT_S[wanted.when], self._cool.pop(key, 0.0) - self._loop.time())
         if wait <= 0:
             self._unsettled.pop(key, None)
             if (resting := self._rests.pop(key, None)) is not None:
@@ -104,7 +108,7 @@ class Looks:
             error = done.exception()
             if isinstance(error, UnsettledError):
                 wait = self._unsettled[key] = min(LONGEST_S, 2 * self._unsettled.get(key, WAIT_S["rested"] / 2))
-                self._rest(key, ticket, wait)
+                self._rest(key, ticket, HURRY_S if self._hurry else wait)
             elif error is not None:
                 self._failed(error)
             else:
@@ -120,6 +124,42 @@ class Looks:
             self._cool[key] = self._loop.time() + SHARE * took
             self._loop.call_later(SHARE * took, self._cool.pop, key, None)
         self._found(key[0], key[1], ticket, facts)
+
+    @property
+    def open(self) -> int:
+        """How many files rest or are being read."""
+        return len(self._rests) + self._active
+
+    async def rest(self, longest_s: float) -> None:
+        """Wait until what rests now is read, at most so long; what goes on being written is not waited for."""
+        now = self._loop.time()
+        await self._until(now + longest_s, now + WAIT_S["rested"] + WAIT_S["soon"])
+
+    async def finish(self, longest_s: float) -> int:
+        """Read at once all that rests, at most so long; how many files are not told then."""
+        self._hurry = True
+        try:
+            for key, resting in list(self._rests.items()):
+                resting.timer.cancel()
+                del self._rests[key]
+                self._look(key, resting.ticket)
+            until = self._loop.time() + longest_s
+            await self._until(until, until)
+        finally:
+            self._hurry = False
+        return self.open
+
+    async def _until(self, until: float, due: float) -> None:
+        """Wait, not longer than ``until``, for what is being read and what will have rested when ``due`` comes."""
+        while (now := self._loop.time()) < until:
+            if self._active:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(until - now):
+                        await self.idle.wait()
+            elif dues := [one.due for one in self._rests.values() if one.due <= due]:
+                await asyncio.sleep(max(min(dues) - now, 0.0))
+            else:
+                return
 
     def stop(self) -> None:
         """Read nothing more."""

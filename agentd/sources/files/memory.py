@@ -31,6 +31,10 @@ class Memory:
         elif kind.endswith(".deleted"):
             paths.discard(data["path"])
 
+    def has(self, root: str, path: str) -> bool:
+        """Whether a file was told of as there."""
+        return path in self._there["file"][root]
+
     def gone(self, root: str, there: Set[str], unknown: Set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         """The events of what was told of and is not ``there``; of what lies in ``unknown`` folders nobody can tell."""
         for noun in ("file", "folder"):

@@ -12,6 +12,9 @@ _DOWNLOAD = re.compile(
     r".+\.(crdownload|part|partial|opdownload)$|^\.(com\.google\.Chrome|org\.chromium\.Chromium)\..+"
 )
 _WRITE = re.compile(r".+\.(tmp|temp|swp|swx|swpx|bak~)$|.+~$|^\.(goutputstream-|~lock\.).*|^~\$.+|^#.+#$|^\.#.+|^4913$")
+_MARK = re.compile(r"^\.~lock\..+#$|^~\$.+|^\.#.+|.+\.(swp|swx|swpx)$|^4913$")
+MARK_BYTES = 64 << 10
+"""No editor's mark is larger than this."""
 PARTIAL = (".part", ".crdownload", ".partial", ".opdownload")
 """What stands behind a final name while a browser holds that name with an empty file."""
 
@@ -22,6 +25,11 @@ def scaffold(path: str) -> Literal["download", "rename"] | None:
     if _DOWNLOAD.match(name):
         return "download"
     return "rename" if _WRITE.match(name) else None
+
+
+def mark(path: str, size: int) -> bool:
+    """Whether it is what an editor keeps beside a file that it has open: who has it open, what is not saved yet."""
+    return size <= MARK_BYTES and _MARK.match(path.rpartition("/")[2]) is not None
 
 
 def spoken(path: str) -> str:

@@ -23,7 +23,7 @@ from watchdog.observers.inotify_c import (
 
 from agentd.sources.files.facts import Found
 from agentd.sources.files.troubles import Troubles
-from agentd.sources.files.walk import Root, RootGoneError, entries, scan, spot, within
+from agentd.sources.files.walk import ClosedError, Root, RootGoneError, entries, scan, spot, within
 
 POLL_S = 1.0
 """How often a folder is read of which the kernel does not tell, in seconds."""
@@ -171,7 +171,7 @@ class Places:
             root = self.roots[label]
             try:
                 listed = entries(root, path)
-            except PermissionError:
+            except ClosedError:
                 continue
             read.append((label, path, listed))
             queue += [(label, one.path) for one in listed if one.what == "folder" and self.watch(root, one.path)]

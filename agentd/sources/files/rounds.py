@@ -16,7 +16,7 @@ from typing import TypeVar
 from agentd.sources.files.facts import Found
 from agentd.sources.files.fold import Do, Fold, Raw, When
 from agentd.sources.files.places import POLL_S, Places
-from agentd.sources.files.walk import Root, glance, within
+from agentd.sources.files.walk import Root, glances, within
 
 T = TypeVar("T")
 
@@ -51,6 +51,9 @@ class Rounds:
         self._failed = failed
         self._due: dict[str, tuple[float, float]] = {}
         self._reviewing: dict[str, asyncio.Task[None]] = {}
+        self._reading: set[str] = set()
+        self._reviewed = asyncio.Event()
+        self._reviewed.set()
         self._changed: dict[str, set[str]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._turn = asyncio.Lock()
@@ -81,6 +84,7 @@ class Rounds:
         now = self._loop.time()
         first = self._due[root][0] if root in self._due else now
         self._due[root] = (first, min(now + REVIEW_S, first + AT_LAST * REVIEW_S))
+        self._reviewed.clear()
         if root not in self._reviewing:
             self._reviewing[root] = self._loop.create_task(self._review(root), name=f"review {root}")
 
@@ -88,6 +92,10 @@ class Rounds:
     def reviewing(self) -> bool:
         """Whether some root is still to be read anew."""
         return bool(self._reviewing)
+
+    async def reviewed(self) -> None:
+        """Wait until every root is read that was to be read anew."""
+        await self._reviewed.wait()
 
     async def _review(self, root: str) -> None:
         try:
@@ -98,8 +106,12 @@ class Rounds:
                     continue  # folders went on changing
                 del self._due[root]
                 began = self._loop.time()
+                self._reading.add(root)
                 found, closed = await self._run(self._places.refresh, self._roots[root])
+                self._reading.discard(root)
                 self._compare(root, found, closed)
+                if not self._due and not self._reading:
+                    self._reviewed.set()
                 # A large root takes a while to read: that must not become all that the daemon does.
                 await asyncio.sleep(4 * (self._loop.time() - began))
         except OSError as error:
@@ -146,8 +158,8 @@ class Rounds:
         else:
             troubles.remove("links", root)
         paths = sorted(fold.shared)[:SHARED]
-        found = await self._run(lambda: [glance(self._roots[root], path) for path in paths])
-        self._see(root, [one for one in found if one is not None], "rested")
+        found = await self._run(lambda: list(glances(self._roots[root], paths)))
+        self._see(root, [one for _, one in found if one is not None], "rested")
 
     # -- permissions
 
@@ -167,8 +179,8 @@ class Rounds:
             root, paths = next(iter(self._changed.items()))
             wanted = sorted(paths)
             with contextlib.suppress(OSError):  # that a root is gone the kernel tells
-                found = await self._run(lambda: [glance(self._roots[root], path) for path in wanted])  # noqa: B023
-                self._see(root, [one for one in found if one is not None], "now")
+                found = await self._run(lambda: list(glances(self._roots[root], wanted)))  # noqa: B023
+                self._see(root, [one for _, one in found if one is not None], "now")
             paths.difference_update(wanted)
             if not paths:
                 del self._changed[root]
@@ -192,8 +204,7 @@ class Rounds:
 
     async def _make_sure(self, root: str, paths: list[str]) -> None:
         with contextlib.suppress(OSError):
-            found = await self._run(lambda: [glance(self._roots[root], path) for path in paths])
-            for path, one in zip(paths, found, strict=True):
+            for path, one in await self._run(lambda: list(glances(self._roots[root], paths))):
                 if one is None:
                     fold = self._folds[root]
                     self._take(root, fold.notice(Raw("gone", path, folder=path in fold.folders)))

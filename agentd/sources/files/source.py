@@ -44,7 +44,7 @@ class FilesSource:
 
         self._troubles.clear()
         try:
-            attached = Attachment(self._roots, self._own, tell, self._troubles, gone)
+            attached = Attachment(self._roots, self._own, tell, self._troubles, self._memory.has, gone)
         except OSError as error:
             raise SourceLostError(in_words(error)) from None
         try:
@@ -62,3 +62,14 @@ class FilesSource:
         """Return once all that was written and closed before is reported, at most after ``timeout_s`` seconds."""
         if self._attached is not None:
             await self._attached.fence(timeout_s)
+
+    async def before_seal(self, step: int | None, *, closing: bool) -> None:
+        """Wait for files that were made or left open and are not at rest yet; at the close they are told as they are.
+
+        What could not be told then is a `journal.dropped`: no step is sealed as if nothing had happened.
+        """
+        if self._attached is not None:
+            await self._attached.rest(closing=closing)
+
+    def after_seal(self, step: int) -> None:
+        """Nothing is due then."""

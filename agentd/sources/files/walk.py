@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager
 from pathlib import Path
 
 from agentd.sources.files.facts import Found
 from agentd.sources.files.troubles import Troubles
 
+ABSENT = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG))
+"""What says that there is no such file; by any other error it is not known. A name that is too long names nothing."""
 DEEPEST = 128
 """Folders below folders: what lies deeper is not looked at, and an alarm says so."""
 _SPOT = os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -24,6 +26,10 @@ _STAMPLESS = os.ST_NOATIME | os.ST_RDONLY
 
 class RootGoneError(OSError):
     """The root's path leads nowhere, or to another directory than the one that is watched."""
+
+
+class ClosedError(OSError):
+    """A folder is there, and what it holds can't be read."""
 
 
 def in_words(error: OSError) -> str:
@@ -107,19 +113,33 @@ def read_only(root: Root, fd: int, flags: int = 0) -> int:
 
 
 def glance(root: Root, relative: str) -> Found | None:
-    """What stands at that path, nothing read; None where there is nothing. Raises `RootGoneError`."""
+    """What stands at that path, nothing read; None where there is nothing. Raises `RootGoneError`, and another OSError
+    where nobody can tell."""
     try:
         with spot(root, relative) as fd:
             return Found.of(relative, os.fstat(fd))
     except RootGoneError:
         raise
-    except OSError:
-        return None
+    except OSError as error:
+        if error.errno in ABSENT:
+            return None
+        raise
+
+
+def glances(root: Root, paths: Iterable[str]) -> Iterator[tuple[str, Found | None]]:
+    """What stands at each of these paths, but for those of which nobody can tell. Raises `RootGoneError`."""
+    for path in paths:
+        try:
+            yield path, glance(root, path)
+        except RootGoneError:
+            raise
+        except OSError:
+            continue
 
 
 def entries(root: Root, folder: str) -> list[Found]:
-    """What a folder holds, by name; nothing where it is gone. Raises PermissionError, with an alarm, where it may not
-    be read, and `RootGoneError`."""
+    """What a folder holds, by name; nothing where it is gone. Raises `ClosedError`, with an alarm, where it may not or
+    can't be read, and `RootGoneError`."""
     place = f"{root.label}/{folder}"
     if folder.count("/") >= DEEPEST:
         root.troubles.add("depth", place, f"{place[:200]}: folders more than {DEEPEST} deep are not looked at")
@@ -127,18 +147,21 @@ def entries(root: Root, folder: str) -> list[Found]:
     try:
         with spot(root, folder) as fd:
             opened = read_only(root, fd, os.O_DIRECTORY)
+        try:
+            listed = list(_listed(root, folder, opened))
+        finally:
+            os.close(opened)
     except RootGoneError:
         raise
-    except PermissionError:
-        root.troubles.add("folders", place, f"{place[:200]}: the daemon's user may not read this folder")
-        raise
-    except OSError:
-        return []
+    except OSError as error:
+        if error.errno in ABSENT:
+            return []
+        # A folder that can't be read is not an empty one: nothing is known of what is in it.
+        why = "the daemon's user may not read this folder" if isinstance(error, PermissionError) else error.strerror
+        root.troubles.add("folders", place, f"{place[:200]}: {why}")
+        raise ClosedError(error.errno, error.strerror, place) from error
     root.troubles.remove("folders", place)
-    try:
-        return list(_listed(root, folder, opened))
-    finally:
-        os.close(opened)
+    return listed
 
 
 def _listed(root: Root, folder: str, opened: int) -> Iterator[Found]:
@@ -170,7 +193,7 @@ def scan(root: Root, below: str = "", closed: list[str] | None = None) -> Iterat
 def _open(root: Root, folder: str, closed: list[str] | None) -> list[Found]:
     try:
         return entries(root, folder)
-    except PermissionError:
+    except ClosedError:
         if closed is not None:
             closed.append(folder)
         return []

@@ -54,7 +54,9 @@ class Connector:
             link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER)
             link.bind((0, _CN_IDX_PROC))
             link.send(_command(_LISTEN))
-            if select.select((link,), (), (), ANSWER_S)[0] and _is_answer(link.recv(4096)):
+            poll = select.poll()  # select knows no descriptor above 1023
+            poll.register(link, select.POLLIN)
+            if poll.poll(ANSWER_S * 1000) and _is_answer(link.recv(4096)):
                 link.setblocking(False)
                 return cls(link)
         except OSError:

@@ -11,7 +11,15 @@ MOST_ARGUMENTS, LONGEST_ARGUMENT, LONGEST = 64, 500, 4_000
 """What of a command line is told: so many arguments, each so many characters, and so many together."""
 _MASKED_FROM = 20_000
 
-_HELPER_NAMES = ("crashpad", "WebKitNetwork", "WebKitWebPro", "WebKitGPUProc", "QtWebEngineProc", "nacl_helper")
+_HELPER_NAMES = (
+    "crashpad",
+    "WebKitNetwork",
+    "WebKitWebPro",
+    "WebKitGPUProc",
+    "QtWebEngineProc",
+    "nacl_helper",
+    "chrome-sandbox",
+)
 _HELPER_ARGUMENTS = ("--type=", "-contentproc")
 
 Mask = Callable[[Sequence[str]], list[str]]
@@ -75,7 +83,8 @@ class Fold:
         above, before = self._known.get(parent), self._known.get(pid)
         ours = self._ours(pid, parent)
         inside = self._inside(facts, above, before)
-        helper = is_helper(facts) or (not facts.name and above is not None and above.helper)
+        browser = above.facts if above is not None and (above.told or above.helper) else None
+        helper = is_helper(facts, browser) or (not facts.name and above is not None and above.helper)
         told = inside and not ours and not helper
         self._known[pid] = _Known(facts, inside, ours, helper, told)
         if not told:
@@ -129,11 +138,22 @@ class Fold:
         return data
 
 
-def is_helper(facts: Facts) -> bool:
-    """Whether it is a browser's renderer, zygote, crash handler or the like, whose main process speaks for it."""
+def is_helper(facts: Facts, parent: Facts | None) -> bool:
+    """Whether it is a browser's renderer, zygote, crash handler or the like, whose main process speaks for it.
+
+    ``parent``: which was told, or is a helper itself. Its words alone make no helper: ``git config --type=bool``.
+    """
     if facts.name.startswith(_HELPER_NAMES) or "crashpad" in facts.name:
         return True
+    if parent is None or not _same_program(facts, parent):
+        return False
     return any(one.startswith(_HELPER_ARGUMENTS) for one in facts.arguments or ())
+
+
+def _same_program(one: Facts, other: Facts) -> bool:
+    if one.program and other.program:
+        return one.program == other.program
+    return one.name == other.name
 
 
 def bounded(arguments: Sequence[str]) -> tuple[list[str], bool]:

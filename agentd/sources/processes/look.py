@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import psutil
 
 T = TypeVar("T")
 
+_TICKS = os.sysconf("SC_CLK_TCK")
+
 
 class Facts(NamedTuple):
     """One look at one process. ``arguments``: all of its command line but the program's own name; ``born``: its
-    start, in seconds since 1970, which tells it from another one with the same pid; ``over``: it has ended, and its
+    start, in seconds since the machine's, which tells it from another one with the same pid, also when somebody sets
+    the clock; ``over``: it has ended, and its
     parent did not ask how."""
 
     pid: int
@@ -32,7 +38,7 @@ def look(pid: int) -> Facts | None:
     with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):  # ZombieProcess is a NoSuchProcess
         process = psutil.Process(pid)
         with process.oneshot():
-            name, parent, born = process.name(), process.ppid(), process.create_time()
+            name, parent, born = process.name(), process.ppid(), _born(pid)
             command = _or_none(process.cmdline)
             program = _or_none(process.exe) or None
             user = _or_none(process.username)
@@ -52,6 +58,20 @@ def look_at_all() -> Iterator[Facts]:
 def pids() -> frozenset[int]:
     """The ids of all processes that can be seen."""
     return frozenset(psutil.pids())
+
+
+def now() -> float:
+    """The time on the clock by which a process was ``born``."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def _born(pid: int) -> float:
+    # psutil's own answer has the wall clock in it, and moves with it.
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return 0.0  # it ended meanwhile: what was read of it before stands
+    return int(stat.rpartition(b")")[2].split()[19]) / _TICKS
 
 
 def _or_none(ask: Callable[[], T]) -> T | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -13,7 +12,7 @@ from agentd.masking import Masker
 from agentd.sources.base import Sink, SourceLostError
 from agentd.sources.processes.connector import Connector
 from agentd.sources.processes.fold import Fold, Seen
-from agentd.sources.processes.look import Facts, is_kernels, look, look_at_all, pids
+from agentd.sources.processes.look import Facts, is_kernels, look, look_at_all, now, pids
 from agentd.sources.worker import Worker
 
 POLL_S = 0.1
@@ -136,17 +135,19 @@ class _Watch:
             elif told.what == "ended":
                 _tell(worker, self._fold.ended(told.pid))
             else:
+                reason = "the kernel told of more processes than were read: those that lived shortly are not known"
+                worker.tell("journal.dropped", {"source": "processes", "reason": reason})
                 log.warning("The kernel told of more processes than were read; looking at all of them.")
                 self._poll(worker, all_again=True)
 
     def _poll(self, worker: Worker, *, all_again: bool = False) -> None:
-        now, fold = pids(), self._fold
-        for pid in fold.pids - now:
+        there, fold = pids(), self._fold
+        for pid in fold.pids - there:
             _tell(worker, fold.ended(pid))
         self._ticks += 1
         again = all_again or self._ticks % round(AGAIN_S / POLL_S) == 0
-        self._no_programs &= now
-        for pid in sorted(now - self._no_programs):
+        self._no_programs &= there
+        for pid in sorted(there - self._no_programs):
             before = fold.known(pid)
             if before is None or again or _is_young(before):
                 _tell(worker, self._seen(pid, before))
@@ -169,16 +170,16 @@ class _Watch:
 
 
 def _is_young(facts: Facts) -> bool:
-    return time.time() - facts.born < YOUNG_S
+    return now() - facts.born < YOUNG_S
 
 
-def _is_another(before: Facts, now: Facts, *, told: bool) -> bool:
+def _is_another(before: Facts, after: Facts, *, told: bool) -> bool:
     """Whether another program runs in the process. A program may rewrite its own command line, so that counts only
     for one that has just split."""
-    if not told and _is_young(now) and now.arguments is not None:
-        return (before.name, before.arguments) != (now.name, now.arguments)
-    if before.program is not None and now.program is not None:
-        return before.program != now.program
+    if not told and _is_young(after) and after.arguments is not None:
+        return (before.name, before.arguments) != (after.name, after.arguments)
+    if before.program is not None and after.program is not None:
+        return before.program != after.program
     return False
 
 

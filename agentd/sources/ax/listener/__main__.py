@@ -24,9 +24,8 @@ from gi.repository import Gio, GLib  # noqa: E402
 
 from .desk import Desk  # noqa: E402
 from .notices import watch_notices  # noqa: E402
-from .wire import Wire  # noqa: E402
+from .wire import LOST, Wire  # noqa: E402
 
-LOST = 3
 LISTENS_TO = (
     "window:create", "window:destroy", "window:activate", "window:deactivate",
     "object:state-changed", "object:text-changed", "object:children-changed", "object:active-descendant-changed",
@@ -40,13 +39,13 @@ def main() -> None:
     os.nice(NICE)
     wire = Wire()
     bus = accessibility_bus(wire)
-    bus.connect("closed", lambda *_: lost(wire, "the accessibility bus is gone"))
+    bus.connect("closed", lambda *_: wire.lost("the accessibility bus is gone"))
     Gio.bus_watch_name_on_connection(
         bus, "org.a11y.atspi.Registry", Gio.BusNameWatcherFlags.AUTO_START, None,
-        lambda *_: lost(wire, "the accessibility registry is gone"),
+        lambda *_: wire.lost("the accessibility registry is gone"),
     )  # fmt: skip
     desk = Desk(wire, bus)
-    pyatspi.Registry.registerEventListener(desk.hear, *LISTENS_TO)
+    pyatspi.Registry.registerEventListener(wire.guard(desk.hear), *LISTENS_TO)
     wire.listen(desk.command)
     watch_notices(wire, os.environ.get("DBUS_SESSION_BUS_ADDRESS"))
     desk.begin()
@@ -67,15 +66,9 @@ def accessibility_bus(wire: Wire) -> Gio.DBusConnection:
             address = os.environ["AT_SPI_BUS_ADDRESS"] = answer.unpack()[0]
         bus = Gio.DBusConnection.new_for_address_sync(address, flags, None, None)
     except GLib.Error as error:
-        lost(wire, f"no accessibility bus: {error.message}")
+        wire.lost(f"no accessibility bus: {error.message}")
     bus.set_exit_on_close(False)
     return bus
-
-
-def lost(wire: Wire, why: str) -> None:
-    """Say why, and end at once: nothing more can be heard."""
-    wire.say({"t": "lost", "why": why})
-    os._exit(LOST)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ Every question here is a getter. Nothing in the child calls anything that acts.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -16,6 +17,9 @@ PAUSE_S = 2.0
 """How long a program that did not answer is left alone, in seconds."""
 MOST_TEXT = 10_000
 _SLOW = ("timed out", "timeout", "did not receive a reply", "no reply")
+
+ODD = (TypeError, ValueError, LookupError, AttributeError, OverflowError)
+"""What reading an answer raises that has another form than it should: any program may give one."""
 
 T = TypeVar("T")
 
@@ -30,11 +34,13 @@ class Asking:
         self.busy: dict[str, float] = {}
 
     def ask(self, bus: str, question: Callable[..., T], *arguments: Any) -> T | None:
-        """The answer; None: it can't be had."""
+        """The answer; None: it can't be had, or is none. ``question`` takes the answer apart itself."""
         if self.busy.get(bus, 0.0) > time.monotonic():
             return None
         try:
             answer = question(*arguments)
+        except ODD:
+            return None
         except GLib.Error as error:
             if any(word in str(error).lower() for word in _SLOW):
                 self.busy[bus] = time.monotonic() + PAUSE_S
@@ -68,16 +74,17 @@ def text_of(source: Any) -> tuple[str, bool] | None:
 
 
 def value_of(source: Any) -> float | None:
-    """The current value; None: the object has none."""
+    """The current value; None: the object has none, or none that is a number."""
     try:
-        return float(source.queryValue().currentValue)
+        value = float(source.queryValue().currentValue)
     except NotImplementedError:
         return None
+    return value if math.isfinite(value) else None
 
 
 def label_of(source: Any) -> str:
-    """The name of what labels the object; "" where nothing does."""
+    """The name of what labels the object, cut; "" where nothing does."""
     for relation in source.getRelationSet():
         if relation.getRelationType() == Atspi.RelationType.LABELLED_BY and relation.getNTargets():
-            return relation.getTarget(0).name or ""
+            return (relation.getTarget(0).name or "")[:MOST_TEXT]
     return ""

@@ -44,14 +44,20 @@ class Desk:
         self._is_ready = False
         self._children_wanted = False
         bus.signal_subscribe(
-            "org.freedesktop.DBus", "org.freedesktop.DBus", "NameOwnerChanged", None, None, 0, self._owner_changed
+            "org.freedesktop.DBus",
+            "org.freedesktop.DBus",
+            "NameOwnerChanged",
+            None,
+            None,
+            0,
+            wire.guard(self._owner_changed),
         )
 
     def begin(self) -> None:
         """Tell what is there, then ``ready``."""
         self._look_at_programs()
         self._walker.on_rest = self._tell_ready
-        GLib.timeout_add(BASELINE_MS, self._ready)
+        GLib.timeout_add(BASELINE_MS, self._wire.guard(self._ready))
         if self._walker.resting:
             self._tell_ready()
 
@@ -84,8 +90,8 @@ class Desk:
         self._pids[bus] = ask(bus, root.get_process_id) or 0
         self._wire.say(
             {
-                "t": "app", "bus": bus, "id": found, "toolkit": ask(bus, root.get_toolkit_name) or "",
-                "version": ask(bus, root.get_toolkit_version) or "", "pid": self._pids[bus],
+                "t": "app", "bus": bus, "id": found, "toolkit": (ask(bus, root.get_toolkit_name) or "")[:MOST_TEXT],
+                "version": (ask(bus, root.get_toolkit_version) or "")[:MOST_TEXT], "pid": self._pids[bus],
             }
         )  # fmt: skip
         self._look_at_windows(bus)
@@ -128,7 +134,7 @@ class Desk:
         self._touched.add(bus)
         if not self._reviewing:
             self._reviewing = True
-            GLib.timeout_add(REVIEW_MS, self._review)
+            GLib.timeout_add(REVIEW_MS, self._wire.guard(self._review))
 
     def _review(self) -> bool:
         self._reviewing = False
@@ -143,7 +149,7 @@ class Desk:
     def _busy(self, bus: str, on: bool) -> None:
         self._wire.say({"t": "busy", "bus": bus, "on": on})
         if on:
-            GLib.timeout_add(int(PAUSE_S * 1000) + 100, self._ping, bus)
+            GLib.timeout_add(int(PAUSE_S * 1000) + 100, self._wire.guard(self._ping), bus)
         else:
             self._touch(bus)
 
@@ -156,7 +162,7 @@ class Desk:
         name, _, new = signal[5].unpack()
         if new == "" and name in self._roots:
             # What it said last may still be on its way over the library's own connection.
-            GLib.idle_add(self._leave, name, priority=PRIORITY)
+            GLib.idle_add(self._wire.guard(self._leave), name, priority=PRIORITY)
 
     def _leave(self, bus: str) -> bool:
         for one in self._windows.pop(bus, ()):
@@ -243,7 +249,7 @@ class Desk:
             self._touched.add(self._active)
             self._review()
             until = time.monotonic() + WALK_S
-            GLib.idle_add(self._fence, command["n"], command["ids"], until, priority=PRIORITY)
+            GLib.idle_add(self._wire.guard(self._fence), command["n"], command["ids"], until, priority=PRIORITY)
 
     def _hit(self, command: dict[str, Any]) -> str | None:
         known = [

@@ -6,11 +6,14 @@ windows that close), so after any event of a program its windows are looked at a
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from gi.repository import Atspi, Gio, GLib
 
-from .asking import TIMEOUT_MS, Asking
+from .asking import MOST_TEXT, TIMEOUT_MS, Asking
+
+T = TypeVar("T")
 
 _ACCESSIBLE = "org.a11y.atspi.Accessible"
 _STATES = {int(state): state.value_nick for state in Atspi.StateType.__enum_values__.values()}
@@ -23,28 +26,42 @@ class Fresh:
         self._bus = bus
         self._asking = asking
 
-    def _call(self, name: str, path: str, method: str, arguments: Any, interface: str = _ACCESSIBLE) -> Any:
-        def call() -> Any:
+    def _call(
+        self,
+        name: str,
+        path: str,
+        method: str,
+        read: Callable[[Any], T],
+        arguments: Any = None,
+        interface: str = _ACCESSIBLE,
+    ) -> T | None:
+        def call() -> T:
             flags = Gio.DBusCallFlags.NO_AUTO_START
-            return self._bus.call_sync(name, path, interface, method, arguments, None, flags, TIMEOUT_MS, None).unpack()
+            answer = self._bus.call_sync(name, path, interface, method, arguments, None, flags, TIMEOUT_MS, None)
+            return read(answer.unpack()[0])
 
         return self._asking.ask(name, call)
 
     def children(self, name: str, path: str) -> list[str] | None:
         """The ids of an object's children; None: it does not answer."""
-        answer = self._call(name, path, "GetChildren", None)
-        return None if answer is None else [f"{bus}{below}" for bus, below in answer[0] if not below.endswith("/null")]
+
+        def read(answer: Any) -> list[str]:
+            return [f"{bus}{below}" for bus, below in answer if not below.endswith("/null")]
+
+        return self._call(name, path, "GetChildren", read)
 
     def name(self, name: str, path: str) -> str | None:
-        """An object's accessible name."""
+        """An object's accessible name, cut."""
         arguments = GLib.Variant("(ss)", (_ACCESSIBLE, "Name"))
-        answer = self._call(name, path, "Get", arguments, "org.freedesktop.DBus.Properties")
-        return None if answer is None else str(answer[0])
+        return self._call(
+            name, path, "Get", lambda answer: str(answer)[:MOST_TEXT], arguments, "org.freedesktop.DBus.Properties"
+        )
 
     def states(self, name: str, path: str) -> list[str] | None:
         """The names of the states that are on."""
-        answer = self._call(name, path, "GetState", None)
-        if answer is None:
-            return None
-        bits = sum(word << (32 * index) for index, word in enumerate(answer[0]))
-        return sorted(nick for number, nick in _STATES.items() if bits >> number & 1)
+
+        def read(answer: Any) -> list[str]:
+            bits = sum(word << (32 * index) for index, word in enumerate(answer))
+            return sorted(nick for number, nick in _STATES.items() if bits >> number & 1)
+
+        return self._call(name, path, "GetState", read)

@@ -6,6 +6,7 @@ from typing import Any
 
 from gi.repository import Gio, GLib
 
+from .asking import MOST_TEXT
 from .wire import Wire
 
 _NAME = "org.freedesktop.Notifications"
@@ -41,7 +42,7 @@ class _Watch:
         self._wire = wire
         self._bus = bus
         self._asked: dict[tuple[str, int], dict[str, Any]] = {}
-        bus.add_filter(self._filter)
+        bus.add_filter(wire.guard(self._filter))
 
     def _filter(self, bus: Gio.DBusConnection, message: Gio.DBusMessage, incoming: bool) -> Gio.DBusMessage | None:
         # On GDBus's own thread.
@@ -52,11 +53,12 @@ class _Watch:
             body = message.get_body()
             if body is not None and body.get_type_string().startswith("(susss"):
                 app, _, _, title, text = body.unpack()[:5]
+                app, title, text = (str(one)[:MOST_TEXT] for one in (app, title, text))
                 said = {"t": "notice", "app": app, "title": title, "body": text}
-                GLib.idle_add(self._called, (message.get_sender(), message.get_serial()), said)
+                GLib.idle_add(self._wire.guard(self._called), (message.get_sender(), message.get_serial()), said)
             return None
         if kind == Gio.DBusMessageType.METHOD_RETURN and message.get_sender() != "org.freedesktop.DBus":
-            GLib.idle_add(self._answered, (message.get_destination(), message.get_reply_serial()))
+            GLib.idle_add(self._wire.guard(self._answered), (message.get_destination(), message.get_reply_serial()))
         return message
 
     def _called(self, key: tuple[str, int], said: dict[str, Any]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from .asking import Asking, identity, label_of, states_of
+from .asking import MOST_TEXT, Asking, identity, label_of, states_of
 from .wire import Wire
 
 ROOT = "/org/a11y/atspi/accessible/root"
@@ -49,14 +49,14 @@ class Tree:
 
     def _add(self, found: str, bus: str, source: Any, above: str) -> bool:
         ask = self._asking.ask
-        role = ask(bus, source.get_role_name)
+        role = (ask(bus, source.get_role_name) or "")[:MOST_TEXT]
         if not role or role == "invalid":
             return False  # not there yet, or no more: a later event may find it
         if len(self.roles) >= MOST:
             self.forget()
             above = ""
         states = ask(bus, states_of, source) or []
-        name = ask(bus, source.get_name) or ""
+        name = (ask(bus, source.get_name) or "")[:MOST_TEXT]
         if not name and role in LABELLED:
             name = ask(bus, label_of, source) or ""
         self.roles[found], self.handles[found], self._parents[found] = role, source, above
@@ -72,6 +72,7 @@ class Tree:
     def remember(self, source: Any, name: str) -> str | None:
         """The id of a window that was gone before anybody could ask what it was; its own event told its name."""
         found, bus = identity(source)
+        name = name[:MOST_TEXT]
         if not name or bus + ROOT not in self.roles:
             return None
         self.roles[found], self.handles[found], self._parents[found] = UNKNOWN, source, bus + ROOT

@@ -73,7 +73,7 @@ class Walker:
             return
         self._walks.append(_Walk(window, bus, deque([handle]), tries))
         if len(self._walks) == 1:
-            GLib.idle_add(self._step, priority=PRIORITY)
+            GLib.idle_add(self._wire.guard(self._step), priority=PRIORITY)
 
     def forget(self, window: str) -> None:
         """The window is gone."""
@@ -113,7 +113,7 @@ class Walker:
         self._wire.say({"t": "walked", "id": walk.window, "nodes": max(nodes, 0), "tries": walk.tries + 1})
         if nodes <= 0 and walk.window in self._asked:
             wait = AGAIN_S[min(walk.tries, len(AGAIN_S) - 1)]
-            GLib.timeout_add(int(wait * 1000), self._again, walk.window, walk.bus, walk.tries + 1)
+            GLib.timeout_add(int(wait * 1000), self._wire.guard(self._again), walk.window, walk.bus, walk.tries + 1)
 
     def _again(self, window: str, bus: str, tries: int) -> bool:
         if window in self._asked:

@@ -1,14 +1,20 @@
-"""JSON lines out and in, over the child's standard streams."""
+"""JSON lines out and in, over the child's standard streams; and the end of the child, which says why."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
+import traceback
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
 from gi.repository import GLib
+
+LOST = 3
+"""The exit status of a child that hears nothing more."""
+
+T = TypeVar("T")
 
 
 class Wire:
@@ -28,6 +34,26 @@ class Wire:
         except OSError:
             os._exit(0)
 
+    def lost(self, why: str) -> NoReturn:
+        """Say why, and end at once: nothing more can be heard."""
+        self.say({"t": "lost", "why": why})
+        os._exit(LOST)
+
+    def guard(self, callback: Callable[..., T]) -> Callable[..., T]:
+        """``callback`` for GLib. Of one that fails GLib says a word and calls it no more: the child would go on, deaf.
+
+        So the child ends, the parent has a gap, and the next one begins with a baseline.
+        """
+
+        def call(*arguments: Any) -> T:
+            try:
+                return callback(*arguments)
+            except Exception as error:  # noqa: BLE001
+                traceback.print_exc()
+                self.lost(f"the accessibility child failed: {type(error).__name__}: {error}"[:300])
+
+        return call
+
     def listen(self, command: Callable[[dict[str, Any]], None]) -> None:
         """Call ``command`` for every line that comes in."""
 
@@ -41,5 +67,5 @@ class Wire:
             return True
 
         GLib.unix_fd_add_full(
-            GLib.PRIORITY_DEFAULT, sys.stdin.fileno(), GLib.IOCondition.IN | GLib.IOCondition.HUP, read
+            GLib.PRIORITY_DEFAULT, sys.stdin.fileno(), GLib.IOCondition.IN | GLib.IOCondition.HUP, self.guard(read)
         )

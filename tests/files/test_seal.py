@@ -1,0 +1,136 @@
+"""Before a step's seal, and at the close, what was done to files is told, also what nobody said to be done."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agentd.sources.files import attachment
+from tests.files.watching import Watch
+
+LAST = {
+    "touched": (lambda at: (at / "new").touch(), [("file.created", "new")]),
+    "a link": (lambda at: (at / "new").symlink_to("old"), [("file.created", "new")]),
+    "a second name": (lambda at: (at / "new").hardlink_to(at / "old"), [("file.created", "new")]),
+    "put aside": (lambda at: (at / "old").rename(at / "old~"), [("file.deleted", "old")]),
+    "large": (lambda at: (at / "new").write_bytes(bytes(100 << 20)), [("file.created", "new")]),
+}
+
+
+async def of(watch: Watch, *, closing: bool) -> None:
+    """What the daemon does at a step's end, or at the close."""
+    await watch.source.fence(0.1)
+    await watch.source.before_seal(0, closing=closing)
+
+
+@pytest.mark.parametrize("closing", [False, True], ids=["seal", "close"])
+@pytest.mark.parametrize(("act", "said"), LAST.values(), ids=LAST)
+async def test_the_last_action_is_told(
+    tmp_path: Path, act: Callable[[Path], object], said: list[tuple[str, str]], closing: bool
+) -> None:
+    (tmp_path / "old").write_text("old")
+    async with Watch(tmp_path) as watch:
+        act(tmp_path)
+        await of(watch, closing=closing)
+        assert [one for one in watch.changes if one[1] != "old~"] == said
+
+
+@pytest.mark.parametrize("closing", [False, True], ids=["seal", "close"])
+async def test_a_file_that_is_held_open_is_told(tmp_path: Path, closing: bool) -> None:
+    """When it rests, or as it stands at the close."""
+    async with Watch(tmp_path) as watch:
+        with (tmp_path / "held").open("w") as file:
+            file.write("held")
+            file.flush()
+            await of(watch, closing=closing)
+            assert watch.changes == [("file.created", "held")]
+            assert watch.data("held")["size"] == 4
+
+
+async def test_temporary_names_are_told_at_the_close(tmp_path: Path) -> None:
+    """Those that nobody writes any more; what is still being downloaded is none of the task's files yet."""
+    async with Watch(tmp_path) as watch:
+        with (tmp_path / "half.crdownload").open("w") as download:
+            download.write("half")
+            download.flush()
+            (tmp_path / "payload.sh~").write_text("rm")
+            await of(watch, closing=False)
+            assert watch.changes == []
+            await of(watch, closing=True)
+            assert watch.changes == [("file.created", "payload.sh~")]
+
+
+async def test_where_nothing_is_open_a_seal_does_not_wait(tmp_path: Path) -> None:
+    """Not for one turn of the loop."""
+    async with Watch(tmp_path) as watch:
+        (tmp_path / "a").write_text("a")
+        await watch.source.fence(20)
+        with pytest.raises(StopIteration):
+            watch.source.before_seal(0, closing=False).send(None)
+        assert watch.changes == [("file.created", "a")]
+
+
+async def test_what_is_written_on_and_on_does_not_hold_up_seals(tmp_path: Path) -> None:
+    """It is told when it rests, in whatever step that is; at the close as it is then."""
+    async with Watch(tmp_path) as watch:
+        with (tmp_path / "log").open("w") as file:
+
+            async def write() -> None:
+                while True:
+                    file.write("line")
+                    file.flush()
+                    await asyncio.sleep(0.01)
+
+            writing = asyncio.create_task(write())
+            try:
+                await asyncio.sleep(0.02)
+                await of(watch, closing=False)
+                assert watch.changes == []
+                await of(watch, closing=True)
+                assert watch.changes == [("file.created", "log")]
+            finally:
+                writing.cancel()
+
+
+async def test_what_can_not_be_told_at_the_close_is_a_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program holds a lease on what it writes: the file is not gone, and nobody can say what it holds."""
+    monkeypatch.setattr(attachment, "CLOSE_S", 0.3)
+    before = signal.signal(signal.SIGIO, signal.SIG_IGN)
+    (tmp_path / "leased").write_text("old")
+    try:
+        async with Watch(tmp_path) as watch:
+            fd = os.open(tmp_path / "leased", os.O_RDWR)
+            try:
+                fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+                os.pwrite(fd, b"new", 0)
+                await of(watch, closing=True)
+                assert watch.changes == []
+                assert [data["count"] for kind, data in watch.said if kind == "journal.dropped"] == [1]
+                fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+                await watch.until(lambda: watch.changes)
+                assert watch.changes == [("file.modified", "leased")]
+            finally:
+                os.close(fd)
+    finally:
+        signal.signal(signal.SIGIO, before)
+
+
+async def test_an_overflow_is_read_before_the_seal(tmp_path: Path) -> None:
+    """What the kernel did not tell is on the disk; the step in which it happened pays."""
+    async with Watch(tmp_path) as watch:
+        attached = watch.source._attached
+        assert attached is not None
+        attached._watcher._tell = lambda note: None  # as if the kernel's queue were full
+        (tmp_path / "unheard").write_text("unheard")
+        await asyncio.sleep(0.05)
+        del attached._watcher._tell
+        attached._overflowed("too much")
+        await watch.source.before_seal(0, closing=False)
+        assert watch.changes == [("file.created", "unheard")]
+        assert not [kind for kind, _ in watch.said if kind == "journal.dropped"]
