@@ -13,6 +13,7 @@ import httpx
 import orjson
 import structlog
 
+from agentd.bounds import UnfitError
 from agentd.conductor import Conductor, NotKeptError
 from agentd.service import Backoff, Service, words
 from agentd.steps import StepError
@@ -52,7 +53,7 @@ class Channel:
             )
             response.raise_for_status()
             commands: list[dict[str, Any]] = orjson.loads(response.content)["commands"]
-        except (httpx.TransportError, httpx.HTTPStatusError, orjson.JSONDecodeError, KeyError) as error:
+        except (httpx.TransportError, httpx.HTTPStatusError, orjson.JSONDecodeError, KeyError, TypeError) as error:
             log.debug("The channel is down; opening it again.", why=words(error))
             await self._backoff.wait()
             return []
@@ -69,7 +70,7 @@ class Channel:
                 if self._conductor.steps.command >= command["command"]:
                     return  # numbered already: it goes to the disk with the next event that does
                 await backoff.wait()
-            except (StepError, KeyError, TypeError) as error:
+            except (StepError, UnfitError, KeyError, TypeError) as error:
                 log.warning("A command cannot apply any more; it is passed over.", command=command, why=str(error))
                 return
             else:

@@ -35,6 +35,12 @@ class EpisodeClock:
             origin = here - last
         return cls(origin, last)
 
+    def adopt(self, at: int) -> None:
+        """Go on from ``at``, a time that was given out before and forgotten here, unless it is later already."""
+        if at > self.now():
+            self.origin = time.monotonic_ns() - at
+            self._last = at
+
     def now(self) -> int:
         """The time of an event that is journalled now, in nanoseconds."""
         self._last = max(self._last, time.monotonic_ns() - self.origin)

@@ -4,7 +4,8 @@ Invariants, each held by tests/agentd/test_journal.py:
 
 1. Numbers are 1, 2, 3 … without gaps. A number is given only to an event that is kept; what cannot be kept is
    counted, and the count is journalled as ``journal.dropped`` before the next boundary or when space returns. Where
-   gaps begin and end is not dropped but owed: it is journalled then, late.
+   gaps begin and end is not dropped but owed: it is journalled then, late. So is what the service would refuse with
+   its whole segment, and all that follows with that (`agentd.bounds`): it is counted and not kept.
 2. What `flush` returned for is on disk: a killed process loses at most what was appended since. (A power cut
    may lose the last commits: the service is then ahead, see `adopt`.)
 3. A segment's bounds and digest are on disk before anybody may ship it, and its text is made of the stored
@@ -27,11 +28,13 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from agentd.bounds import UnfitError, line_of
 from agentd.clock import boot_id
 from agentd.errors import JournalError
 from agentd.owed import Owed
 from agentd.pages import STATE_SOURCES, Row, Store
-from detectors.codec import GENESIS, encode_event, join_segment, sha256
+from agentd.room import room_in
+from detectors.codec import GENESIS, join_segment, sha256
 
 SEGMENT_EVENTS = 500
 SEGMENT_BYTES = 1 << 20
@@ -51,13 +54,16 @@ class Cut(NamedTuple):
 
 
 class Journal:
-    """One episode's journal in the file ``path``; raises `JournalError` if that holds another episode's."""
+    """One episode's journal in the file ``path``; raises `JournalError` if that holds another episode's, `AgentdError`
+    where there is no room to begin."""
 
     def __init__(self, path: Path, episode: str, *, max_bytes: int = KEEP_BYTES) -> None:
         self.episode = episode
         self.max_bytes = max_bytes
-        self.store = Store(path)
-        self._claim(path)
+        self._folder = path.parent
+        with room_in(self._folder):
+            self.store = Store(path)
+            self._claim(path)
         base = orjson.loads(self.store.get("base", b'[0,"' + GENESIS.encode() + b'"]'))
         last_cut = self.store.last_cut()
         self.through: int
@@ -72,8 +78,7 @@ class Journal:
         self._pruned = 0
         self._fresh: tuple[int, bytes] = (0, b"")
         self.full: str | None = None
-        self._dropped: Counter[str] = Counter()
-        self._drop_reason = ""
+        self._dropped: Counter[tuple[str, str]] = Counter()
         self._owed = Owed()
 
     def _claim(self, path: Path) -> None:
@@ -95,7 +100,8 @@ class Journal:
 
     def set_clock(self, origin: int) -> None:
         """Remember the clock's origin and the running boot."""
-        self.store.put({"origin": str(origin).encode(), "boot": boot_id().encode()})
+        with room_in(self._folder):
+            self.store.put({"origin": str(origin).encode(), "boot": boot_id().encode()})
 
     # -- writing
 
@@ -103,11 +109,14 @@ class Journal:
         """Number an event and keep it in memory until `flush`; None: it could not be kept and is counted."""
         if source in STATE_SOURCES:
             self._confess(at)
-        line = encode_event(self.last + 1, source, kind, at, data)
+        try:
+            line = line_of(self.last + 1, source, kind, at, data)
+        except UnfitError as error:
+            self._dropped[source, f"{kind}: {error}"] += 1
+            return None
         if self.full is not None or not self._fits(source, len(line)):
             if not self._owed.take(kind, data):
-                self._dropped[source] += 1
-            self._drop_reason = self.full or f"the journal reached its cap of {self.max_bytes} bytes"
+                self._dropped[source, self.full or f"the journal reached its cap of {self.max_bytes} bytes"] += 1
             return None
         self._keep(source, kind, line)
         return self.last
@@ -139,12 +148,12 @@ class Journal:
         if self.full is not None:
             return
         said: list[tuple[str, Mapping[str, Any]]] = [
-            ("journal.dropped", {"source": source, "count": count, "reason": self._drop_reason})
-            for source, count in sorted(self._dropped.items())
+            ("journal.dropped", {"source": source, "count": count, "reason": reason})
+            for (source, reason), count in sorted(self._dropped.items())
         ]
         self._dropped.clear()
         for kind, data in (*said, *self._owed.pay()):
-            self._keep("journal", kind, encode_event(self.last + 1, "journal", kind, at, data))
+            self._keep("journal", kind, line_of(self.last + 1, "journal", kind, at, data))
 
     @property
     def pending(self) -> int:
@@ -240,13 +249,18 @@ class Journal:
         base = orjson.loads(self.store.get("base", b"[0,null]"))
         return base == [through, head] or self.store.has_cut(through, head)
 
-    def adopt(self, through: int, head: str) -> int:
-        """Go on after the service's log where that is longer than this journal; gives how many events it lacks."""
+    def adopt(self, through: int, head: str, at: int = 0) -> int:
+        """Go on after the service's log where that is longer than this journal; gives how many events it lacks.
+
+        ``at``: the time of the log's last event, before which no time follows; 0 where that is not known.
+        """
         lacking = through - self.last
         self._pending.clear()
         self._tail.clear()
         self._tail_bytes = 0
-        self.store.put({"base": orjson.dumps([through, head]), "acknowledged": str(through).encode()})
+        base = {"base": orjson.dumps([through, head]), "base_at": str(at).encode()}
+        with room_in(self._folder):
+            self.store.put(base | {"acknowledged": str(through).encode()})
         self.through = self.last = self.acknowledged = through
         self.head = head
         return lacking

@@ -9,16 +9,18 @@ import fcntl
 import os
 from pathlib import Path
 
-from agentd.errors import UsageError
+from agentd.errors import AgentdError, UsageError
+from agentd.room import room_in
 
 
 class StateLock:
-    """An exclusive lock on ``state``, held until `release`. Raises `UsageError` naming the holder's pid."""
+    """An exclusive lock on ``state``, held until `release`. Raises `UsageError` naming the holder's pid, `AgentdError`
+    where there is no room."""
 
     def __init__(self, state: Path) -> None:
-        state.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path = state / "lock"
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with room_in(state):
+            state.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._fd = os.open(state / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -28,8 +30,13 @@ class StateLock:
                 f"--state {state}: another daemon works here, pid {holder}; wanted a directory of its own, or that "
                 "daemon ended first"
             ) from None
-        os.ftruncate(self._fd, 0)
-        os.pwrite(self._fd, f"{os.getpid()}\n".encode(), 0)
+        try:
+            with room_in(state):
+                os.ftruncate(self._fd, 0)
+                os.pwrite(self._fd, f"{os.getpid()}\n".encode(), 0)
+        except AgentdError:
+            self.release()
+            raise
 
     def release(self) -> None:
         """Let the next daemon in; a second call does nothing."""

@@ -26,7 +26,11 @@ class Owed:
         """Whether it is owed from now on; False: it is none of these, or there are too many."""
         if kind not in OPENS + ENDS:
             return False
-        key = (kind.partition(".")[0], str(data.get("source")), data.get("of"))
+        noun, source, of = key = (kind.partition(".")[0], str(data.get("source")), data.get("of"))
+        if kind == "gap.began" and of is None:
+            # The whole source's gap ends its partial ones, which are told anew after it.
+            for part in [one for one in self._owed if one[:2] == (noun, source) and one[2] is not None]:
+                del self._owed[part]
         if key not in self._owed and len(self._owed) >= MOST:
             return False
         told = self._owed.setdefault(key, [])

@@ -40,6 +40,9 @@ class Store:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.executescript(_SCHEMA)
+        except sqlite3.OperationalError:
+            self._db.close()
+            raise  # of the disk: see `agentd.room`
         except sqlite3.DatabaseError as error:
             self._db.close()
             raise JournalError(f"{path}: {error}; wanted a journal that this daemon made, or no such file") from None

@@ -9,8 +9,12 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-BODY_BYTES = 4 << 20
-"""The longest body that the port reads: an action, an answer or a tool's result."""
+from agentd.bounds import deeper
+
+BODY_BYTES = 1 << 20
+"""The longest body that the port reads: an action, an answer or a tool's result. As the service of its own bodies."""
+BODY_DEPTH = 100
+"""How deep a body may nest; the same."""
 
 
 class ProblemError(Exception):
@@ -57,6 +61,9 @@ async def body_of(
         raise ProblemError(400, "Not JSON", f"the body is not JSON: {error}") from None
     if not isinstance(body, dict):
         raise field_problem("body", body, "a JSON object")
+    if deeper(body, BODY_DEPTH):
+        wanted = f"at most {BODY_DEPTH} lists and objects in each other"
+        raise ProblemError(422, "Nested too deep", f"the body is nested deeper than {BODY_DEPTH}", wanted=wanted)
     for name, value in body.items():
         if name not in fields:
             raise field_problem(name, value, f"no such field, only {', '.join(fields) or 'an empty object'}")

@@ -21,6 +21,7 @@ from agentd.errors import AgentdError, UsageError
 from agentd.journal import Journal
 from agentd.lock import StateLock
 from agentd.recordings import must_be_free, write_recording
+from agentd.room import room_in
 from agentd.run import TABLE, unwatched
 from agentd.session import Session
 from agentd.settings import Settings
@@ -59,11 +60,11 @@ async def record(settings: Settings, stop: asyncio.Event | None = None, opened: 
 
 async def _record(settings: Settings, out: Path, state: Path, stop: asyncio.Event, opened: Opened | None) -> int:
     session = Session(settings, state, _episode(state), HEARS_ALL)
-    session.resume()
-    await session.start()
-    if opened is not None:
-        opened(session)
     try:
+        session.resume()
+        await session.start()
+        if opened is not None:
+            opened(session)
         if not session.steps.closed:
             await _watch(session, stop, auto=settings.steps == "auto")
         await session.stop_sources()
@@ -103,9 +104,12 @@ async def _watch(session: Session, stop: asyncio.Event, *, auto: bool) -> None:
 def _episode(state: Path) -> str:
     """The recording's own episode id, the same after a restart."""
     kept = state / "episode"
-    if not kept.exists():
-        kept.write_text(f"rec-{uuid.uuid4().hex[:12]}")
-    return kept.read_text()
+    with room_in(state):
+        if not kept.exists():
+            fresh = kept.with_suffix(".new")
+            fresh.write_text(f"rec-{uuid.uuid4().hex[:12]}")
+            fresh.replace(kept)
+        return kept.read_text()
 
 
 def _texts(journal: Journal) -> Iterator[bytes]:

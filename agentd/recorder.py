@@ -58,11 +58,7 @@ class Recorder:
         if self.closed:
             return None
         self.closed = kind == "episode.closed"
-        at = self.clock.now()
-        try:
-            seq = self.journal.append(source, kind, data, at)
-        except TypeError:  # orjson refuses half a surrogate pair, which pages and file names can hold
-            seq = self.journal.append(source, kind, printable(data), at)
+        seq = self.journal.append(source, kind, data, self.clock.now())
         if seq is None:
             self.closed = False
         else:
@@ -73,6 +69,13 @@ class Recorder:
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(FLUSH_S, self.flush)
         return seq
+
+    def adopt(self, through: int, head: str, at: int) -> int:
+        """Go on after the service's log, as the journal does, and after its time ``at``; see `Journal.adopt`."""
+        lacking = self.journal.adopt(through, head, at)
+        self.clock.adopt(at)
+        self.journal.set_clock(self.clock.origin)
+        return lacking
 
     def sink(self, source: str) -> Sink:
         """What a source of that name reports into."""
@@ -109,14 +112,3 @@ class Recorder:
         self.journal.flush(self.clock.now())
         self.journal.flush()
         self.journal.close()
-
-
-def printable(value: Any) -> Any:
-    """``value`` with every lone surrogate replaced by a question mark."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, Mapping):
-        return {printable(str(key)): printable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [printable(item) for item in value]
-    return value

@@ -104,8 +104,10 @@ def _probes(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
         return None
     from agentd.sources.probes import ProbesSource
 
-    files, allowed = dict(settings.files), settings.allow_commands
-    return ProbesSource(plan, cdp=settings.cdp, profile=settings.profile, files=files, allow_commands=allowed)
+    files, allowed, line = dict(settings.files), settings.allow_commands, settings.line
+    return ProbesSource(
+        plan, cdp=settings.cdp, profile=settings.profile, files=files, allow_commands=allowed, line=line
+    )
 
 
 TABLE: Mapping[str, Callable[[Settings, Mapping[str, Any]], Source | None]] = {
@@ -205,9 +207,17 @@ class Supervisor:
                 source.recall(rows(source.name))
 
     def recall(self, events: Iterable[tuple[int, str, dict[str, Any]]]) -> None:
-        """Rebuild from the journal's own events which gaps are open, then open one for each source that saw."""
+        """Rebuild from the journal's own events which gaps are open, then open one for each source that saw.
+
+        What raised alarms before is found out anew, and raises them again where it still does.
+        """
         names = {source.name for source in self._sources}
+        alarms: dict[tuple[str, str | None], None] = {}
         for _, kind, data in events:
+            if kind == "alarm.raised":
+                alarms[data["source"], data.get("of")] = None
+            elif kind == "alarm.ended":
+                alarms.pop((data["source"], data.get("of")), None)
             if "of" in data:
                 continue  # partial gaps end with their source's own, which follows, and are told anew
             if kind == "gap.began":
@@ -217,6 +227,8 @@ class Supervisor:
                 self.gaps.discard(data["source"])
         for name in sorted(names):
             self.began(name, "daemon restarted")
+        for name, of in alarms:
+            self._recorder.append("journal", "alarm.ended", {"source": name} | ({} if of is None else {"of": of}))
 
     def start(self) -> None:
         """Start every source; each is a gap until it is ready."""

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import Literal
 
 Why = Literal["quiet", "settle_ms"]
+Seal = Callable[[Why], Awaitable[None]]
 
 OWN = ("journal", "steps", "screen", "visual")
 """Sources whose events are words of the harness and the daemon, or its own doing, not effects of an action."""
@@ -30,22 +31,20 @@ class Sealer:
         if source not in OWN and (self._hears is None or kind in self._hears):
             self._heard_at = asyncio.get_running_loop().time()
 
-    def start(
-        self, fence: Callable[[], Awaitable[None]], last: Callable[[], Awaitable[None]], seal: Callable[[Why], None]
-    ) -> None:
+    def start(self, fence: Callable[[], Awaitable[None]], last: Callable[[], Awaitable[None]], seal: Seal) -> None:
         """From now on wait for the quiet, then for ``last``, and call ``seal`` once, unless `stop` comes first."""
         self.stop()
         self._task = asyncio.create_task(self._settle(fence, last, seal), name="seal")
 
     async def _settle(
-        self, fence: Callable[[], Awaitable[None]], last: Callable[[], Awaitable[None]], seal: Callable[[Why], None]
+        self, fence: Callable[[], Awaitable[None]], last: Callable[[], Awaitable[None]], seal: Seal
     ) -> None:
         loop = asyncio.get_running_loop()
         ended = loop.time()
         await fence()
         if self._quiet_s == 0:
             await last()
-            seal("quiet")
+            await seal("quiet")
             return
         while True:
             quiet_at = max(ended, self._heard_at) + self._quiet_s
@@ -55,7 +54,7 @@ class Sealer:
             await asyncio.sleep(due - loop.time())
         why: Why = "quiet" if loop.time() >= quiet_at else "settle_ms"
         await last()
-        seal(why)
+        await seal(why)
 
     @property
     def waiting(self) -> bool:

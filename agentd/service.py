@@ -12,6 +12,7 @@ import orjson
 import structlog
 
 from agentd.errors import LogRefusedError, TokenRefusedError, UsageError
+from agentd.room import room_in
 
 FIRST_S = 0.1
 LONGEST_S = 5.0
@@ -85,19 +86,31 @@ class Service:
             try:
                 response = await self.get("/plan")
                 response.raise_for_status()
-                plan: dict[str, Any] = orjson.loads(response.content)
-            except (httpx.TransportError, httpx.HTTPStatusError, orjson.JSONDecodeError) as error:
+                plan = _plan(response.content)
+            except (httpx.TransportError, httpx.HTTPStatusError, ValueError) as error:
                 log.warning("The service gave no plan yet; asking again.", why=words(error))
                 await backoff.wait()
                 continue
-            fresh = cache.with_suffix(".new")
-            fresh.write_bytes(response.content)
-            fresh.replace(cache)
+            with room_in(cache.parent):
+                fresh = cache.with_suffix(".new")
+                fresh.write_bytes(response.content)
+                fresh.replace(cache)
             return plan
 
 
 def _cached(cache: Path) -> dict[str, Any] | None:
-    plan: dict[str, Any] | None = orjson.loads(cache.read_bytes()) if cache.exists() else None
+    """The plan in ``cache``; None where there is none, or what a power cut left of one."""
+    try:
+        return _plan(cache.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def _plan(content: bytes) -> dict[str, Any]:
+    """Raises ValueError for what is no plan, such as a sign-in page."""
+    plan = orjson.loads(content)
+    if not isinstance(plan, dict) or not {"quiet_ms", "settle_ms"} <= plan.keys():
+        raise ValueError(f"no plan: {content[:200]!r}")
     return plan
 
 

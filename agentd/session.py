@@ -14,6 +14,7 @@ from agentd.control import ControlPort, announce, control_token, make_app
 from agentd.edge import Edge, load_rules
 from agentd.journal import Journal
 from agentd.recorder import Recorder
+from agentd.room import room_in
 from agentd.run import Supervisor, sources_of, unwatched
 from agentd.seal import Sealer
 from agentd.settings import Settings
@@ -29,6 +30,8 @@ class Session:
         plan = {**plan, "also": list(settings.also)}
         self._state = state
         self._plan = plan
+        with room_in(state):
+            control = control_token(state)
         self.journal = Journal(state / "journal.sqlite3", episode, max_bytes=settings.journal_max)
         _, boot, _ = self.journal.clock_marks()
         self.may_lack = self.journal.last == 0 or not boot or boot != boot_id()
@@ -41,7 +44,7 @@ class Session:
         self.supervisor = Supervisor(sources_of(settings, plan), self.recorder, lacking, needed=needed)
         sealer = Sealer(plan.get("hears"), plan["quiet_ms"], plan["settle_ms"])
         self.conductor = Conductor(self.recorder, self.steps, sealer, self.supervisor)
-        self._port = ControlPort(make_app(self.conductor, control_token(state), self.health), settings.port)
+        self._port = ControlPort(make_app(self.conductor, control, self.health), settings.port)
 
     def resume(self) -> None:
         """Open the journal's episode, or take up where the process before ended: its steps, its gaps."""
@@ -72,7 +75,8 @@ class Session:
         await self.conductor.resume()
         self._port.start()
         self.recorder.flush()
-        announce(self._state, self._port.port, self.journal.episode)
+        with room_in(self._state):
+            announce(self._state, self._port.port, self.journal.episode)
         log.info("Listening for the harness.", address=f"http://127.0.0.1:{self._port.port}", state=str(self._state))
 
     def health(self) -> dict[str, Any]:

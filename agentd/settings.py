@@ -12,12 +12,15 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentd.errors import UsageError
 from agentd.journal import KEEP_BYTES
 from agentd.sources.base import Source
 from detectors.kinds import KINDS
+
+if TYPE_CHECKING:
+    from agentd.sources.probes.script import Line
 
 SCREENS_BYTES = 256 << 20
 """The default of --screens-max."""
@@ -243,6 +246,8 @@ class Settings:
     steps: str = "auto"
     connect: Callable[[Mapping[str, Any]], Source] | None = None
     """Makes the browser source inside a harness's process; never an option."""
+    line: Line | None = None
+    """How script probes reach the browser there; never an option."""
 
 
 def add_options(parser: argparse.ArgumentParser, command: str) -> None:

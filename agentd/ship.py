@@ -13,6 +13,7 @@ import httpx
 import structlog
 import zstandard
 
+from agentd.bounds import packed
 from agentd.errors import GivenUpError, JournalError, LogRefusedError
 from agentd.journal import SEGMENT_EVENTS, Cut
 from agentd.recorder import RETRY_S, Recorder
@@ -94,17 +95,22 @@ class Shipper:
                 await self._backoff.wait()
                 continue
             body = problem(response)
+            through, head = body.get("through"), body.get("head", GENESIS)
+            if type(through) is not int or not isinstance(head, str):
+                await self._strange(response)
+                continue
             self._backoff.reset()
-            self._stand(int(body.get("through") or 0), str(body.get("head") or GENESIS), body.get("step"))
+            at = body.get("at")  # which older services do not say
+            self._stand(through, head, body.get("step"), at if type(at) is int else 0)
             self.met = True
             return
 
-    def _stand(self, through: int, head: str, step: int | None) -> None:
+    def _stand(self, through: int, head: str, step: int | None, at: int) -> None:
         journal = self._journal
         if journal.stands_at(through, head):
             journal.acknowledged = through
         elif through > journal.last and not journal.pending:
-            lacking = journal.adopt(through, head)
+            lacking = self._recorder.adopt(through, head, at)
             log.error(
                 "The service has events that this journal lost; going on after them.", lost=lacking, through=through
             )
@@ -122,7 +128,7 @@ class Shipper:
             await self._ship(cut)
 
     async def _ship(self, cut: Cut) -> None:
-        frame = self._compress.compress(self._journal.text(cut))
+        frame = packed(self._journal.text(cut), self._compress)
         try:
             response = await self._service.post_segment(frame, self._journal.last - cut.last)
         except httpx.TransportError as error:
@@ -130,22 +136,36 @@ class Shipper:
             await self._backoff.wait()
             return
         if response.status_code == 200:
-            self._backoff.reset()
-            self._accept(cut, problem(response))
+            await self._accept(cut, response)
         elif response.status_code == 429:
             await self._pressed_back(cut, response)
         elif response.status_code >= 500:
             log.warning("The service is broken; the segment is sent again.", status=response.status_code)
             await self._backoff.wait(retry_after(response))
+        elif response.status_code < 400:
+            await self._strange(response)
         else:
             await self._refused(cut, response)
 
-    def _accept(self, cut: Cut, body: dict[str, object]) -> None:
+    async def _accept(self, cut: Cut, response: httpx.Response) -> None:
+        """Only the service's own word that it has the segment lets the journal forget it."""
+        body = problem(response)
         through, head = body.get("through"), body.get("head")
+        if type(through) is not int or through < cut.last:
+            await self._strange(response)
+            return
+        self._backoff.reset()
         if through == cut.last and head not in (None, cut.digest):
             raise LogRefusedError(f"the service's digest after event {cut.last} is {head}, the journal's {cut.digest}")
         self._journal.acknowledge(cut.last)
         self._step()
+
+    async def _strange(self, response: httpx.Response) -> None:
+        """Something between here and the service answered in its place, such as a network's sign-in page."""
+        log.warning(
+            "This is no answer of the service; asking again.", status=response.status_code, answer=response.text[:200]
+        )
+        await self._backoff.wait()
 
     async def _pressed_back(self, cut: Cut, response: httpx.Response) -> None:
         """The service takes less than comes: it says when to come again, and how far it is."""

@@ -82,7 +82,8 @@ class AtspiReading:
             files.ready = True
             tape.begin(0)
         for number, row in enumerate(self._rows, 1):
-            at = int((row["t"] - start) * 1e9)
+            with self._source.part(f"line {number}: t"):
+                at = int((row["t"] - start) * 1e9)
             desktop.rest(at)
             if row["src"] in ("mark", "input"):
                 desktop.ready()
@@ -94,9 +95,11 @@ class AtspiReading:
                     files.heard(at, row)
             if row["src"] == "input" or (row["src"] == "mark" and not inputs):
                 desktop.settle(at)
+                files.left(at)
                 tape.end(at)
                 tape.begin(at, _action(row, masker))
         desktop.settle(tape.at)
+        files.left(tape.at)
 
 
 def _action(row: dict[str, Any], masker: Masker) -> dict[str, Any] | None:
@@ -160,13 +163,24 @@ class _Files:
             if row["src"] == "fs" and {"CLOSE_WRITE", "MOVED_TO"} & set(map(str, row["ev"])):
                 self._changes.setdefault(str(row.get("name")), []).append(row["t"])
         self._now = 0.0
-        self._moving: dict[Any, str] = {}
+        self._moving: dict[Any, tuple[str, bool]] = {}
 
     def heard(self, at: int, row: dict[str, Any]) -> None:
         self._now = row["t"]
+        if "MOVED_TO" not in row["ev"]:
+            self.left(at)
         for raw in self._raw(row):
-            for do in self._fold.notice(raw):
-                self._do(at, do)
+            self._notice(at, raw)
+
+    def left(self, at: int) -> None:
+        """What was moved away and did not arrive has left the folder: the kernel tells both halves in a row."""
+        for name, folder in self._moving.values():
+            self._notice(at, Raw("gone", name, folder=folder))
+        self._moving.clear()
+
+    def _notice(self, at: int, raw: Raw) -> None:
+        for do in self._fold.notice(raw):
+            self._do(at, do)
 
     def _do(self, at: int, do: Look | Say) -> None:
         if isinstance(do, Say):
@@ -199,9 +213,9 @@ class _Files:
         name, folder = str(row.get("name", "")), bool(row.get("dir"))
         for event in row["ev"]:
             if event == "MOVED_FROM":
-                self._moving[row.get("cookie")] = name
+                self._moving[row.get("cookie")] = (name, folder)
             elif event == "MOVED_TO" and row.get("cookie") in self._moving:
-                yield Raw("moved", self._moving.pop(row.get("cookie")), name, folder)
+                yield Raw("moved", self._moving.pop(row.get("cookie"))[0], name, folder)
             elif event in _OPS:
                 yield Raw(_OPS[event], name, folder=folder)  # type: ignore[arg-type]
 

@@ -59,7 +59,8 @@ def messages(source: Source) -> list[Message]:
         stamp = params.get("timestamp") if method.partition(".")[0] in _TIMED else None
         if isinstance(stamp, int | float):
             first = stamp if first is None else first
-            at = max(at, int((stamp - first) * 1e9))
+            with source.part(f"message {number}, {method}: timestamp {shown(stamp)}"):
+                at = max(at, int((stamp - first) * 1e9))
         session, target = inner.get("sessionId") or item.get("sessionId") or "", inner.get("targetType") or ""
         found.append(Message(number, at, str(session), str(target), method, params))
     if not found:
@@ -110,8 +111,8 @@ def _main(message: Message, children: set[str]) -> str | None:
     """The main frame that a message gives away."""
     params = message.params
     if message.method == "Page.frameNavigated":
-        frame = params.get("frame") or {}
-        return None if frame.get("parentId") else frame.get("id")
+        about = _object(params, "frame")
+        return None if about.get("parentId") or not isinstance(about.get("id"), str) else str(about["id"])
     started = message.method in _STARTED
     if not started and not (message.method == "Network.requestWillBeSent" and params.get("type") == "Document"):
         return None
@@ -130,14 +131,14 @@ def mended(log: list[Message]) -> Iterator[Message]:
     for message in log:
         params = message.params
         if message.method == "Network.requestWillBeSent" and "redirectResponse" in params:
-            hops[str(params.get("requestId"))] = str(params["redirectResponse"].get("url"))
+            hops[str(params.get("requestId"))] = str(_object(params, "redirectResponse").get("url"))
         elif message.method == "Network.responseReceived":
-            answer = params.get("response") or {}
+            answer = _object(params, "response")
             if answer.get("status") in _REDIRECTS and hops.get(str(params.get("requestId"))) == answer.get("url"):
                 continue  # the hop's answer once more, for a request that was cancelled and sent anew
             if answer.get("fromDiskCache") and _came_now(answer):
                 message.params = params | {"response": answer | {"fromDiskCache": False}}
-        elif message.method == "Page.frameNavigated" and not params["frame"].get("parentId"):
+        elif message.method == "Page.frameNavigated" and _main(message, set()) is not None:
             documents[message.session] = params["frame"]
         elif message.method in _FIRED and not lifecycle and message.session in documents:
             frame = documents[message.session]
@@ -148,6 +149,12 @@ def mended(log: list[Message]) -> Iterator[Message]:
 
 _FIRED = {"Page.domContentEventFired": "DOMContentLoaded", "Page.loadEventFired": "load"}
 _REDIRECTS = (301, 302, 303, 307, 308)
+
+
+def _object(params: dict[str, Any], name: str) -> dict[str, Any]:
+    """That part of a message; empty where it is none, which whoever folds the message refuses by its number."""
+    value = params.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 def _came_now(answer: dict[str, Any]) -> bool:

@@ -52,7 +52,8 @@ def record(
     """The events of ``source``, from its opening to its close; ``answer``: what the agent said before that;
     ``cookies``: those whose values are told."""
     importer = format.importer()
-    found = importer.read(source)
+    with source.part(""):  # what an importer did not name a place for
+        found = importer.read(source)
     tape = Tape()
     tape.shown = frozenset(cookies)
     about: dict[str, Any] = {"format": format.name, "sha256": source.sha256, "bytes": source.bytes}
@@ -62,7 +63,8 @@ def record(
         about["vouched"] = list(vouched)
     tape.open(about)
     tape.blind(found.shows, vouched, format.where)
-    found.tell(tape, mask)
+    with source.part(""):
+        found.tell(tape, mask)
     if answer is not None:
         tape.tell(tape.at, "agent.answered", {"text": answer})
     tape.close(tape.at, f"{format.where} ends here")

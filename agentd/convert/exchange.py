@@ -131,7 +131,10 @@ def join(exchanges: Iterable[Exchange]) -> list[Exchange]:
     for index, one in enumerate(ordered):
         if one.status not in _REDIRECTS or not one.location or one.failure is not None:
             continue
-        target = urldefrag(urljoin(one.url, one.location)).url
+        try:
+            target = urldefrag(urljoin(one.url, one.location)).url
+        except ValueError:
+            continue  # an address that no browser could follow
         for other in ordered[index + 1 :]:
             if not other.continues and other.tab == one.tab and urldefrag(other.url).url == target:
                 one.onward, other.continues = other, True

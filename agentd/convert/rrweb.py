@@ -77,9 +77,9 @@ class RrwebReading:
         start = self._events[0]["timestamp"]
         acted = any(_is_action(event) for event in self._events)
         for number, event in enumerate(self._events):
-            at = int((event["timestamp"] - start) * 1e6)
-            page.rest(at)
             with self._source.part(f"event {number} by time"):
+                at = int((event["timestamp"] - start) * 1e6)
+                page.rest(at)
                 self._play(page, at, event)
             if event["type"] == FULL and not acted and tape.step < 0:
                 tape.begin(at)  # nobody acts in this stream: all that follows is one step

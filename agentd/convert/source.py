@@ -58,7 +58,7 @@ class Source:
         """While ``where`` is read: what is not as the format has it is an error about that place."""
         try:
             yield
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError) as error:
             what = f"{type(error).__name__}: {error}"
             raise self.wrong(where, what[:200], "wanted what the format has there") from None
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from agentd.bounds import printable
 from agentd.masking import Masker
-from agentd.recorder import OF_SOURCES, printable
+from agentd.recorder import OF_SOURCES
 from agentd.sources.cdp.masking import cover
 from detectors.codec import encode_event
 from detectors.kinds import KINDS, SOURCES

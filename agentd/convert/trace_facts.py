@@ -20,6 +20,7 @@ from agentd.convert.trace_dom import CHECKED, SELECTED, TARGET, VALUE, FrameHist
 from agentd.convert.trace_file import Snapshot
 
 MOST_FIELDS = 200
+_BUTTONS = frozenset(("submit", "button", "reset", "image", "file", "color"))
 
 
 class Field(NamedTuple):
@@ -38,12 +39,14 @@ class Field(NamedTuple):
 
 class Target(NamedTuple):
     """What a call acts on: ``clicked`` as a person would say, ``own`` itself, ``keys`` of the fields that it is or
-    labels."""
+    labels. ``pressed``: the keys that click it; ``submits``: Enter in it may click a button of its form."""
 
     clicked: dict[str, str]
     own: dict[str, str]
     keys: frozenset[str]
     secret: bool
+    pressed: frozenset[str] = frozenset()
+    submits: bool = False
 
 
 @dataclass(slots=True)
@@ -118,4 +121,27 @@ def _target(marked: Node | None) -> Target | None:
     if label is not None:
         near = [one for tag in ("input", "select", "textarea") for one in marked.all(tag)]
         keys |= {field_key(one) for one in near if is_field(one) and labels(label, one)}
-    return Target(element_of(clicked_of(marked)), element_of(marked), frozenset(keys), is_secret(marked))
+    clicked, own = element_of(clicked_of(marked)), element_of(marked)
+    return Target(clicked, own, frozenset(keys), is_secret(marked), _pressed(marked), _submits(marked))
+
+
+def _pressed(node: Node) -> frozenset[str]:
+    """The keys with which a browser clicks the element that has the focus."""
+    if "disabled" in node.attrs:
+        return frozenset()
+    if node.tag in ("button", "summary") or (node.tag == "input" and type_of(node) in _BUTTONS):
+        return frozenset(("Enter", "Space"))
+    if node.tag in ("a", "area") and "href" in node.attrs:
+        return frozenset(("Enter",))
+    return frozenset(("Space",)) if type_of(node) in ("checkbox", "radio") else frozenset()
+
+
+def _submits(node: Node) -> bool:
+    """Whether Enter in the field may send its form, for which browsers click the form's first button."""
+    if node.tag != "input" or type_of(node) in _BUTTONS:
+        return False
+    form = node.closest("form")
+    if form is None:
+        return "form" in node.attrs
+    near = [one for tag in ("button", "input") for one in node.all(tag) if type_of(one) in ("submit", "image")]
+    return any(form in one.ancestors() or one.get("form") for one in near)

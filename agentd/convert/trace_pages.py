@@ -69,7 +69,7 @@ class TracePages:
             self._dialog = None
         self._current = call.id
         yield Telling(at, "step.began", self._action(call))
-        acts = call.method in _CLICKS | _TYPES | {"selectOption"} and call.cls != "Dialog"
+        acts = call.method in _CLICKS | _TYPES | {"selectOption"} and call.cls != "Dialog" and not _is_trial(call)
         if call.method in _BLIND or (acts and (call.failed or call.end is None) and call.reached):
             yield from self._unseen(at, "element", f"what {call.title} met is not in the trace")
         elif acts and not call.failed and call.id not in self._targets:
@@ -143,10 +143,15 @@ class TracePages:
             yield from self._click(at, tab, frame, self._calls.get(snapshot.call), seen.target)
 
     def _click(self, at: int, tab: str, frame: str, call: Call | None, target: Target) -> Iterator[Telling]:
-        if call is None or call.failed or call.method not in _CLICKS or call.id in self._clicked:
+        if call is None or call.failed or _is_trial(call) or call.id in self._clicked:
+            return
+        data = {"tab": tab, "frame": frame, "element": target.clicked, "trusted": True}
+        if call.method in _TYPES:
+            self._clicked.add(call.id)
+            yield from self._pressed(at, call, target, data)
+        if call.method not in _CLICKS:
             return
         self._clicked.add(call.id)
-        data = {"tab": tab, "frame": frame, "element": target.clicked, "trusted": True}
         if call.params.get("button") == "right":
             yield Telling(at, "element.right_clicked", data)
             return
@@ -155,6 +160,14 @@ class TracePages:
             yield Telling(at, "element.clicked", data)
         if count == 2:
             yield Telling(at, "element.double_clicked", data)
+
+    def _pressed(self, at: int, call: Call, target: Target, data: dict[str, Any]) -> Iterator[Telling]:
+        """The click that a key is for the element that has the focus; a gap where it is not known which that is."""
+        keys = _keys(call)
+        if call.method == "press" and len(keys) == 1 and keys <= target.pressed:
+            yield Telling(at, "element.clicked", data)
+        elif {key.rpartition("+")[2] for key in keys} & (target.pressed | ({"Enter"} if target.submits else set())):
+            yield from self._unseen(at, "element", f"what {call.title} clicked by a key is not in the trace")
 
     def _changes(self, at: int, tab: str, frame: str, snapshot: Snapshot, seen: Facts) -> Iterator[Telling]:
         before = self._fields.get(frame)
@@ -213,6 +226,20 @@ class TracePages:
         if tab not in self._opened:
             self._opened.add(tab)
             yield Telling(at, "tab.opened", {"tab": tab, "url": url})
+
+
+def _is_trial(call: Call) -> bool:
+    """Whether the call only looked if it could be done, and did nothing."""
+    return call.params.get("trial") is True
+
+
+def _keys(call: Call) -> set[str]:
+    """Of the keys that a call pressed, those that may click."""
+    if call.method != "press":
+        text = str(call.params.get("text") or "") if call.method != "fill" else ""
+        return {name for letter, name in ((" ", "Space"), ("\n", "Enter")) if letter in text}
+    key = str(call.params.get("key") or "")
+    return {"Space"} if key == " " else {key.replace("NumpadEnter", "Enter")}
 
 
 def _same_group(key: str, other: str) -> bool:

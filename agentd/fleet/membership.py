@@ -13,6 +13,7 @@ import httpx
 import structlog
 
 from agentd.errors import TokenRefusedError, UsageError, VersionRefusedError
+from agentd.room import room_in
 from agentd.service import Backoff, problem, retry_after, said, words
 from agentd.settings import Settings
 from detectors.codec import WIRE
@@ -96,8 +97,8 @@ class Membership:
                 log.warning("The fleet's service does not answer; asking again.", why=words(error))
                 await backoff.wait()
                 continue
-            if response.status_code == 200:
-                return problem(response)
+            if response.status_code == 200 and {"lease", "beat_s", "given_up"} <= (told := problem(response)).keys():
+                return told
             _check(response)
             log.warning("The fleet's service can't say yet; asking again.", why=said(response))
             await backoff.wait(retry_after(response))
@@ -135,9 +136,10 @@ def _told(answer: dict[str, Any]) -> Told:
 def instance_of(state: Path) -> str:
     """The secret of ``state`` that proves that a daemon that comes back is the same one; made on the first start."""
     path = state / "instance"
-    if not path.exists():
-        fresh = path.with_suffix(".new")
-        fresh.touch(mode=0o600)
-        fresh.write_text(secrets.token_urlsafe(32))
-        fresh.replace(path)
-    return path.read_text().strip()
+    with room_in(state):
+        if not path.exists():
+            fresh = path.with_suffix(".new")
+            fresh.touch(mode=0o600)
+            fresh.write_text(secrets.token_urlsafe(32))
+            fresh.replace(path)
+        return path.read_text().strip()

@@ -14,7 +14,8 @@ import pytest
 
 from agentd.control import ControlPort, control_token, make_app
 from agentd.errors import UsageError
-from agentd.problems import BODY_BYTES
+from agentd.problems import BODY_BYTES, BODY_DEPTH
+from tests.agentd.test_bounds import nested
 from tests.agentd.test_steps import Stage
 
 
@@ -57,6 +58,13 @@ WRONG: dict[str, tuple[str, Any, int, dict[str, Any]]] = {
     "a return without its outcome": ("/v1/tools:return", {"call": "c", "ok": "yes"}, 422, {"field": "ok"}),
     "a cut that is no truth": ("/v1/close", {"truncated": "yes"}, 422, {"field": "truncated", "value": "yes"}),
     "a list": ("/v1/steps", [1], 422, {"field": "body"}),
+    "too deep": (
+        "/v1/tools:call",
+        {"call": "c", "tool": "t", "arguments": nested(BODY_DEPTH)},
+        422,
+        {"title": "Nested too deep"},
+    ),
+    "much too deep": ("/v1/tools:call", {"call": "c", "tool": "t", "arguments": nested(250)}, 422, {}),
     "too much": ("/v1/answers", {"text": "x" * BODY_BYTES}, 413, {"wanted": BODY_BYTES}),
 }
 
@@ -72,6 +80,13 @@ async def test_a_wrong_word(
     problem = response.json()
     assert {"type", "title", "status", "detail"} <= problem.keys()
     assert members.items() <= problem.items()
+
+
+async def test_what_grows_when_it_is_written(port: httpx.AsyncClient) -> None:
+    """Four bytes of a number are journalled as eighteen: what the port reads, a segment holds for all that."""
+    body = b'{"action":[' + b"1e15," * ((BODY_BYTES - 20) // 5) + b"1]}"
+    assert len(body) > BODY_BYTES - 20
+    assert (await port.post("/v1/steps", content=body)).status_code == 200
 
 
 async def test_not_json(port: httpx.AsyncClient) -> None:

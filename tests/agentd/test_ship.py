@@ -97,6 +97,38 @@ async def test_retry_after_is_heeded(tmp_path: Path) -> None:
         assert asyncio.get_running_loop().time() - before >= 1.0
 
 
+async def test_a_page_in_the_services_place_acknowledges_nothing(tmp_path: Path) -> None:
+    """A sign-in page is answered 200 too: asked where it stands, and sent a segment, the service itself must say."""
+    async with Peer() as peer:
+        peer.strange = 2
+        async with way(tmp_path, peer) as here:
+            here.see(2)
+            await here.drained()
+            assert (peer.strange, peer.through) == (0, 2)
+            peer.strange = 2
+            here.see(3)
+            await here.drained()
+            assert (peer.strange, peer.through, here.recorder.journal.acknowledged) == (0, 5, 5)
+
+
+@pytest.mark.parametrize("status", [302, 304])
+async def test_a_redirect_in_the_services_place_is_no_refusal(tmp_path: Path, status: int) -> None:
+    async with Peer() as peer, way(tmp_path, peer) as here:
+        peer.fail = [status]
+        here.see(3)
+        await here.drained()
+        assert (peer.through, peer.posts) == (3, 2)
+
+
+async def test_what_packs_too_well_is_no_bomb(tmp_path: Path) -> None:
+    """A tool's result of zeros arrives, and what follows it."""
+    async with Peer() as peer, way(tmp_path, peer) as here:
+        here.recorder.append("cdp", "page.titled", {"title": "0" * (2 << 20)})
+        here.see()
+        await here.drained()
+        assert peer.through == 2
+
+
 async def test_a_lost_answer_makes_no_second_event(tmp_path: Path) -> None:
     """The service took the segment, its answer was lost: sent again, it is the same and counted once."""
     async with Peer() as peer, way(tmp_path, peer) as here:
@@ -184,3 +216,28 @@ async def test_a_journal_behind_its_service_adopts(tmp_path: Path) -> None:
             here.see(2)
             await here.drained()
             assert [event.seq for event in peer.events] == [1, 2, 3, 4, 5, 6, 7]
+
+
+@pytest.mark.parametrize("tells", [True, False], ids=["told", "an older service"])
+async def test_a_journal_behind_its_service_goes_on_after_its_time(tmp_path: Path, tells: bool) -> None:
+    """The clock that the state directory held is lost with it: the log's last time is where it goes on."""
+    async with Peer() as peer:
+        peer.tells_at = tells
+        (tmp_path / "old").mkdir()
+        async with way(tmp_path / "old", peer) as old:
+            old.recorder.clock.adopt(600 * 10**9)
+            old.see(5)
+            await old.drained()
+        async with way(tmp_path, peer) as here:
+            await asyncio.wait_for(here.adopting.wait(), 30)
+            here.see(2)
+            await here.drained()
+            late = peer.events[4].at
+            assert late >= 600 * 10**9
+            assert [event.at >= late for event in peer.events[5:]] == [tells, tells]
+            origin = here.recorder.clock.origin
+        if tells:
+            again = Recorder(Journal(tmp_path / "journal.sqlite3", "E"))
+            assert again.clock.origin == origin
+            assert again.clock.now() >= peer.events[-1].at
+            again.close()

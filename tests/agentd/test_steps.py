@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agentd.bounds import EVENT_BYTES, UnfitError
 from agentd.conductor import Conductor, NotKeptError
 from agentd.journal import Journal
 from agentd.recorder import Recorder
@@ -241,6 +242,73 @@ async def test_a_step_that_the_journal_cannot_take_has_not_begun(tmp_path: Path)
     assert stage.conductor.steps.current is None
     stage.recorder.flush()
     assert (await stage.conductor.begin(0)).step == 0
+
+
+def full_disk(stage: Stage) -> None:
+    """SQLite's own "database or disk is full", from the next commit on."""
+    stage.journal.store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    stage.journal.store.limit_pages(stage.journal.store.pages())
+    while stage.journal.flush():
+        stage.recorder.append("cdp", "page.titled", {"title": "x" * 5_000})
+    stage.journal.full = None  # nobody has noticed yet: the next word is the first that the disk refuses
+
+
+async def test_a_disk_that_fills_at_a_steps_end(tmp_path: Path) -> None:
+    """The harness hears that it is not kept; the step has ended for all that, and seals when there is room."""
+    stage = Stage(tmp_path)
+    await stage.conductor.begin(0)
+    full_disk(stage)
+    with pytest.raises(NotKeptError):
+        await stage.conductor.end(0)
+    with pytest.raises(NotKeptError):
+        await stage.conductor.end(0)  # said again while it is full: still not on disk
+    stage.journal.store.limit_pages(0)
+    async with asyncio.timeout(20):
+        assert await stage.conductor.wait_sealed(0)
+    assert (await stage.conductor.end(0)).seq == stage.conductor.steps.seq_of("step.ended")
+    kinds = stage.kinds
+    assert (kinds.count("step.ended"), kinds.count("step.sealed")) == (1, 1)
+
+
+async def test_a_disk_that_fills_at_the_close(tmp_path: Path) -> None:
+    """Whoever waits for the close is told once the event is numbered, whether the harness says it again or not."""
+    stage = Stage(tmp_path)
+    await stage.conductor.begin(0)
+    await stage.conductor.end(0)
+    await stage.conductor.wait_sealed(0)
+    full_disk(stage)
+    with pytest.raises(NotKeptError):
+        await stage.conductor.close("done")
+    assert stage.conductor.closed.is_set()
+    with pytest.raises(NotKeptError):
+        await stage.conductor.close("done")
+    stage.journal.store.limit_pages(0)
+    said = await stage.conductor.close("done")
+    assert stage.kinds[-1] == "episode.closed"
+    assert said.seq == stage.journal.last
+
+
+async def test_a_seal_that_finds_no_room_is_tried_again(tmp_path: Path) -> None:
+    """Somebody waits for the reward, and nobody else would say it again."""
+    stage = Stage(tmp_path, quiet_ms=50)
+    await stage.conductor.begin(0)
+    await stage.conductor.end(0)
+    stage.journal.full = "no room"
+    await asyncio.sleep(0.2)
+    assert "step.sealed" not in [kind for _, kind, _ in stage.journal.rows()]
+    stage.recorder.flush()
+    async with asyncio.timeout(20):
+        assert await stage.conductor.wait_sealed(0)
+
+
+async def test_what_no_segment_could_hold_is_no_word(tmp_path: Path) -> None:
+    """An action from a harness in the same process has passed no port: it is refused, and no step begins."""
+    stage = Stage(tmp_path)
+    with pytest.raises(UnfitError, match="longer than"):
+        await stage.conductor.begin(0, "x" * EVENT_BYTES)
+    assert stage.conductor.steps.current is None
+    await stage.conductor.begin(0, "x")
+    assert stage.kinds == ["step.began"]
 
 
 async def test_a_seal_is_awaited_again_after_a_restart(tmp_path: Path) -> None:

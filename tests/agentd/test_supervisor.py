@@ -116,6 +116,22 @@ async def test_after_a_restart_each_source_that_saw_is_a_gap(recorder: Recorder)
     assert supervisor.gaps == {"ax", "cdp", "files"}
 
 
+async def test_after_a_restart_alarms_are_over_until_they_are_raised_again(recorder: Recorder) -> None:
+    """The sources know nothing of what they raised before: what is over by then would be told of for ever."""
+    for kind, of in (("raised", "deep"), ("raised", "many"), ("ended", "deep"), ("raised", "odd"), ("raised", None)):
+        recorder.append("journal", f"alarm.{kind}", {"source": "files"} | ({} if of is None else {"of": of}))
+    recorder.flush()
+    before = recorder.journal.last
+    Supervisor([], recorder).recall(recorder.journal.rows("journal"))
+    recorder.flush()
+    said = [(kind, data) for seq, kind, data in recorder.journal.rows() if seq > before]
+    assert said == [
+        ("alarm.ended", {"source": "files", "of": "many"}),
+        ("alarm.ended", {"source": "files", "of": "odd"}),
+        ("alarm.ended", {"source": "files"}),
+    ]
+
+
 async def test_fences_do_not_wait_for_the_blind_nor_for_ever(recorder: Recorder) -> None:
     """A blind source is passed over, a failing fence is a word in the log, an endless one has its limit."""
     slow, broken = Scripted("cdp", fence_s=30.0), Scripted("ax", fence_s=-1)

@@ -14,7 +14,20 @@ from agentd.cli import main
 from agentd.convert import convert
 from agentd.convert.errors import ConvertError
 from agentd.settings import Settings
-from tests.convert.hand_made import A_CAPTURE, A_HAR, A_LOG, A_STREAM, entry, har, lines, trace_rows, trace_zip, write
+from tests.convert.hand_made import (
+    A_CAPTURE,
+    A_HAR,
+    A_LOG,
+    A_STREAM,
+    asked,
+    cdp,
+    entry,
+    har,
+    lines,
+    trace_rows,
+    trace_zip,
+    write,
+)
 
 Make = Callable[[Path], Path]
 
@@ -29,6 +42,10 @@ def bytes_of(content: bytes, name: str = "input") -> Make:
 
 def json_of(value: Any) -> Make:
     return lambda folder: write(folder / "input.json", value)
+
+
+def raw_of(content: bytes) -> Make:
+    return bytes_of(content, "input.json")
 
 
 def cut_zip(folder: Path) -> Path:
@@ -99,6 +116,22 @@ REFUSED: list[tuple[str, Make, str, list[str]]] = [
     ("capture without a time", lambda f: lines(f / "c.jsonl", [*A_CAPTURE, {"t": "x", "src": "mark"}]), "",
      ["line 13: t", "wanted seconds"]),
     ("capture without a type", lambda f: lines(f / "c.jsonl", [{"t": 0, "src": "atspi"}]), "", ["line 1: type"]),
+    ("log of the far future", raw_of(b'[{"method":"Page.loadEventFired","params":{"timestamp":1}},'
+     b'{"method":"Page.loadEventFired","params":{"timestamp":1e300}}]'), "", ["message 1", "1e+300", "OverflowError"]),
+    ("log with a frame that is missing", json_of([*A_LOG, {"method": "Page.frameNavigated", "params": {}}]), "",
+     ["message 10, Page.frameNavigated"]),
+    ("log with a frame that is none", json_of([*A_LOG, {"method": "Page.frameNavigated", "params": {"frame": "F"}}]),
+     "", ["message 10, Page.frameNavigated"]),
+    ("log with an answer that is none", json_of([*A_LOG, cdp("Network.responseReceived", 12.0, requestId="3",
+     response="x")]), "", ["message 10, Network.responseReceived"]),
+    ("log with a redirect that is none", json_of([*A_LOG, asked("3", "http://a/", 12.0, redirectResponse="x")]), "",
+     ["message 10, Network.requestWillBeSent"]),
+    ("stream of the far future", json_of([*A_STREAM, {"type": 4, "timestamp": 1e305, "data": {}}]), "",
+     ["event 13 by time", "OverflowError"]),
+    ("capture of the far future", lambda f: lines(f / "c.jsonl", [*A_CAPTURE, {"t": 1e302, "src": "mark"}]), "",
+     ["line 13: t", "OverflowError"]),
+    ("trace of the far future", trace_of([*trace_rows(8), {"type": "after", "callId": "call@2", "endTime": 1e305}]), "",
+     ["OverflowError"]),
     ("flow with a step that is none", json_of({"steps": [{"type": "click"}, 3]}), "", ["steps[1]", "3"]),
 ]  # fmt: skip
 

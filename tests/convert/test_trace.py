@@ -116,6 +116,81 @@ def test_what_a_trace_does_not_say_of_a_call_blinds_its_step(method: str, cls: s
     assert SECRET not in str([event.data for event in events])
 
 
+def second(method: str, target: Any, **params: Any) -> list[dict[str, Any]]:
+    """The rows, with another second call, on ``target`` in place of the button: an element, or children of the body."""
+    rows = trace_rows(8)
+    call = next(row for row in rows if row["type"] == "before" and row["callId"] == "call@2")
+    call |= {"method": method, "params": params}
+    nodes = target if isinstance(target[0], list) else [target]
+    shot = next(row["snapshot"] for row in rows if row.get("snapshot", {}).get("snapshotName") == "input@call@2")
+    shot["html"] = ["HTML", {}, [[3, 2]], ["BODY", {}, *nodes]]
+    return rows
+
+
+def node(tag: str, *children: Any, **attributes: str) -> list[Any]:
+    return [tag, attributes, *children]
+
+
+MARK = {"__playwright_target__": "call@2"}
+FORM = node("FORM", node("INPUT", name="q", **MARK), node("BUTTON", "Go"))
+FAR = [node("INPUT", name="q", form="f", **MARK), node("BUTTON", "Go", form="f")]
+
+PRESSED: dict[str, tuple[Any, str, int, bool]] = {
+    "Enter on a button": (node("BUTTON", "Go", **MARK), "Enter", 1, False),
+    "Space on a button": (node("BUTTON", "Go", **MARK), "Space", 1, False),
+    "a blank on a button": (node("BUTTON", "Go", **MARK), " ", 1, False),
+    "Enter of the number block on a button": (node("BUTTON", "Go", **MARK), "NumpadEnter", 1, False),
+    "Enter on a submit": (node("INPUT", type="submit", value="Go", **MARK), "Enter", 1, False),
+    "Enter on a summary": (node("SUMMARY", "Go", **MARK), "Enter", 1, False),
+    "Enter on a link": (node("A", "Go", href="/x", **MARK), "Enter", 1, False),
+    "Space on a checkbox": (node("INPUT", type="checkbox", **MARK), "Space", 1, False),
+    "Space on a link": (node("A", "Go", href="/x", **MARK), "Space", 0, False),
+    "Enter on what leads nowhere": (node("A", "Go", **MARK), "Enter", 0, False),
+    "Enter on a button that is off": (node("BUTTON", "Go", disabled="", **MARK), "Enter", 0, False),
+    "Enter on what only looks like a button": (node("DIV", "Go", role="button", **MARK), "Enter", 0, False),
+    "Tab on a button": (node("BUTTON", "Go", **MARK), "Tab", 0, False),
+    "Enter with a modifier on a button": (node("BUTTON", "Go", **MARK), "Control+Enter", 0, True),
+    "Enter in a form's field": (FORM, "Enter", 0, True),
+    "Enter in a far form's field": (FAR, "Enter", 0, True),
+    "a letter in a form's field": (FORM, "e", 0, False),
+    "Space in a form's field": (FORM, "Space", 0, False),
+    "Enter in a field of no form": (node("INPUT", name="q", **MARK), "Enter", 0, False),
+    "Enter in a form without a button": (node("FORM", node("INPUT", name="q", **MARK)), "Enter", 0, False),
+    "Enter in a text of many lines": (node("FORM", node("TEXTAREA", **MARK), node("BUTTON", "Go")), "Enter", 0, False),
+}
+
+
+@pytest.mark.parametrize(("target", "key", "clicks", "unseen"), PRESSED.values(), ids=PRESSED)
+def test_a_key_that_clicks(target: Any, key: str, clicks: int, unseen: bool, tmp_path: Path) -> None:
+    """Browsers click what has the focus, or the form's first button: which that is a trace does not say."""
+    events = told(tmp_path, second("press", target, key=key))
+    assert [data["trusted"] for data in of(events, "element.clicked")] == [True] * clicks
+    momentary = [event.data["of"] for event in events if event.kind == "gap.began" and event.at > 0]
+    assert momentary == (["element"] if unseen else [])
+
+
+@pytest.mark.parametrize(("text", "unseen"), [("lamp\n", True), ("lamp ", False)])
+def test_typing_that_sends_the_form(text: str, unseen: bool, tmp_path: Path) -> None:
+    events = told(tmp_path, second("type", FORM, text=text))
+    assert [event.data["of"] for event in events if event.kind == "gap.began" and event.at > 0] == ["element"] * unseen
+
+
+@pytest.mark.parametrize("method", ["click", "tap", "dblclick", "check", "uncheck", "setChecked"])
+def test_a_trial_clicks_nothing(method: str, tmp_path: Path) -> None:
+    """It only looks whether the call could be done; the same call in earnest is told."""
+    button = node("BUTTON", "Go", **MARK)
+    for trial, clicks in ((True, 0), (False, 2 if method == "dblclick" else 1)):
+        events = told(tmp_path, second(method, button, trial=trial))
+        assert len(of(events, "element.clicked")) == clicks
+        assert [event for event in events if event.kind == "gap.began" and event.at > 0] == []
+
+
+def test_a_trial_that_failed_hides_nothing(tmp_path: Path) -> None:
+    rows = second("click", node("BUTTON", "Go", **MARK), trial=True)
+    next(row for row in rows if row["type"] == "after" and row["callId"] == "call@2")["error"] = {"message": "Timeout"}
+    assert [event for event in told(tmp_path, rows) if event.kind == "gap.began" and event.at > 0] == []
+
+
 def test_a_click_that_failed_is_told_as_none(tmp_path: Path) -> None:
     rows = trace_rows(8)
     next(row for row in rows if row["type"] == "after" and row["callId"] == "call@2")["error"] = {"message": "Timeout"}

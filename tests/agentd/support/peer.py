@@ -10,12 +10,14 @@ from types import TracebackType
 from typing import Any
 
 import uvicorn
-import zstandard
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from api.errors import TooLargeError
+from api.frames import open_frame
+from api.settings import Limits
 from detectors.codec import GENESIS, decode_segment
 from detectors.types import Event
 
@@ -48,6 +50,10 @@ class Peer:
         self.headers: dict[str, str] = {}
         self.swallow = 0
         """How many segments to take and then answer 500 to, as a lost answer would be."""
+        self.strange = 0
+        """How many requests something else answers in the service's place, as a network's sign-in page does."""
+        self.tells_at = True
+        """Whether it says the time of its last event, as services do by now."""
         self.posts = 0
         self.connections: set[Any] = set()
         self.commands: list[dict[str, Any]] = []
@@ -98,10 +104,17 @@ class Peer:
             return problem(401, "no such token")
         if request.path_params["id"] != "E":
             return problem(404, "no such episode")
+        if self.strange:
+            self.strange -= 1
+            return Response("<html>Sign in to the guest network", media_type="text/html")
         return None
 
     async def _episode(self, request: Request) -> Response:
-        return self._refusal(request) or JSONResponse(self._state() | {"status": "open", "step": self._step()})
+        return self._refusal(request) or JSONResponse(
+            self._state()
+            | {"status": "open", "step": self._step()}
+            | ({"at": self.events[-1].at if self.events else 0} if self.tells_at else {})
+        )
 
     async def _plan(self, request: Request) -> Response:
         return self._refusal(request) or JSONResponse(self.plan)
@@ -125,7 +138,11 @@ class Peer:
             return refusal
         if self.fail:
             return Response(status_code=self.fail.pop(0), headers=self.headers)
-        answer = self._take(zstandard.ZstdDecompressor().decompress(await request.body()))
+        try:
+            text = open_frame(await request.body(), Limits())
+        except TooLargeError as error:
+            return problem(413, str(error))
+        answer = self._take(text)
         async with self.changed:
             self.changed.notify_all()
         if self.swallow:

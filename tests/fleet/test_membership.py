@@ -1,0 +1,40 @@
+"""What a daemon takes for its fleet's word, and what it does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from agentd.fleet.membership import Membership
+from agentd.settings import Settings
+
+
+class Gate:
+    """A service behind a network's sign-in page: every second request is answered by that, with 200."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+        self.app = Starlette(routes=[Route("/v1/sandboxes{rest:path}", self.answer, methods=["POST"])])
+
+    async def answer(self, request: Request) -> Response:
+        self.asked.append(await request.json())
+        if len(self.asked) % 2:
+            return HTMLResponse("<html>Sign in to the guest network")
+        return JSONResponse({"sandbox": "sb_1", "lease": None, "beat_s": 2, "given_up": None})
+
+
+async def test_a_page_in_the_services_place_is_no_answer() -> None:
+    """It is asked again, with the same words."""
+    gate = Gate()
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(gate.app), base_url="http://fleet") as client:
+        membership = Membership(client, "token", "instance", Settings())
+        assert (await membership.register()).beat_s == 2.0
+        assert (await membership.beat(on="ep_1", through=7)).lease is None
+    assert gate.asked[0] == gate.asked[1]
+    assert gate.asked[2] == gate.asked[3]
+    assert gate.asked[3]["through"] == 7
