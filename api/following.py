@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
+import orjson
 import zstandard
 
 from api.log import Log
@@ -23,6 +25,12 @@ def decoded(frame: bytes) -> tuple[Event, ...]:
 def event_to_json(event: Event) -> dict[str, Any]:
     """An event as the wire has it."""
     return {"seq": event.seq, "at": event.at, "source": event.source, "kind": event.kind, "data": event.data}
+
+
+def _last_at(frame: bytes) -> int:
+    text = zstandard.decompress(frame).rstrip(b"\n")
+    _, at, *_ = orjson.loads(text[text.rfind(b"\n") + 1 :])
+    return int(at)
 
 
 class Follower:
@@ -60,6 +68,14 @@ class Follower:
                     found += [event for event in decoded(bytes(row.frame)) if first <= event.seq <= last]
             after = rows[-1].last
         return found
+
+    async def last_at(self, episode: str, through: int) -> int | None:
+        """The ``at`` of the last event, ``through``; None while there is none.
+
+        A daemon that lost its journal goes on from there: time must not run backwards in a log.
+        """
+        rows = await self._log.after(episode, through - 1, 1) if through else ()
+        return await asyncio.to_thread(_last_at, bytes(rows[0].frame)) if rows else None
 
     async def events(self, episode: str) -> AsyncIterator[Event]:
         """Every event so far."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, delete, insert, select, update
@@ -147,6 +148,23 @@ class Log:
             if segment.last <= live.through and await self._same(segment):
                 return Acknowledged(live.through, live.head)
             _refuse_unless_next(live, segment)
+        return await self._write(live, segment, frame)
+
+    async def end(self, episode: str, frame: bytes) -> Acknowledged:
+        """Append the last segment of an episode whose rules this build has not; see api/fleet/stranger.py.
+
+        Raises `ProblemError`.
+        """
+        segment = read_segment(frame, episode, self._limits)
+        async with self._engines.lock(episode):
+            for _ in range(_OUTRUN_MOST):
+                live = await self._engines.stand_in(episode)
+                _refuse_unless_next(live, segment)
+                with suppress(OutrunError):
+                    return await self._write(live, segment, frame)
+        raise UnavailableError(f"episode: other replicas moved {episode} on {_OUTRUN_MOST} times meanwhile")
+
+    async def _write(self, live: Live, segment: Segment, frame: bytes) -> Acknowledged:
         durable = False
         try:
             outcome = await self._feed(live, segment)
@@ -216,8 +234,9 @@ def _rows(live: Live, segment: Segment, frame: bytes, outcome: Outcome) -> Rows:
     whose = {"of_episode": episode}
     began, ended, journalled = marks(segment.events, live.step)
     keep = segment.last - live.stored >= STATE_EVERY or engine.closed
-    sealed = told(engine.ruleset, outcome)
-    escalates = engine.ruleset.task.escalation is not None
+    rules, state = engine.ruleset, engine.dump() if keep else b""
+    sealed = outcome.rewards if rules is None else told(rules, outcome)
+    escalates = rules is not None and rules.task.escalation is not None
     position = {
         "through": segment.last,
         "head": segment.digest,
@@ -235,7 +254,7 @@ def _rows(live: Live, segment: Segment, frame: bytes, outcome: Outcome) -> Rows:
         REWARDS: reward_rows(sealed),
         COMMANDS: [{**whose, "of_number": number, "at_seq": seq} for number, seq in journalled],
         OLD_STATE: [whose] if keep else [],
-        STATE: [{"episode": episode, "through": segment.last, "body": engine.dump()}] if keep else [],
+        STATE: [{"episode": episode, "through": segment.last, "body": state}] if state else [],
         ADVANCE: [{**whose, **{f"new_{name}": value for name, value in position.items()}}],
         CLOSE: [{**whose, "new_closed_at": now()}] if engine.closed else [],
         CLOSE_COMMAND: [{**whose, "at_seq": segment.last}] if engine.closed else [],

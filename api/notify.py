@@ -83,6 +83,10 @@ class Notifier:
         if topic == GONE:
             for forget in self._gone:
                 forget()
+            # Who waits for an episode may wait for one of these.
+            for other in list(self._events):
+                if other[0] == ANY_LOG[0]:
+                    self._set(other)
         self._set(topic)
         if topic[0] == ANY_LOG[0]:
             self._set(ANY_LOG)

@@ -10,6 +10,7 @@ from typing import Self
 
 from api.audit.checkpointer import Checkpointer
 from api.audit.delivery import delivery_of
+from api.audit.owning import claim
 from api.audit.watching import HealthGauges
 from api.cascade.seen import Readings
 from api.cascade.stages import Stages
@@ -51,6 +52,7 @@ from api.store.removal import Removal
 from api.store.rescores import Rescores
 from api.store.sandboxes import Sandboxes
 from api.store.search import Search
+from api.store.strangers import Strangers
 from api.store.tasks import Tasks
 from api.store.together import Together
 from api.store.tokens import FIRST, Tokens
@@ -161,6 +163,7 @@ class Parts:
             watch=Watch(
                 sandboxes,
                 leases,
+                Strangers(database, tasks),
                 notifier,
                 partial(end, log, episodes, commands),
                 limits.sandbox_lost_s,
@@ -188,8 +191,12 @@ class Parts:
         )
 
     async def start(self) -> None:
-        """Bring the schema up to date and see to it that there is an admin."""
+        """Bring the schema up to date and see to it that there is an admin.
+
+        Raises `SigningKeyError` where the database is signed with another key.
+        """
         await upgrade(self.database)
+        await claim(self.audits, self.signer)
         label = FIRST[0 if self.settings.admin_token else 1]
         await self.tokens.ensure_admin(first_admin_token(self.settings), label)
         await self.arrivals.adopt()

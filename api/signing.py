@@ -17,6 +17,7 @@ from api.keys import kept
 from api.settings import Settings
 
 NAME = "milestoned"
+KEY_FILE = "signing.key"
 _SEED_BYTES = 32
 _ED25519 = b"\x01"
 """The signature type of Ed25519 in signed-note."""
@@ -42,12 +43,22 @@ class Signer:
 
         Both hold the seed in base64. Raises `SigningKeyError`, `OSError`.
         """
-        text = settings.signing_key or kept(settings.data / "signing.key", new_key)
+        text = settings.signing_key or kept(settings.data / KEY_FILE, new_key)
         try:
             seed = base64.b64decode(text.strip(), validate=True)
         except binascii.Error:
             raise SigningKeyError("signing key: not base64, wanted that of 32 bytes") from None
         return cls(seed)
+
+    @classmethod
+    def kept(cls, settings: Settings) -> Signer:
+        """The same, where there is one: a key that a command makes for itself verifies nothing. Raises as `load`."""
+        if settings.signing_key is None and not (settings.data / KEY_FILE).exists():
+            raise SigningKeyError(
+                f"signing key: there is none in {settings.data}; wanted the service's data folder, or "
+                "MILESTONED_SIGNING_KEY"
+            )
+        return cls.load(settings)
 
     @property
     def hash(self) -> bytes:

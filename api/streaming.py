@@ -1,7 +1,8 @@
 """The live streams: what one episode tells and earns, or what all do, as server-sent events that can be resumed.
 
 Each piece of the log is read and rendered once for all who watch (api/fanout.py). The id of an event of one episode
-is its number; of all episodes it is the place of its segment among all that arrived, and its number.
+is its number; of all episodes it is the place of its segment among all that arrived, and its number. What ends the
+stream of one has the number that no event of it will ever have: who comes back with that has got everything.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from api.errors import GoneError, NotFoundError
 from api.fanout import Shared
 from api.following import decoded, event_to_json
 from api.ledger import ASIDE, Ledger
@@ -71,33 +73,47 @@ class Streams:
         self._notifier, self._heartbeat_s = notifier, heartbeat_s
         self.pieces: Shared[Piece] = Shared(lambda piece: sum(len(one.body) for one in piece.frames), KEPT_BYTES)
         self.pages: Shared[Sequence[Any]] = Shared(lambda rows: 512 * len(rows), KEPT_BYTES)
+        self._deletions = 0
 
     def forget(self) -> None:
         """Forget what was read: an episode was deleted."""
+        self._deletions += 1
         self.pieces.forget()
         self.pages.forget()
 
     # -- of one episode
 
     async def of_one(self, episode: str, after: int, kinds: frozenset[str]) -> AsyncIterator[bytes]:
-        """What comes beyond event ``after``; ends when the episode's end was sent or the service stops.
+        """What comes beyond event ``after``; ends when everything was sent, which it says, when the episode is deleted
+        or the service stops.
 
         Milestones and rewards of event ``after`` itself are sent again: the watcher may have got the event without
         them. They never change, so to see one twice does no harm.
         """
+        try:
+            async for sent in self._of_one(episode, after, kinds):
+                yield sent
+        except (GoneError, NotFoundError):
+            return
+
+    async def _of_one(self, episode: str, after: int, kinds: frozenset[str]) -> AsyncIterator[bytes]:
         for frame in await self._earned(episode, after, after) if after else ():
             if frame.name in kinds:
                 yield _sent(frame.name, frame.seq, frame.body)
-        at_once, decided, closed = 0, set[int](), False
+        at_once, decided, known = 0, set[int](), self._deletions
+        closed = await self._is_over(episode, after)
         while True:
             changed = self._notifier.watch(log_of(episode))
             piece = None if closed else await self._piece(episode, after, changed)
+            # Asked before what is decided is read: what is decided in between is then told, before the end.
+            waits = closed and "reward" in kinds and await self._ledger.escalating(episode)
             # Decided after its segment was told: under the number that was told last, so that nobody goes back by it.
             for step in await self._ledger.decided(episode, after) if "reward" in kinds else ():
                 if step not in decided and (body := await self._ledger.sealed(episode, step)) is not None:
                     decided.add(step)
                     yield _sent("reward", after, body)
-            if closed and not await self._ledger.escalating(episode):
+            if closed and not waits:
+                yield _sent("ended", after + 1, b'{"through":%d}' % after)
                 return
             if piece is not None:
                 for frame in piece.frames:
@@ -111,10 +127,18 @@ class Streams:
                     yield await self._lagging(episode, after)
             else:
                 at_once = 0
+                if known != self._deletions:
+                    known, closed = self._deletions, await self._is_over(episode, after)
                 if not await self._notifier.wait(changed, self._heartbeat_s):
                     if self._notifier.stopped:
                         return
+                    closed = await self._is_over(episode, after)
                     yield b": still here\n\n"
+
+    async def _is_over(self, episode: str, after: int) -> bool:
+        """Whether nothing will come beyond event ``after``. Raises `GoneError`, `NotFoundError`."""
+        row = await self._episodes.get(episode)
+        return bool(row.status == "closed" and row.through <= after)
 
     async def _lagging(self, episode: str, after: int) -> bytes:
         row = await self._episodes.get(episode)

@@ -72,4 +72,7 @@ class Upkeep:
             except UnavailableError as error:
                 log.warning("Upkeep has to wait.", why=error.detail)
                 pause = AGAIN_S
+            except Exception:  # a fault of ours: without this task old episodes would be kept and partitions run out
+                log.exception("Upkeep failed.", again_in_s=AGAIN_S)
+                pause = AGAIN_S
             await asyncio.sleep(pause)

@@ -8,6 +8,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -47,9 +48,14 @@ def main() -> None:
             print("Postgres is not installed: nothing is measured on it")
             return
         with Postgres(settings=("max_connections=200",)) as server:
-            service = start_service(parts, folder / "on-postgres", database=server.database())
+            database = server.database()
+            key = "MILESTONED_SIGNING_KEY=a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s="
+            shared = ("env", f"MILESTONED_SECRET={'s' * 32}", f"MILESTONED_ADMIN_TOKEN={'a' * 32}", key)
+            service = start_service(parts, folder / "on-postgres", database=database, prefix=shared)
             with _client(service) as client:
                 ingest("Postgres, fsync on", service, client, lambda _: server.database(), _into_postgres)
+                second = start_service(parts, folder / "second", database=database, prefix=shared, name="service-2")
+                workers(service, second, client)
 
 
 @contextmanager
@@ -126,15 +132,39 @@ def _into_postgres(url: str, frames: list[bytes]) -> float:
     return asyncio.run(insert())
 
 
+def _rewards(service: Service, client: httpx.Client) -> list[list[bytes]]:
+    """`READS` requests for the sealed rewards of an episode, on 8 connections."""
+    episode, token, frames = _frames(client, 999)
+    sent = [request("POST", f"/v1/episodes/{episode}/events", token, f, "application/zstd") for f in frames]
+    drive(urlsplit(service.url).port or 0, [sent])
+    steps = client.get(f"/v1/episodes/{episode}").raise_for_status().json()["step"]
+    paths = [f"/v1/episodes/{episode}/steps/{n % steps}/reward" for n in range(READS // 8)]
+    return [[request("GET", path, service.token) for path in paths] for _ in range(8)]
+
+
+def workers(one: Service, two: Service, client: httpx.Client) -> None:
+    """Requests a second of sealed rewards at one worker, and at two on the same Postgres with half of them each."""
+    rewards = _rewards(one, client)
+    ports = [urlsplit(service.url).port or 0 for service in (one, two)]
+    took: dict[int, list[float]] = {1: [], 2: []}
+    with ThreadPoolExecutor(2) as both:
+        for _ in range(ROUNDS + 1):
+            took[1].append(drive(ports[0], rewards))
+            start = time.perf_counter()
+            list(both.map(drive, ports, (rewards[:4], rewards[4:])))
+            took[2].append(time.perf_counter() - start)
+    alone, shared = (statistics.median(times[1:]) for times in took.values())  # the first round fills the caches
+    print("reads: two workers on one Postgres, half of the 8 connections each; reference: one of them with all")
+    line("sealed reward, one worker, requests/s", f"{READS / alone:,.0f}")
+    line("sealed reward, two workers, requests/s", f"{READS / shared:,.0f}")
+    line("two workers / one", f"{alone / shared:.2f}", "of two cores, that the clients need too")
+
+
 def reads(service: Service, client: httpx.Client) -> None:
     """Requests a second of a sealed reward, and of a route that does nothing."""
     port = urlsplit(service.url).port or 0
-    episode, token, frames = _frames(client, 999)
-    drive(port, [[request("POST", f"/v1/episodes/{episode}/events", token, f, "application/zstd") for f in frames]])
-    steps = client.get(f"/v1/episodes/{episode}").raise_for_status().json()["step"]
-    paths = [f"/v1/episodes/{episode}/steps/{n % steps}/reward" for n in range(READS // 8)]
-    rewards = [[request("GET", path, service.token) for path in paths] for _ in range(8)]
-    empty = [[request("GET", "/healthz", service.token) for _ in paths] for _ in range(8)]
+    rewards = _rewards(service, client)
+    empty = [[request("GET", "/healthz", service.token)] * len(rewards[0]) for _ in range(8)]
     drive(port, rewards)
     took: dict[str, list[float]] = {"rewards": [], "empty": []}
     for _ in range(ROUNDS):

@@ -7,8 +7,9 @@ Of many replicas one works at a time, and the tree's row is locked while it grow
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 import structlog
@@ -35,9 +36,12 @@ TOGETHER = 64
 
 log = structlog.get_logger(__name__)
 
+Counted = TypeVar("Counted")
+
 
 class _Closed(NamedTuple):
-    """A closed episode, read and ready to be signed; ``leaf`` is None where its rows are gone or broken."""
+    """A closed episode, read and ready to be signed. ``leaf`` is None where its rows are gone or broken, ``facts``
+    where it can't be counted."""
 
     episode: str
     leaf: bytes | None
@@ -79,6 +83,9 @@ class Checkpointer:
             except (UnavailableError, DeliveryError) as error:
                 pause = min(SLOWEST_S, max(EVERY_S, pause * 2))
                 log.warning("Checkpoints have to wait.", why=str(error), again_in_s=pause)
+            except Exception:  # a fault of ours: without this task nothing would ever be signed again
+                pause = min(SLOWEST_S, max(EVERY_S, pause * 2))
+                log.exception("Checkpoints can't be made.", again_in_s=pause)
             await asyncio.sleep(pause)
 
     async def turn(self, *, head: bool = False) -> bool:
@@ -103,16 +110,17 @@ class Checkpointer:
         if row is None or task is None:
             return _Closed(episode, None, None, None)
         digests = []
-        reader = FactReader()
+        counting = _Counting(episode)
         try:
             async for segment in self._audits.segments(episode):
                 digests.append(segment.digest)
-                await asyncio.to_thread(_take, reader, bytes(segment.frame))
+                await asyncio.to_thread(counting.read, bytes(segment.frame))
             bodies = await self._ledger.all(episode)
+            facts = counting.finish([orjson.loads(body) for body in bodies])
             head = episode_head(self._signer.name, episode, digests)
             said = chain_head(await self._audits.verdicts(episode))
             leaf = encoded(statement(row, bytes(task.body), head, rewards_digest(bodies), said))
-            return _Closed(episode, leaf, head, reader.finish(map(orjson.loads, bodies)))
+            return _Closed(episode, leaf, head, facts)
         except (zstandard.ZstdError, ValueError) as error:
             # It was stored whole: somebody changed it since. Unsigned, it is named by `audit verify`.
             log.error("A closed episode can't be read, so it is not signed.", episode=episode, why=str(error))
@@ -125,9 +133,11 @@ class Checkpointer:
         async with self._audits.signing() as work:
             tree = Tree.load(work.tree.size, bytes(work.tree.full))
             for one in closed:
-                if not await work.take(one.episode) or one.leaf is None or one.head is None or one.facts is None:
+                if not await work.take(one.episode) or one.leaf is None or one.head is None:
                     continue
-                await work.add_leaf(tree.size, one.episode, one.leaf, one.facts.row(), one.facts.findings())
+                await work.add_leaf(tree.size, one.episode, one.leaf)
+                if one.facts is not None:
+                    await work.add_facts(one.episode, one.facts.row(), one.facts.findings())
                 await work.add_note(one.head.origin, one.head.size, signed(one.head.text(), self._signer))
                 tree.add(one.leaf)
                 made += 1
@@ -156,8 +166,32 @@ class Checkpointer:
                 await self._audits.delivered(row.number)
 
 
-def _take(reader: FactReader, frame: bytes) -> None:
-    reader.read(zstandard.decompress(frame))
+class _Counting:
+    """Counts one episode for reports. What daemons wrote may be anything: where it can't be counted, the episode is
+    signed all the same."""
+
+    def __init__(self, episode: str) -> None:
+        self._episode = episode
+        self._reader: FactReader | None = FactReader()
+
+    def read(self, frame: bytes) -> None:
+        """One stored segment. Raises `zstandard.ZstdError`."""
+        text = zstandard.decompress(frame)
+        self._count(lambda reader: reader.read(text))
+
+    def finish(self, rewards: Sequence[Mapping[str, Any]]) -> Facts | None:
+        """The facts, or None."""
+        return self._count(lambda reader: reader.finish(rewards))
+
+    def _count(self, work: Callable[[FactReader], Counted]) -> Counted | None:
+        if self._reader is None:
+            return None
+        try:
+            return work(self._reader)
+        except Exception:  # a fault of ours
+            log.exception("A closed episode can't be counted, so reports lack it.", episode=self._episode)
+            self._reader = None
+            return None
 
 
 def _today() -> str:

@@ -25,7 +25,7 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 """Words of addresses under which rules, gold data and the service's and the daemon's own files are kept."""
-_BLIND = re.compile(r"(?:^|; )(?:(\S+) saw nothing from )?event (\d+): ")
+_BLIND = re.compile(r"(?:^|; )(?:(\S+) saw nothing from )?event (\d{1,19}): ")
 _SYNTAX = (
     "syntax",
     "pars",
@@ -42,7 +42,8 @@ _LONGEST = 200
 
 @dataclass(slots=True)
 class Facts:
-    """Counts of one episode. ``masks``: cause → [steps, of these with a gap that began after the first step];
+    """Counts of one episode. ``masks``: cause → [steps, of these with a gap that began after the first step], where a
+    step of several causes is counted with each; ``masked_while_acting``: such steps, each counted once;
     ``milestones``: id → [times, Σ value, Σ worth]; ``tamper``: [seq, step, address, whether it names a secret]."""
 
     steps: int = 0
@@ -54,6 +55,7 @@ class Facts:
     judged: int = 0
     cost: float = 0.0
     masks: dict[str, list[int]] = field(default_factory=dict)
+    masked_while_acting: int = 0
     milestones: dict[str, list[float]] = field(default_factory=dict)
     tamper: list[list[Any]] = field(default_factory=list)
     edge: list[list[Any]] = field(default_factory=list)
@@ -71,7 +73,7 @@ class Facts:
 
 
 COUNTS = ("steps", "masked", "calls", "syntax_errors", "execution_errors", "repeated_calls", "judged", "cost")
-PARTS = ("masks", "milestones", "tamper", "edge")
+PARTS = ("masks", "masked_while_acting", "milestones", "tamper", "edge")
 
 
 class FactReader:
@@ -132,11 +134,8 @@ class FactReader:
         """The facts, with what the sealed rewards say."""
         facts = self.facts
         for reward in rewards:
-            facts.masked += reward["mask"]
-            for cause, seq in dict(causes(reward["reason"])).items() if reward["mask"] else ():
-                of = facts.masks.setdefault(cause, [0, 0])
-                of[0] += 1
-                of[1] += seq > self._first_step > 0
+            if reward["mask"]:
+                self._masked(reward["reason"])
             for one in reward["milestones"]:
                 known = facts.milestones.setdefault(one["id"], [0, 0.0, 0.0])
                 known[:] = [known[0] + 1, known[1] + one["value"], known[2] + (0.0 if reward["mask"] else one["worth"])]
@@ -146,6 +145,16 @@ class FactReader:
                 paid = of_rules(reward)
                 facts.edge.append([reward["step"], said, paid, said == paid])
         return facts
+
+    def _masked(self, reason: str | None) -> None:
+        facts, while_acting = self.facts, False
+        for cause, seq in dict(causes(reason)).items():
+            later = seq > self._first_step > 0
+            of = facts.masks.setdefault(cause, [0, 0])
+            of[:] = [of[0] + 1, of[1] + later]
+            while_acting = while_acting or later
+        facts.masked += 1
+        facts.masked_while_acting += while_acting
 
     def _verdicts(self, verdicts: Sequence[Mapping[str, Any]]) -> None:
         self.facts.judged += any(v["stage"] == "judge" for v in verdicts)

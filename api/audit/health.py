@@ -214,7 +214,7 @@ def count(one: Counts, row: Any, facts: Mapping[str, Any], task: Declared) -> No
         one.known_goals += 1
         one.successes += row.success
         one.steps_of_successes += row.steps if row.success else 0
-    one.masked_while_acting += sum(while_acting for _, while_acting in facts["masks"].values())
+    one.masked_while_acting += _masked_while_acting(row, facts)
     for name in ("steps", "calls", "syntax_errors", "execution_errors", "repeated_calls", "masked", "judged", "cost"):
         setattr(one, name, getattr(one, name) + getattr(row, name))
     for id in task.again & facts["milestones"].keys():
@@ -223,3 +223,10 @@ def count(one: Counts, row: Any, facts: Mapping[str, Any], task: Declared) -> No
     for id, (_, _, worth) in facts["milestones"].items():
         component = task.components.get(id, "")
         one.components[component] = one.components.get(component, 0.0) + worth
+
+
+def _masked_while_acting(row: Any, facts: Mapping[str, Any]) -> int:
+    """Steps that were masked by a gap that began while the agent acted. What was counted before there was such a number
+    knows them by cause alone, where one step may stand with several."""
+    by_cause = (while_acting for _, while_acting in facts["masks"].values())
+    return int(facts.get("masked_while_acting", min(sum(by_cause), row.masked)))

@@ -33,6 +33,7 @@ class Replaying:
         self._engine: Engine | None = None
         self._through, self._head = 0, GENESIS
         self._milestones = 0
+        self._reached_state = False
         self._steps: dict[int, dict[str, Any]] = {}
         self._judged = Judged(self._id, ())
         self.digests: list[str] = []
@@ -59,6 +60,7 @@ class Replaying:
                 return
             for one in differs(self._id, f"segment {stored.first}.last", stored.last, segment.last):
                 yield one
+            self._reached_state |= state is not None and state.through == segment.last
             if self._engine is not None:
                 async for one in self._feed(self._engine, segment, earned, paid, state):
                     yield one
@@ -166,5 +168,6 @@ class Replaying:
         for name, value in wanted.items():
             for one in differs(self._id, f"episode.{name}", getattr(row, name), value):
                 yield one
-        if state is not None and state.through > self._through:
-            yield Difference(self._id, "engine state", f"at event {state.through}", f"at most {self._through}")
+        if state is not None and not self._reached_state:
+            wanted_at = f"at the last event of a segment, at most {self._through}"
+            yield Difference(self._id, "engine state", f"at event {state.through}", wanted_at)

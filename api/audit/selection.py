@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -31,10 +32,13 @@ class Selection:
             raise InvalidError(f"label: got {self.label[:80]!r}, wanted NAME=VALUE")
         if self.status not in (None, "open", "closing", "closed"):
             raise InvalidError(f"status: got {self.status[:80]!r}, wanted open, closing or closed")
+        for name in ("since", "until"):
+            _moment(name, getattr(self, name))
 
     async def rows(self, audits: Audits) -> AsyncIterator[tuple[Any, dict[str, Any]]]:
         """Each episode's row with its facts, and its labels."""
-        wanted = {name: getattr(self, name) for name in ("task", "status", "since", "until", "tenant")}
+        wanted = {name: getattr(self, name) for name in ("task", "status", "tenant")}
+        wanted |= {name: _moment(name, getattr(self, name)) for name in ("since", "until")}
         name, _, value = (self.label or "").partition("=")
         mark = None if self.label is None else label_key(name, value)
         async for row in audits.episode_rows(mark, self.newest, **wanted):
@@ -44,3 +48,16 @@ class Selection:
         """What was asked for."""
         names = ("task", "status", "label", "since", "until")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+
+def _moment(name: str, said: str | None) -> str | None:
+    """An ISO date or time, of UTC where it names no zone, as rows have theirs. Raises `InvalidError`."""
+    if said is None:
+        return None
+    try:
+        at = datetime.fromisoformat(said)
+        at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except (ValueError, OverflowError):
+        wanted = "wanted a date or time such as 2026-11-21 or 2026-11-21T09:30:00+01:00"
+        raise InvalidError(f"{name}: got {said[:80]!r}, {wanted}") from None
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -18,13 +18,13 @@ from api.audit.reporting import Reporter
 from api.audit.selection import Selection
 from api.audit.verifying import Verifier
 from api.commands.common import add_store, store_settings
-from api.errors import ProblemError, UnavailableError
+from api.errors import InvalidError, NotFoundError, ProblemError, UnavailableError
 from api.ledger import Ledger
 from api.settings import Settings
-from api.signing import NAME, Signer, SigningKeyError
+from api.signing import KEY_FILE, NAME, Signer, SigningKeyError
 from api.store.audits import Audits
 from api.store.database import Database, is_missing
-from api.store.migrate import current, wanted
+from api.store.migrate import current, reached, wanted
 
 Work = Callable[[argparse.Namespace, Settings, Audits, Ledger], Awaitable[int]]
 
@@ -76,6 +76,9 @@ def run(args: argparse.Namespace) -> int:
     except (NoteError, SigningKeyError) as error:
         print(error, file=sys.stderr)
         return 2
+    except InvalidError as error:
+        print(error.detail, file=sys.stderr)
+        return 2
     except ProblemError as error:
         print(error.detail, file=sys.stderr)
         return 1
@@ -91,15 +94,18 @@ async def _run(args: argparse.Namespace, settings: Settings) -> int:
         return 2
     database = Database(settings.database)
     try:
-        found, newest = await current(database), wanted()
-        if found != newest:
-            raise UnavailableError(f"schema: at {found}, this build's is {newest}: run `milestoned db upgrade`")
+        found = await current(database)
+        if not reached(found):
+            raise UnavailableError(f"schema: at {found}, this build's is {wanted()}: run `milestoned db upgrade`")
         return await work(args, settings, Audits(database), Ledger(database, settings.limits.rewards_cached))
     finally:
         await database.close()
 
 
 async def _explain(args: argparse.Namespace, _settings: Settings, audits: Audits, ledger: Ledger) -> int:
+    if await audits.episode(args.episode) is None:
+        deleted = await audits.tombstone(args.episode) is not None
+        raise NotFoundError(f"episode: {args.episode[:80]} {'was deleted' if deleted else 'is not there'}")
     said = await Explainer(audits, ledger, NAME).explain(args.episode, args.step)
     print(orjson.dumps(said, option=orjson.OPT_INDENT_2).decode() if args.json else as_text(said))
     return 0
@@ -142,7 +148,7 @@ async def _print_key(_args: argparse.Namespace, settings: Settings, _audits: Aud
 
 
 def _own_key(settings: Settings) -> PublicKey:
-    if settings.signing_key is None and not (settings.data / "signing.key").exists():
+    if settings.signing_key is None and not (settings.data / KEY_FILE).exists():
         raise NoteError(f"--key: there is no signing key in {settings.data}; wanted the service's public key")
     signer = Signer.load(settings)
     return PublicKey(signer.name, signer.public)

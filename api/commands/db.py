@@ -8,15 +8,20 @@ import os
 import sys
 from datetime import timedelta
 
+from api.audit.owning import claim
 from api.commands.common import add_store, days, hold, store_settings
 from api.errors import UnavailableError
 from api.notify import Notifier
+from api.plugins import load_plugins
 from api.settings import Settings, async_url
-from api.signing import Signer
-from api.store.database import Database, now
+from api.signing import Signer, SigningKeyError
+from api.store.audits import Audits
+from api.store.database import Database, is_missing, now
 from api.store.migrate import current, upgrade, wanted
 from api.store.moving import MoveError, move
 from api.store.removal import Removal
+from api.store.strangers import Strangers
+from api.store.tasks import Tasks
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +31,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         command = commands.add_parser(name, help=says)
         add_store(command)
         command.set_defaults(run=run, work=_schema)
+    adopt = commands.add_parser("adopt-key", help="sign with this key from now on, though another signed until now")
+    add_store(adopt)
+    adopt.set_defaults(run=run, work=_adopt)
     prune = commands.add_parser("prune", help="delete old episodes; a signed tombstone of each stays")
     add_store(prune)
     prune.add_argument("--older-than", type=days, required=True, metavar="SPAN", help="closed that long ago: 30d, 12h")
@@ -56,29 +64,57 @@ def run(args: argparse.Namespace) -> int:
     except (UnavailableError, MoveError) as error:
         print(error, file=sys.stderr)
         return 1
+    except SigningKeyError as error:
+        print(error, file=sys.stderr)
+        return 2
 
 
 async def _schema(args: argparse.Namespace, settings: Settings) -> int:
+    if args.db_command == "check" and is_missing(settings.database):
+        print(f"schema: at nothing, there is no {settings.database}; this build's is {wanted()}")
+        return 1
     database = Database(settings.database)
+    strange = 0
     try:
         if args.db_command == "upgrade":
             await upgrade(database)
         found, newest = await current(database), wanted()
+        if found == newest:
+            load_plugins()
+            strange = await Strangers(database, Tasks(database)).count()
     finally:
         await database.close()
     print(f"schema: at {found or 'nothing'}, this build's is {newest}")
+    if strange:
+        print(
+            f"{strange} open episodes are of rules that this build has not: it can end them, with what is open masked"
+        )
     return 0 if found == newest else 1
 
 
-async def _prune(args: argparse.Namespace, settings: Settings) -> int:
+async def _adopt(_args: argparse.Namespace, settings: Settings) -> int:
+    signer = Signer.kept(settings)
     database = Database(settings.database)
-    # On Postgres the replicas hear of it and forget; a service on SQLite hears nothing.
-    lock = _alone(database, settings)
-    if lock is None:
-        return 2
     try:
         await upgrade(database)
-        removal = Removal(database, Signer.load(settings), Notifier())
+        await claim(Audits(database), signer, anew=True)
+    finally:
+        await database.close()
+    print("signed with this key from now on; `milestoned audit verify` names each note of the other one")
+    return 0
+
+
+async def _prune(args: argparse.Namespace, settings: Settings) -> int:
+    # On Postgres the replicas hear of it and forget; a service on SQLite hears nothing.
+    lock = _alone(settings)
+    if lock is None:
+        return 2
+    signer = Signer.kept(settings)
+    database = Database(settings.database)
+    try:
+        await upgrade(database)
+        await claim(Audits(database), signer)
+        removal = Removal(database, signer, Notifier())
         due = await removal.due(now(-timedelta(days=args.older_than)), args.label, args.abandoned)
         if args.dry_run:
             print("\n".join([*due, f"{len(due)} episodes would be deleted"]))
@@ -94,10 +130,10 @@ async def _prune(args: argparse.Namespace, settings: Settings) -> int:
 
 
 async def _move(args: argparse.Namespace, settings: Settings) -> int:
-    source, target = Database(settings.database), Database(async_url(args.to))
-    lock = _alone(source, settings)
+    lock = _alone(settings)
     if lock is None:
         return 2
+    source, target = Database(settings.database), Database(async_url(args.to))
     try:
         async for line in move(source, target):
             print(line, flush=True)
@@ -110,14 +146,19 @@ async def _move(args: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _alone(database: Database, settings: Settings) -> int | None:
-    """Hold the data folder of an embedded database; None, and said, where a service does. 0: nothing to hold."""
-    if not database.embedded:
+def _alone(settings: Settings) -> int | None:
+    """Hold the data folder of an embedded database; None, and said, where a service does or there is no database.
+
+    0: nothing to hold.
+    """
+    if not settings.database.startswith("sqlite"):
         return 0
-    settings.data.mkdir(parents=True, exist_ok=True)
-    lock = hold(settings.data)
+    lock = hold(settings.data) if settings.data.is_dir() else 0
     if lock is None:
         print(f"--data {settings.data}: a service works here; wanted it stopped", file=sys.stderr)
+    elif is_missing(settings.database):
+        print(f"--data: there is no database at {settings.database}; wanted the folder of a service", file=sys.stderr)
+        return None
     return lock
 
 

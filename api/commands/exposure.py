@@ -8,9 +8,8 @@ import ipaddress
 from pathlib import Path
 
 from api.errors import UnavailableError
-from api.keys import admin_token_file
 from api.settings import Settings
-from api.store.database import Database, is_missing
+from api.store.database import Database, is_missing, now
 from api.store.migrate import upgrade
 from api.store.tokens import FIRST, Tokens
 
@@ -50,10 +49,9 @@ def refusal_of(args: argparse.Namespace, settings: Settings) -> str | None:
             "or --i-have-tls-in-front behind a proxy that speaks TLS"
         )
     if settings.admin_token is not None:
-        short = len(settings.admin_token) < SHORTEST
-        return f"MILESTONED_ADMIN_TOKEN: shorter than {SHORTEST} characters, which can be guessed" if short else None
-    if settings.token_file is not None and admin_token_file(settings).exists():
-        return None
+        return _guessed("MILESTONED_ADMIN_TOKEN", settings.admin_token)
+    if settings.token_file is not None and settings.token_file.exists():
+        return _guessed(f"--token-file {settings.token_file}", settings.token_file.read_text().strip())
     try:
         made = asyncio.run(_made_on_purpose(settings))
     except UnavailableError as error:
@@ -76,7 +74,12 @@ async def _made_on_purpose(settings: Settings) -> bool:
         rows = await Tokens(database, cache_s=0).listed()
     finally:
         await database.close()
-    return any(row.label not in FIRST and row.revoked_at is None for row in rows)
+    in_force = [row for row in rows if row.revoked_at is None and (row.expires_at is None or row.expires_at > now())]
+    return any(row.label not in FIRST for row in in_force)
+
+
+def _guessed(what: str, token: str) -> str | None:
+    return f"{what}: shorter than {SHORTEST} characters, which can be guessed" if len(token) < SHORTEST else None
 
 
 def _loopback(host: str) -> bool:

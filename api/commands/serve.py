@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import gc
 import os
 import resource
@@ -18,15 +19,21 @@ import orjson
 import uvicorn
 
 from api.app import create_app
+from api.audit.owning import claim
 from api.cascade.stages import StageError
 from api.commands.common import add_store, days, hold, store_settings
 from api.commands.exposure import add_exposure, refusal_of
 from api.commands.stages import add_stages, stage_settings
+from api.errors import UnavailableError
 from api.keys import admin_token_file, write_private
 from api.logs import set_up_logs
 from api.notify import Notifier
 from api.routes.at_root import AtRoot
 from api.settings import Limits, Settings
+from api.signing import Signer, SigningKeyError
+from api.store.audits import Audits
+from api.store.database import Database
+from api.store.migrate import upgrade
 
 BACKLOG = 2_048
 GC_THRESHOLD = 50_000
@@ -72,7 +79,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until a signal comes. Gives 2 for an address that is refused."""
+    """Serve until a signal comes. Gives 2 for what is refused, 1 where the database can't be used."""
     settings = store_settings(args, args.token_file)
     settings = replace(
         settings,
@@ -99,6 +106,10 @@ def run(args: argparse.Namespace) -> int:
     if lock is None:
         print(f"--data {settings.data}: another service works here; wanted a directory of its own", file=sys.stderr)
         return 2
+    unfit = asyncio.run(_unfit(settings))
+    if unfit is not None:
+        print(unfit, file=sys.stderr)
+        return 2 if isinstance(unfit, SigningKeyError) else 1
     listeners = [_listen(args.host, args.port)]
     host, port = listeners[0].getsockname()[:2]
     if args.nemo_port is not None:
@@ -129,6 +140,20 @@ def run(args: argparse.Namespace) -> int:
         (settings.data / "service.json").unlink(missing_ok=True)
         os.close(lock)
     return 0 if server.started else 1
+
+
+async def _unfit(settings: Settings) -> SigningKeyError | UnavailableError | None:
+    """Why the service can't work with this database, in words and before anybody can call."""
+    try:
+        signer, database = Signer.load(settings), Database(settings.database)
+        try:
+            await upgrade(database)
+            await claim(Audits(database), signer)
+        finally:
+            await database.close()
+    except (SigningKeyError, UnavailableError) as error:
+        return error
+    return None
 
 
 class _Server(uvicorn.Server):

@@ -3,7 +3,8 @@
 Law 3 has the journal number events. A lost journal numbers none, so the service writes one last segment after the last
 event that it has: that the journal's rest is lost, the steps that were asked for and never came, and the end. It goes
 through the same door as a daemon's, so the first one wins and the rewards follow from the log alone: whatever was not
-sealed is null with ``mask`` (docs/decisions/0013-a-lost-sandbox.md).
+sealed is null with ``mask`` (docs/decisions/0013-a-lost-sandbox.md). An episode of which this build has not the rules
+is ended without them, to the same effect.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import zstandard
 
-from api.errors import ConflictError
+from api.errors import ConflictError, RulesetChangedError
 from api.following import decoded
 from api.log import Log
 from api.store.commands import Commands
@@ -23,6 +24,9 @@ from detectors.types import Event
 
 _TRIES = 5
 """A daemon that still ships may be faster, each time."""
+STRANGE = "this build has not the rules under which the episode was opened"
+
+Words = tuple[str, str, Mapping[str, Any]]
 
 
 async def end(log: Log, episodes: Episodes, commands: Commands, episode: str, why: str) -> None:
@@ -34,19 +38,20 @@ async def end(log: Log, episodes: Episodes, commands: Commands, episode: str, wh
         rows = await log.after(episode, row.through - 1, 1) if row.through else ()
         at = decoded(bytes(rows[0].frame))[-1].at if rows else 0
         asked = await commands.steps_asked(episode)
-        said = last_words(row, asked, why)
-        events = [
-            Event(episode, seq, source, kind, at, data)
-            for seq, (source, kind, data) in enumerate(said, row.through + 1)
-        ]
         try:
-            await log.append(episode, zstandard.compress(encode_segment(events, row.head)))
+            try:
+                await log.append(episode, _frame(row, at, last_words(row, asked, why)))
+            except RulesetChangedError:
+                await log.end(episode, _frame(row, at, last_words(row, asked, f"{why}; {STRANGE}")))
         except ConflictError:
             if tried == _TRIES - 1:
                 raise
 
 
-Words = tuple[str, str, Mapping[str, Any]]
+def _frame(row: Any, at: int, said: Sequence[Words]) -> bytes:
+    numbered = enumerate(said, row.through + 1)
+    events = [Event(row.id, seq, source, kind, at, data) for seq, (source, kind, data) in numbered]
+    return zstandard.compress(encode_segment(events, row.head))
 
 
 def last_words(row: Any, asked: Sequence[tuple[int, int]], why: str) -> list[Words]:

@@ -7,6 +7,7 @@ the next look of any other one finishes.
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable
 
@@ -18,6 +19,7 @@ from api.fleet.pulse import Pulse
 from api.notify import Notifier
 from api.store.leases import Leases, settled
 from api.store.sandboxes import Sandboxes
+from api.store.strangers import Strangers
 from detectors.codec import CodecError
 from detectors.errors import DetectorError
 
@@ -35,9 +37,18 @@ class Watch:
     """Watches from `start` to `stop`; ``lost_s`` is how long a sandbox may be silent."""
 
     def __init__(
-        self, sandboxes: Sandboxes, leases: Leases, notifier: Notifier, end: End, lost_s: float, kept_days: int
+        self,
+        sandboxes: Sandboxes,
+        leases: Leases,
+        strangers: Strangers,
+        notifier: Notifier,
+        end: End,
+        lost_s: float,
+        kept_days: int,
     ) -> None:
         self._sandboxes, self._leases, self._notifier, self._end = sandboxes, leases, notifier, end
+        self._strangers, self._swept = strangers, -math.inf
+        self._closing: frozenset[str] = frozenset()
         self._lost_s, self._kept_days = lost_s, kept_days
         self._look_s = min(lost_s / LOOKS, LONGEST_LOOK_S)
         self._pulse = Pulse(lost_s, self._look_s)
@@ -51,6 +62,11 @@ class Watch:
     async def start(self) -> None:
         """Forget who went long ago, and look from now on."""
         await self._sandboxes.forget(self._kept_days)
+        strange = await self._strangers.count()
+        if strange:
+            log.warning(
+                "Episodes are open of which this build has not the rules: it can only end them.", many=strange
+            )
         self._task = asyncio.create_task(self._run(), name="fleet watch")
 
     async def stop(self) -> None:
@@ -77,6 +93,15 @@ class Watch:
             await self._leases.lose(episode, "it was closed before a sandbox was free")
         for episode, why in await self._leases.to_end():
             await self._finish(episode, why)
+        if at - self._swept >= self._lost_s:
+            self._swept = at
+            await self._sweep()
+
+    async def _sweep(self) -> None:
+        """End what was to be closed a sweep ago already: in an upgrade a replica of the old build may do it better."""
+        before, self._closing = self._closing, frozenset(await self._strangers.closing())
+        for episode in sorted(before & self._closing):
+            await self._finish(episode, "it was closed")
 
     async def _finish(self, episode: str, why: str) -> None:
         try:

@@ -46,7 +46,7 @@ _SELECTED = [
 
 
 @router.get(
-    "/v1/episodes/{episode}/steps/{step:int}/explanation",
+    "/v1/episodes/{episode}/steps/{step:step}/explanation",
     summary="Why a step was worth what it was",
     responses={200: {"model": ExplanationShape}, **problems(401, 403, 404)},
 )

@@ -61,7 +61,7 @@ async def open_episode(request: Request) -> Response:
 
 async def opened(parts: Parts, who: Principal, wanted: OpenEpisode, intent: str | None) -> dict[str, Any]:
     """Open an episode for ``who`` and say so. Raises `NotFoundError` where there is no such task."""
-    task = await parts.tasks.find(who.tenant, wanted.task, wanted.version)
+    task = await parts.tasks.current(who.tenant, wanted.task, wanted.version)
     episode = await parts.episodes.open(who, task, wanted.labels, wanted.seed, intent, parts.keys)
     token = parts.keys.append_token(episode)
     plan = (await parts.tasks.ruleset(task.number)).plan(episode)
@@ -111,10 +111,12 @@ async def close(request: Request) -> Response:
     responses={200: {"model": EpisodeShape}, **problems(401, 403, 404)},
 )
 async def status(request: Request) -> Response:
-    """Where an episode stands: how far its log goes, its step, its total so far."""
+    """Where an episode stands: how far its log goes and up to which time, its step, its total so far."""
     episode = request.path_params["episode"]
     await caller(request, READ, own=episode)
-    return answer(describe(await parts_of(request).episodes.get(episode)))
+    parts = parts_of(request)
+    row = await parts.episodes.get(episode)
+    return answer({**describe(row), "at": await parts.follower.last_at(episode, row.through)})
 
 
 @router.delete(

@@ -1,7 +1,8 @@
 """Idempotency-Key: the same key, token, route and body give the same answer, and the effect once.
 
 Final answers are stored; concurrent duplicates wait for the first. An answer that is not final (202) is worked
-out again: its effect is known by the same intent, so it is not repeated. Server errors are never stored.
+out again: its effect is known by the same intent, so it is not repeated. Server errors and refusals of the moment (429)
+are never stored: they did nothing, and the same request later is welcome.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from fastapi import Request, Response
 
-from api.errors import InvalidError, KeyReusedError, ProblemError
+from api.errors import InvalidError, KeyReusedError, ProblemError, TooManyError
 from api.routes.support import PROBLEM, parts_of
 from api.store.idempotency import Given
 from api.store.tokens import Principal
@@ -21,6 +22,7 @@ from api.store.tokens import Principal
 Work = Callable[[str | None], Awaitable[Response]]
 Change = Callable[[bytes], bytes]
 _LONGEST_KEY = 255
+_PASSING = TooManyError.status
 
 
 def unchanged(body: bytes) -> bytes:
@@ -54,7 +56,8 @@ async def once(
             return Response(reveal(given.body or b""), given.status, replay, given.media_type)
         response = await _answered(work, intent)
         final = response.status_code != 202
-        if response.status_code < 500 and (final or given is None):
+        passing = response.status_code >= 500 or response.status_code == _PASSING
+        if not passing and (final or given is None):
             kept = conceal(bytes(response.body)) if final else None
             media_type = response.media_type if final else None
             await answers.keep(intent, Given(digest, response.status_code if final else None, media_type, kept))

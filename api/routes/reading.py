@@ -9,6 +9,7 @@ import orjson
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
+from api.recording_verdicts import frame_of
 from api.routes.describe import problems, query
 from api.routes.shapes import EventsShape, TrajectoryShape, VerdictsShape
 from api.routes.support import READ, SEQ_MOST, answer, caller, parts_of, whole_query
@@ -91,15 +92,26 @@ async def trajectory(request: Request) -> Response:
     summary="The recording",
     response_class=StreamingResponse,
     responses={
-        200: {"content": {"application/zstd": {}}, "description": "The stored segments, a recording file."},
+        200: {
+            "content": {"application/zstd": {}},
+            "description": "The stored segments and verdicts, a recording file.",
+        },
         **problems(401, 403, 404),
     },
 )
 async def recording(request: Request) -> Response:
-    """The stored zstd frames one after the other: a file that replays anywhere."""
+    """The stored zstd frames one after the other, then what was said beyond the rules: a file that replays anywhere."""
     await caller(request, READ)
     parts = parts_of(request)
     row = await parts.episodes.get(request.path_params["episode"])
     name = {"content-disposition": f'attachment; filename="{row.id}.mrec"'}
-    frames: AsyncIterator[bytes] = parts.log.frames(row.id)
-    return StreamingResponse(frames, media_type="application/zstd", headers=name)
+    # Read first: of a step that is decided meanwhile the file then says that it waits, and never the reverse.
+    said = frame_of([bytes(one.body) for one in await parts.verdicts.rows(row.id)])
+    return StreamingResponse(_then(parts.log.frames(row.id), said), media_type="application/zstd", headers=name)
+
+
+async def _then(frames: AsyncIterator[bytes], last: bytes) -> AsyncIterator[bytes]:
+    async for frame in frames:
+        yield frame
+    if last:
+        yield last

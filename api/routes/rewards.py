@@ -18,7 +18,7 @@ router = APIRouter(tags=["rewards"])
 
 
 @router.get(
-    "/v1/episodes/{episode}/steps/{step:int}/reward",
+    "/v1/episodes/{episode}/steps/{step:step}/reward",
     summary="A step's reward",
     responses={200: {"model": RewardShape}, **problems(401, 403, 404, 422)},
     openapi_extra={"parameters": [WAIT]},

@@ -11,6 +11,7 @@ from api.routes.support import Body
 
 LABELS = 32
 Short = Annotated[str, Field(min_length=1, max_length=128)]
+Version = Annotated[str, Field(min_length=1, max_length=64)]
 Labels = Annotated[dict[Short, Annotated[str, Field(max_length=256)]], Field(max_length=LABELS)]
 Instance = Annotated[
     str,
@@ -26,7 +27,7 @@ class Register(Body):
     instance: Instance
     address: Annotated[str, Field(max_length=512)] | None = None
     labels: Annotated[Labels, Field(default_factory=dict)]
-    agentd: Short
+    agentd: Version
     wire: Annotated[int, Field(ge=1, le=MOST)]
 
 

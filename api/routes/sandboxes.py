@@ -86,6 +86,8 @@ async def _busy(parts: Parts, row: Any, deadline: Deadline) -> Any:
 async def _told(parts: Parts, row: Any, on: str | None) -> dict[str, Any]:
     lease = None
     if row.episode is not None:
+        if row.episode != on:
+            await parts.leases.told(row.id, row.episode)
         episode = await parts.episodes.get(row.episode)
         token = parts.keys.append_token(episode.id)
         lease = {"episode": episode.id, "token": token, "task": episode.task, "version": episode.version}
@@ -150,5 +152,6 @@ async def of_episode(request: Request) -> Response:
         row = await parts.leases.of(episode)
         if row is None:
             raise NotFoundError(f"sandbox: episode {episode} was opened without asking for one")
-        if row.state != "queued" or not await parts.notifier.wait(changed, deadline.left()):
-            return answer(leases.describe(row))
+        said = leases.describe(row)
+        if said["state"] != "queued" or not await parts.notifier.wait(changed, deadline.left()):
+            return answer(said)

@@ -178,7 +178,8 @@ class OpenedShape(BaseModel):
 
 
 class EpisodeShape(BaseModel):
-    """Where an episode stands. `through` is the last event in the log, `head` its last segment's digest."""
+    """Where an episode stands. `through` is the last event in the log, `at` its time in ns since the episode opened,
+    null while there is none, `head` its last segment's digest."""
 
     episode: str
     task: str
@@ -189,6 +190,7 @@ class EpisodeShape(BaseModel):
     status: Literal["open", "closing", "closed"]
     through: int
     head: str
+    at: int | None
     step: int | None
     success: bool | None
     total: float | None

@@ -66,7 +66,7 @@ async def begin(request: Request) -> Response:
 
 
 @router.post(
-    "/v1/episodes/{episode}/steps/{step:int}:end",
+    "/v1/episodes/{episode}/steps/{step:step}:end",
     summary="End a step",
     responses=_RESPONSES,
     openapi_extra=takes(EndStep, required=False),

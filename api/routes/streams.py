@@ -48,9 +48,9 @@ _LABEL = {
     responses={
         200: {
             "content": _EVENT_STREAM,
-            "description": "Events named event, milestone, reward, lagging.",
+            "description": "Events named event, milestone, reward, lagging, ended.",
         },
-        204: {"description": "The episode is closed and everything was sent."},
+        204: {"description": "The episode is closed and everything was sent: its `ended` is the last id."},
         **problems(401, 403, 404, 422),
     },
     openapi_extra={
@@ -63,7 +63,8 @@ _LABEL = {
     },
 )
 async def stream(request: Request) -> Response:
-    """Server-sent events with the log's numbers as ids; ends after the episode's end.
+    """Server-sent events with the log's numbers as ids. The last one is `ended`: the episode is closed, and what was
+    asked of a model or a judge is answered. A stream that ends without it was cut, or its episode was deleted.
 
     A watcher that takes long to take gets a `lagging` event now and then: `after` is where it is, `through` where the
     log is. Nothing is left out for it.
@@ -76,7 +77,7 @@ async def stream(request: Request) -> Response:
     if not (said.isascii() and said.isdigit() and len(said) < 19):
         raise InvalidError(f"Last-Event-ID: got {said[:40]!r}, wanted the number of an event")
     after = int(said)
-    if row.status == "closed" and after >= row.through:
+    if row.status == "closed" and after > row.through:
         return Response(status_code=204)
     return _streamed(request, parts.streams.of_one(row.id, after, kinds))
 

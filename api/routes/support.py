@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import orjson
 from fastapi import Request, Response
 from pydantic import BaseModel, ConfigDict, ValidationError
+from starlette.convertors import Convertor, register_url_convertor
 
 from api.errors import (
     ForbiddenError,
@@ -49,6 +50,24 @@ class Body(BaseModel):
     """A request's body: members that it does not have are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class StepConvertor(Convertor[int]):
+    """A step in a path. Starlette's ``int`` takes any number of digits, of which Python refuses to make a number."""
+
+    regex = "[0-9]{1,10}"
+
+    def convert(self, value: str) -> int:
+        """The step that the path names."""
+        return int(value)
+
+    def to_string(self, value: int) -> str:
+        """How a path names the step."""
+        return str(value)
+
+
+# Here, since a route's path is read when the route is declared: `{step:step}`.
+register_url_convertor("step", StepConvertor())
 
 
 def parts_of(request: Request) -> Parts:

@@ -68,7 +68,8 @@ class Arrivals:
         place = tuple_(arrivals.c.xact, arrivals.c.position)
         beyond = place > tuple_(bindparam("xact", type_=BigInteger), bindparam("position", type_=BigInteger))
         self._after = _OF_EPISODES.where(beyond, *settled).limit(PAGE)
-        self._beyond = select(arrivals.c.position).where(beyond).limit(1)
+        # Of deleted episodes nothing is told, so nobody needs to look for it again.
+        self._beyond = _OF_EPISODES.where(beyond).limit(1)
         self._last = (
             select(arrivals.c.xact, arrivals.c.position)
             .where(*settled)

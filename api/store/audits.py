@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from sqlalchemy import bindparam, delete, exists, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.store import tombstones
@@ -33,8 +34,8 @@ from api.tables import (
 TREE = "episodes"
 """The one tree: a leaf for each closed episode."""
 PAGE = 200
-_SIGNING = 0x6D696C65
-"""Whoever holds this advisory lock on Postgres makes and delivers checkpoints."""
+_SIGNING = 0x6D696C72
+"""Whoever holds this advisory lock on Postgres makes and delivers checkpoints. Nobody else has its number."""
 
 _episode: Any = bindparam("episode")
 _EPISODE = select(episodes).where(episodes.c.id == _episode)
@@ -91,6 +92,7 @@ _LEAF = select(leaves).where(leaves.c.episode == _episode)
 _QUEUED = select(closings.c.episode).where(closings.c.episode == _episode)
 _TREE = select(audit_trees).where(audit_trees.c.name == TREE)
 _NOTES = select(checkpoints).where(checkpoints.c.origin == bindparam("origin")).order_by(checkpoints.c.number)
+_NEWEST_NOTE = select(checkpoints.c.note).order_by(checkpoints.c.number.desc()).limit(1)
 _UNDELIVERED = (
     select(checkpoints)
     .where(checkpoints.c.delivered_at.is_(None))
@@ -238,18 +240,25 @@ class Audits:
         if self._database.embedded:
             yield True  # a data folder has one service; see `milestoned serve`
             return
-        async with self._database.write() as conn:
-            yield bool((await conn.execute(select(func.pg_try_advisory_xact_lock(_SIGNING)))).scalar())
+        # The session's lock, not a transaction's: deliveries may take long, and an open transaction holds up others.
+        async with self._database.session() as conn:
+            mine = bool((await conn.execute(select(func.pg_try_advisory_lock(_SIGNING)))).scalar())
+            try:
+                yield mine
+            finally:
+                if mine:
+                    await conn.execute(select(func.pg_advisory_unlock(_SIGNING)))
 
     @asynccontextmanager
     async def signing(self) -> AsyncIterator[SigningTransaction]:
         """The transaction in which the tree grows: all of it or nothing."""
+        if await self.tree() is None:
+            first = {"name": TREE, "size": 0, "full": b"", "signed_size": 0, "signed_day": ""}
+            with suppress(IntegrityError):  # another replica, which starts in this moment too
+                async with self._database.write() as conn:
+                    await conn.execute(insert(audit_trees), first)
         async with self._database.write() as conn:
-            row = (await conn.execute(_TREE.with_for_update())).first()
-            if row is None:
-                first = {"name": TREE, "size": 0, "full": b"", "signed_size": 0, "signed_day": ""}
-                await conn.execute(insert(audit_trees), first)
-                row = (await conn.execute(_TREE.with_for_update())).one()
+            row = (await conn.execute(_TREE.with_for_update())).one()
             yield SigningTransaction(conn, row)
 
     async def undelivered(self, count: int) -> Sequence[Any]:
@@ -273,11 +282,12 @@ class SigningTransaction:
         found = await self._conn.execute(delete(closings).where(closings.c.episode == episode))
         return found.rowcount == 1
 
-    async def add_leaf(
-        self, number: int, episode: str, body: bytes, facts: Mapping[str, Any], findings: Sequence[Finding]
-    ) -> None:
-        """One more leaf, and the facts of its episode."""
+    async def add_leaf(self, number: int, episode: str, body: bytes) -> None:
+        """One more leaf."""
         await self._conn.execute(insert(leaves), {"number": number, "episode": episode, "body": body})
+
+    async def add_facts(self, episode: str, facts: Mapping[str, Any], findings: Sequence[Finding]) -> None:
+        """What reports and lists know of an episode."""
         await self._conn.execute(insert(episode_facts), {"episode": episode, **facts})
         await mark_found(self._conn, episode, findings)
 
@@ -285,6 +295,10 @@ class SigningTransaction:
         """A signed checkpoint; it waits for its delivery."""
         row = {"origin": origin, "size": size, "note": note, "made_at": now(), "delivered_at": None}
         await self._conn.execute(insert(checkpoints), row)
+
+    async def newest_note(self) -> str | None:
+        """The checkpoint that was made last."""
+        return (await self._conn.execute(_NEWEST_NOTE)).scalar()
 
     async def grown(self, **values: Any) -> None:
         """How the tree stands now."""

@@ -94,6 +94,13 @@ class Database:
                 return (await conn.execute(statement, values)).first()
 
     @asynccontextmanager
+    async def session(self) -> AsyncIterator[AsyncConnection]:
+        """A connection that commits each statement, for what belongs to a session."""
+        with translated():
+            async with self.reader.connect() as conn:
+                yield conn
+
+    @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncConnection]:
         """The one write transaction: committed when the block ends, rolled back when it raises."""
         with translated():

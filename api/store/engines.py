@@ -12,17 +12,22 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary
 
+import orjson
+import structlog
 import zstandard
 from sqlalchemy import bindparam, select
 
 from api.errors import RulesetChangedError, UnavailableError
+from api.fleet.stranger import Stranger
 from api.store.database import Database
 from api.store.episodes import Episodes
 from api.store.tasks import Tasks
-from api.tables import engine_states, segments
+from api.tables import engine_states, milestones, rewards, segments
 from detectors.codec import decode_segment
 from detectors.engine import Engine
-from detectors.errors import StateError
+from detectors.errors import GapError, StateError
+from detectors.rewards import milestone_from_json
+from detectors.ruleset import Ruleset
 
 STATE_EVERY = 2_000
 _LOOKS = 5
@@ -36,13 +41,27 @@ _AFTER = (
     .order_by(segments.c.first)
 )
 
+_REWARD = (
+    select(rewards.c.step, rewards.c.body)
+    .where(rewards.c.episode == bindparam("episode"))
+    .order_by(rewards.c.step.desc())
+    .limit(1)
+)
+_EARNED = (
+    select(milestones.c.body)
+    .where(milestones.c.episode == bindparam("episode"), milestones.c.step == bindparam("step"))
+    .order_by(milestones.c.number)
+)
+
+log = structlog.get_logger()
+
 
 @dataclass(slots=True)
 class Live:
     """An episode at its last durable event. ``stored`` is the seq of the stored engine state."""
 
     episode: str
-    engine: Engine
+    engine: Engine | Stranger
     through: int
     head: str
     closed: bool
@@ -96,6 +115,20 @@ class Engines:
             self._live.popitem(last=False)
         return live
 
+    async def stand_in(self, episode: str) -> Live:
+        """The episode without its rules, good for nothing but its end; it is not kept. Raises `ProblemError`."""
+        self.drop(episode)
+        row = await self._episodes.get(episode)
+        step = -1 if row.step is None else row.step
+        last = await self._database.first(_REWARD, {"episode": episode})
+        sealed = step < 0 or (last is not None and last.step >= step)
+        earned = [] if sealed else await self._database.all(_EARNED, {"episode": episode, "step": step})
+        components = () if last is None else orjson.loads(last.body)["components"]
+        pending = [milestone_from_json(orjson.loads(one.body)) for one in earned]
+        stranger = Stranger(row.id, row.digest, components, (row.through, step), sealed, pending)
+        closed = row.status == "closed"
+        return Live(row.id, stranger, row.through, row.head, closed, step, row.milestones, row.through)
+
     async def _rebuild(self, row: Any) -> Live | None:
         """None where the episode moved on between two reads."""
         rules = await self._tasks.ruleset(row.task_number)
@@ -108,16 +141,30 @@ class Engines:
         stored = 0 if state is None else state.through
         if stored > row.through:
             return None
-        try:
-            engine = Engine(rules, row.id) if state is None else Engine.load(rules, bytes(state.body))
-        except StateError:  # another build's: all is fed again
+        engine = None if state is None else await self._resumed(rules, state, row)
+        if engine is None:
             engine, stored = Engine(rules, row.id), 0
-        values = {"episode": row.id, "after": stored, "through": row.through}
-        for segment in await self._database.all(_AFTER, values):
-            text = zstandard.decompress(bytes(segment.frame))
-            engine.feed(decode_segment(text).events)
+            await self._feed(engine, stored, row)
         if engine.through != row.through:
             return None
         step = -1 if row.step is None else row.step
         closed = row.status == "closed"
         return Live(row.id, engine, row.through, row.head, closed, step, row.milestones, stored)
+
+    async def _resumed(self, rules: Ruleset, state: Any, row: Any) -> Engine | None:
+        """The engine from its stored state on; None where that is of no use and all has to be fed again.
+
+        It is another build's, or lies between two ends of segments, where nobody wrote it: `audit verify` tells.
+        """
+        try:
+            engine = Engine.load(rules, bytes(state.body))
+            await self._feed(engine, state.through, row)
+        except (StateError, GapError) as error:
+            log.warning("A stored engine state is of no use.", episode=row.id, why=str(error))
+            return None
+        return engine if engine.through == row.through else None
+
+    async def _feed(self, engine: Engine, after: int, row: Any) -> None:
+        for segment in await self._database.all(_AFTER, {"episode": row.id, "after": after, "through": row.through}):
+            text = zstandard.decompress(bytes(segment.frame))
+            engine.feed(decode_segment(text).events)

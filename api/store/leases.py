@@ -2,6 +2,10 @@
 
 Both sides look: who opens takes an idle sandbox, who becomes idle takes the oldest episode that waits. On Postgres the
 two can miss each other by a hair; then the daemon's next look, seconds later, finds it.
+
+A sandbox may be dead before anybody noticed. So nobody is told that it has an episode before its daemon was: until then
+the lease is `queued` to all who ask, and goes to another one if that sandbox is lost. Once told it stays: the harness
+may act there from then on, and whoever watched elsewhere would see nothing and say 0.
 """
 
 from __future__ import annotations
@@ -31,9 +35,11 @@ _OF = (
 )
 _IDLE = (
     select(sandboxes.c.id, sandboxes.c.labels)
-    .where(sandboxes.c.state == "idle", sandboxes.c.tenant == bindparam("tenant"), sandboxes.c.id > bindparam("after"))
-    .order_by(sandboxes.c.id)
+    .where(sandboxes.c.state == "idle", sandboxes.c.tenant == bindparam("tenant"))
+    # Who was heard of last is the least likely to be dead without anybody's having noticed.
+    .order_by(sandboxes.c.heard_at.desc(), sandboxes.c.id)
     .limit(_PAGE)
+    .offset(bindparam("after"))
 )
 _QUEUED = (
     select(leases)
@@ -78,12 +84,12 @@ class Leases:
             with suppress(IntegrityError):  # another replica was asked in this moment
                 async with self._database.write() as conn:
                     await conn.execute(insert(leases), asked)
-        after = ""
+        after = 0
         while idle := await self._database.all(_IDLE, {"tenant": tenant, "after": after}):
             for sandbox in idle:
                 if _fits(selector, orjson.loads(sandbox.labels)) and await self._give(sandbox.id, episode) != "busy":
                     return
-            after = idle[-1].id
+            after += len(idle)
 
     async def take(self, sandbox: Any) -> None:
         """Give the idle ``sandbox`` the oldest episode that waits for one like it, if any does."""
@@ -102,11 +108,17 @@ class Leases:
                 return "gone"
             if not await hand_over(conn, sandbox, episode):
                 return "busy"
-            held = {"state": "held", "sandbox": sandbox, "held_at": now()}
+            held = {"state": "held", "sandbox": sandbox, "held_at": None}
             await conn.execute(update(leases).where(leases.c.episode == episode).values(held))
         self._notifier.tell(offered(sandbox))
-        self._notifier.tell(settled(episode))
         return "given"
+
+    async def told(self, sandbox: str, episode: str) -> None:
+        """The sandbox's daemon is being told of its episode: from now on everybody may be."""
+        async with self._database.write() as conn:
+            untold = (leases.c.episode == episode, leases.c.sandbox == sandbox, leases.c.held_at.is_(None))
+            await conn.execute(update(leases).where(*untold).values(held_at=now()))
+        self._notifier.tell(settled(episode))
 
     async def free(self, sandbox: str, episode: str) -> None:
         """The daemon is done with the closed ``episode``: the sandbox is idle again."""
@@ -170,6 +182,8 @@ def _fits(selector: Selector, labels: Mapping[str, Any]) -> bool:
 def describe(row: Any) -> dict[str, Any]:
     """A lease as the wire has it."""
     sandbox = None
+    if row.state == "held" and row.held_at is None:
+        return {"episode": row.episode, "state": "queued", "why": None, "sandbox": None}
     if row.sandbox is not None and row.name is not None:
         sandbox = {
             "sandbox": row.sandbox,

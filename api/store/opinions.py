@@ -72,6 +72,10 @@ class Opinions:
         """There was no answer yet, though it took ``calls`` and money: whoever is next may ask, if there is room."""
         await self._together.do(lambda conn: answered(conn, asking, self._runner, None, calls, cost))
 
+    async def keep(self, asking: Asking, body: Mapping[str, Any] | None, calls: int, cost: float) -> None:
+        """The answer, for whoever asks the same, and what it took; None: it is no answer, and only charged."""
+        await self._together.do(lambda conn: answered(conn, asking, self._runner, body, calls, cost))
+
     async def free(self, asking: Asking) -> None:
         """Whoever is next may ask, on the same bill: nobody knows whether there was an answer."""
         await self._together.do(

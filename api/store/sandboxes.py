@@ -17,7 +17,7 @@ from api.keys import token_hash
 from api.notify import Topic
 from api.store.database import Database, now
 from api.store.writer import GroupWriter
-from api.tables import leases, sandboxes
+from api.tables import episodes, leases, sandboxes
 from detectors.codec import canonical
 
 LIVING = ("idle", "busy")
@@ -151,12 +151,21 @@ class Sandboxes:
         return {row.id: row.beats for row in await self._database.all(_LIVING)}
 
     async def give_up(self, id: str, beats: int, why: str) -> bool:
-        """Count it as lost, and what it had too, unless it beat meanwhile; True in exactly one replica."""
+        """Count it as lost, and what it had too, unless it beat meanwhile; True in exactly one replica.
+
+        An episode of which it never heard waits for another sandbox, unless somebody wrote in its log.
+        """
         async with self._database.write() as conn:
             row = (await conn.execute(_ONE.with_for_update(), {"id": id})).first()
             if row is None or row.beats != beats or row.state not in LIVING:
                 return False
             await conn.execute(update(sandboxes).where(sandboxes.c.id == id).values(state="lost", episode=None))
+            await conn.execute(
+                update(leases)
+                .where(leases.c.sandbox == id, leases.c.state == "held", leases.c.held_at.is_(None))
+                .where(leases.c.episode.in_(select(episodes.c.id).where(episodes.c.through == 0)))
+                .values(state="queued", sandbox=None)
+            )
             await conn.execute(
                 update(leases)
                 .where(leases.c.sandbox == id, leases.c.state == "held")

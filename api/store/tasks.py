@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import bindparam, insert, select
+from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.errors import NotFoundError, TaskExistsError
+from api.errors import NotFoundError, RulesetChangedError, TaskExistsError
 from api.store.database import Database
 from api.tables import tasks
 from detectors.codec import canonical
+from detectors.errors import DetectorError
 from detectors.ruleset import Ruleset, compile_task
 from detectors.task_json import task_from_json, task_to_json
 from detectors.types import Task
@@ -59,6 +61,8 @@ class Tasks:
                     f"version: {task.id} has a version {task.version} with other content; wanted a new version",
                     digest=found.digest,
                 )
+            elif found.digest != row["digest"]:
+                await _under(conn, found.number, row)
         return found is None, row
 
     async def find(self, tenant: str, id: str, version: str | None) -> Any:
@@ -74,18 +78,38 @@ class Tasks:
             raise NotFoundError(f"task: there is no task {said}")
         return row
 
+    async def current(self, tenant: str, id: str, version: str | None) -> Any:
+        """The row as `find` gives it, under this build's rules: an episode is opened under those, whichever build the
+        task was registered with. Raises `NotFoundError`, `RulesetChangedError`."""
+        row = await self.find(tenant, id, version)
+        rules = await self.ruleset(row.number)
+        if rules.digest == row.digest:
+            return row
+        async with self._database.write() as conn:
+            await _under(conn, row.number, {"digest": rules.digest, "attainable": rules.attainable})
+        return await self.find(tenant, id, row.version)
+
     async def listed(self, tenant: str) -> Sequence[Any]:
         """Every version of every task of ``tenant``'s, in the order of their registration."""
         columns = (tasks.c.id, tasks.c.version, tasks.c.digest, tasks.c.attainable)
         return await self._database.all(select(*columns).where(tasks.c.tenant == tenant).order_by(tasks.c.number))
 
     async def ruleset(self, number: int) -> Ruleset:
-        """The compiled rules of a task, by its row's number."""
+        """The compiled rules of a task, by its row's number. Raises `RulesetChangedError` where this build can't."""
         rules = self._compiled.get(number)
         if rules is None:
             row = await self._database.first(_BODY, {"number": number})
-            rules = compile_task(task_from_json(orjson.loads(row.body)))
+            try:
+                rules = compile_task(task_from_json(orjson.loads(row.body)))
+            except DetectorError as error:
+                raise RulesetChangedError(f"task: this build can't read what another registered: {error}") from error
             self._compiled[number] = rules
             if len(self._compiled) > _COMPILED:
                 self._compiled.popitem(last=False)
         return rules
+
+
+async def _under(conn: AsyncConnection, number: int, now: Mapping[str, Any]) -> None:
+    """Note under which rules this build has the task."""
+    values = {name: now[name] for name in ("digest", "attainable")}
+    await conn.execute(update(tasks).where(tasks.c.number == number).values(values))

@@ -26,8 +26,10 @@ audit_trees = Table(
     Column("full", LargeBinary, nullable=False),
     Column("signed_size", BigInteger, nullable=False),
     Column("signed_day", String(10), nullable=False),
+    Column("key", String(160)),
 )
-"""How far the tree over all episodes has grown; whoever holds its row's lock is the one who signs."""
+"""How far the tree over all episodes has grown, and the public ``key`` with which all is signed; whoever holds its
+row's lock is the one who signs."""
 
 leaves = Table(
     "leaves",

@@ -85,6 +85,7 @@ def _replica(parts: Parts, data: Path, database: str, admin: str) -> Replica:
     command = [*console("milestoned", "api.cli"), "serve", "--data", str(data), "--database", database]
     command += ["--port", "0", "--port-file", str(port_file)]
     environment = {**same_imports(), "MILESTONED_SECRET": "of the benchmark", "MILESTONED_ADMIN_TOKEN": admin}
+    environment["MILESTONED_SIGNING_KEY"] = "a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s="
     part = parts.start(f"service {data.name}", command, environment)
     port = part.wait_until("it listened", lambda: port_file.read_text().strip() if port_file.exists() else None)
     return Replica(part, f"http://127.0.0.1:{port}")

@@ -11,7 +11,7 @@ import httpx
 from milestoned_client import calls
 from milestoned_client.errors import UnexpectedAnswerError, problem_from_body
 from milestoned_client.exchange import Attempt, Peers, Retry
-from milestoned_client.results import Event, Reward, StreamItem, stream_item
+from milestoned_client.results import StreamItem, stream_item
 
 _GAVE_UP_AFTER = 10
 
@@ -26,9 +26,8 @@ class StreamReader:
         self._data: list[str] = []
         self._id = self._last_id
         self._failures = 0
-        self._closed = False
         self.ended = False
-        """True once the episode's last reward has come: nothing follows."""
+        """True once the service has said that everything was sent: also what a model or a judge decided late."""
 
     def attempt(self, peers: Peers) -> Attempt:
         """The request that goes on after the last event that was read whole."""
@@ -47,10 +46,7 @@ class StreamReader:
             raise problem_from_body(response.status_code, response.reason_phrase, body)
 
     def pause_s(self, retry: Retry, failed: bool) -> float:
-        """How long (seconds) to pause before the next connection; -1 to give up, 0 at the end."""
-        if self._closed and not failed:
-            self.ended = True
-            return 0.0
+        """How long (seconds) to pause before the next connection; -1 to give up."""
         self._failures = self._failures + 1 if failed else 0
         return -1.0 if self._failures >= _GAVE_UP_AFTER else retry.pause_s(max(1, self._failures))
 
@@ -73,11 +69,11 @@ class StreamReader:
         self._last_id = self._id
         if not data:
             return
-        item = stream_item(name, _number(self._last_id), _document(data))
         self._failures = 0
-        self.ended = isinstance(item.item, Reward) and item.item.done
-        self._closed = self._closed or (isinstance(item.item, Event) and item.item.kind == "episode.closed")
-        yield item
+        if name == "ended":
+            self.ended = True
+            return
+        yield stream_item(name, _number(self._last_id), _document(data))
 
 
 def _number(last_id: str) -> int | None:

@@ -13,6 +13,7 @@ from api.fleet import skew
 from api.fleet.ending import end
 from api.fleet.pulse import Pulse
 from api.fleet.watch import Watch
+from api.store.strangers import Strangers
 from detectors.codec import WIRE
 from tests.api.daemon import OPENED, Daemon
 from tests.api.service import ADMIN, TASK, Service, Store, events, frames, running, until
@@ -72,16 +73,57 @@ async def lose_everybody(*services: Service) -> None:
 def eyes(service: Service) -> Watch:
     parts = service.app.state.parts
     ended = partial(end, parts.log, parts.episodes, parts.commands)
-    return Watch(parts.sandboxes, parts.leases, parts.notifier, ended, LOST_S, 7)
+    strangers = Strangers(parts.database, parts.tasks)
+    return Watch(parts.sandboxes, parts.leases, strangers, parts.notifier, ended, LOST_S, 7)
 
 
 async def test_an_episode_goes_to_a_sandbox_that_is_idle(service: Service) -> None:
     one = await joined(service)
     episode = await opened(service)
-    assert episode["sandbox"]["state"] == "held"
-    assert episode["sandbox"]["sandbox"]["name"] == "one"
+    assert episode["sandbox"]["state"] == "queued", "its daemon was not told yet"
     lease = (await one.beat())["lease"]
     assert lease == {"episode": episode["episode"], "token": episode["token"], "task": TASK["id"], "version": "1"}
+    said = await held(service, episode)
+    assert (said["state"], said["sandbox"]["name"]) == ("held", "one")
+
+
+async def held(service: Service, episode: dict[str, Any]) -> Any:
+    return (await service.get(f"/v1/episodes/{episode['episode']}/sandbox")).json()
+
+
+async def test_a_dead_sandbox_takes_no_episode_with_it_of_which_it_never_heard(service: Service) -> None:
+    dead = await joined(service, "dead")
+    episode = await opened(service)
+    living = await joined(service, "living")
+    assert (await living.beat())["lease"] is None
+    watch = eyes(service)
+    for n in range(int(LOST_S / LOOK_S) + 1):
+        await watch.look(n * LOOK_S)
+        assert (await living.beat())["sandbox"] == living.id
+    assert (await living.beat())["lease"]["episode"] == episode["episode"]
+    said = await held(service, episode)
+    assert (said["state"], said["sandbox"]["name"]) == ("held", "living")
+    late = await dead.beat(on=None)
+    assert late["lease"] is None
+
+
+async def test_one_that_somebody_wrote_in_or_was_told_of_is_given_to_nobody_else(service: Service) -> None:
+    told, _ = await joined(service, "told", told="yes"), await joined(service, "written", written="yes")
+    episodes = [await opened(service, {"told": "yes"}), await opened(service, {"written": "yes"})]
+    await told.beat()
+    await service.tell(episodes[1]["episode"], episodes[1]["token"], OPENED)
+    await lose_everybody(service)
+    assert [(await held(service, one))["state"] for one in episodes] == ["lost", "lost"]
+    assert (await (await joined(service, "third", written="yes")).beat())["lease"] is None
+
+
+async def test_who_was_heard_of_last_is_asked_first(service: Service) -> None:
+    quiet, *others = [await joined(service, name) for name in ("quiet", "lively", "quiet too")]
+    await asyncio.sleep(0.01)  # the time for people has milliseconds
+    await others[0].beat()
+    episode = await opened(service)
+    assert (await others[0].beat())["lease"]["episode"] == episode["episode"]
+    assert (await quiet.beat())["lease"] is None
 
 
 async def test_an_idle_sandbox_waits_on_its_open_channel(service: Service) -> None:
@@ -113,7 +155,7 @@ async def test_a_label_selector_wants_all_its_labels(service: Service) -> None:
     await joined(service, "plain")
     fitting = await joined(service, "fitting", os="debian", gpu="none")
     episode = await opened(service, {"os": "debian"})
-    assert episode["sandbox"]["sandbox"]["sandbox"] == fitting.id
+    assert (await fitting.beat())["lease"]["episode"] == episode["episode"]
     assert (await opened(service, {"os": "haiku"}))["sandbox"]["state"] == "queued"
 
 
@@ -148,6 +190,12 @@ async def test_a_daemon_of_another_version_is_refused_in_words(
     assert answer.status_code == 409
     assert answer.json()["type"] == "urn:milestoned:problem:version-skew"
     assert says in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(("letters", "status"), [(64, 200), (65, 422), (128, 422)])
+async def test_a_daemon_s_version_has_a_length(service: Service, letters: int, status: int) -> None:
+    answer = await Sandbox(service, "one").register(agentd="0.1.".ljust(letters, "9"))
+    assert answer.status_code == status, answer.text
 
 
 @pytest.mark.parametrize(("service", "agentd"), [("1.4.0", "1.4.2"), ("1.4.0", "1.0.0"), ("0.2.0", "0.1.0")])
@@ -199,8 +247,9 @@ async def test_what_was_sealed_before_the_loss_is_followed_by_a_masked_closing_s
 
 
 async def test_an_episode_whose_daemon_never_wrote_is_ended_too(service: Service) -> None:
-    await joined(service)
+    one = await joined(service)
     episode = await opened(service)
+    await one.beat()
     await lose_everybody(service)
     said = (await service.get(f"/v1/episodes/{episode['episode']}/events")).json()["events"]
     assert [event["kind"] for event in said] == ["episode.opened", "journal.dropped", "episode.closed"]
@@ -236,11 +285,11 @@ async def test_a_beat_keeps_a_sandbox(service: Service) -> None:
 @pytest.mark.parametrize("store", ["postgres"], indirect=True)
 async def test_exactly_one_of_two_replicas_ends_an_episode(store: Store) -> None:
     async with running(store) as first, running(store) as second:
-        await joined(first)
-        ids = [(await opened(first))["episode"]]
-        for n in range(10):
-            await joined(first, f"more{n}")
+        ids = []
+        for n in range(11):
+            sandbox = await joined(first, f"one of many {n}")
             ids.append((await opened(first))["episode"])
+            assert (await sandbox.beat())["lease"]["episode"] == ids[-1]
         await asyncio.gather(lose_everybody(first), lose_everybody(second))
         for id in ids:
             kinds = [e["kind"] for e in (await first.get(f"/v1/episodes/{id}/events")).json()["events"]]
@@ -250,6 +299,7 @@ async def test_exactly_one_of_two_replicas_ends_an_episode(store: Store) -> None
 async def test_a_loss_that_a_killed_replica_left_half_done_is_finished_by_another(service: Service) -> None:
     one = await joined(service)
     episode = await opened(service)
+    await one.beat()
     parts = service.app.state.parts
     assert await parts.sandboxes.give_up(one.id, (await parts.sandboxes.get(one.id)).beats, "lost half")
     await eyes(service).look(0.0)

@@ -154,3 +154,19 @@ async def test_a_turn_that_falls_to_somebody_who_gives_up_in_that_moment_is_not_
     await asyncio.gather(gives_up, return_exceptions=True)
     async with asyncio.timeout(10):
         await take()
+
+
+async def test_who_calls_too_often_is_told_what_the_log_has_too(store: Store) -> None:
+    async with running(store, requests_per_s=0.01, burst_s=400.0) as service:
+        id, token = await service.open()
+        made = frames(events(id, *SAID), [2])
+        assert (await service.append(id, made[0], token)).status_code == 200
+        other, foreign = await service.open()
+        for _ in range(9):
+            refused = await service.append(id, made[1], token)
+            strange = await service.append(id, made[1], foreign)
+        through = await service.app.state.parts.log.through(id)
+        assert (refused.status_code, refused.json()["through"]) == (429, through)
+        assert through >= 2
+        assert int(refused.headers["retry-after"]) > 0
+        assert (strange.status_code, strange.json().get("through")) == (429, None), other

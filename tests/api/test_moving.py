@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,8 @@ async def test_everything_is_as_it_was_and_goes_on(stores: tuple[Store, Store]) 
     told = await _moved(source, target)
     assert any(line.startswith("segments: ") for line in told)
     assert told[-1].endswith("each chain whole up to its head")
+    target.folder.mkdir(exist_ok=True)
+    shutil.copy(source.folder / "signing.key", target.folder)
     async with running(target) as service:
         assert await _seen(service, closed, open_, gone) == before
         assert (await service.append(open_, frames(events(open_, *SAID), [3])[1], token)).status_code == 200

@@ -9,6 +9,12 @@ import pytest
 from sqlalchemy import text
 
 from tests.api.service import TASK, Service, Store, running
+from tests.support.logs import Said
+
+
+def closed() -> list[Said]:
+    """A whole log."""
+    return [("episode.opened", {"task": "t", "digest": ""}), ("episode.closed", {"reason": "done"})]
 
 
 def key(name: str = "k") -> dict[str, Any]:
@@ -117,3 +123,18 @@ async def test_an_effect_whose_answer_was_lost_is_not_repeated(service: Service)
 @pytest.mark.parametrize("bad", ["", "x" * 256])
 async def test_a_key_has_a_length(service: Service, bad: str) -> None:
     assert (await service.post("/v1/tasks", TASK, **key(bad))).status_code == 422
+
+
+async def test_a_refusal_of_the_moment_is_not_kept(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trainer retries under its key: what was refused for want of room is done once there is some."""
+    monkeypatch.setattr("api.store.rescores.UNFINISHED", 1)
+    await service.app.state.parts.rescorer.stop()
+    await service.tell((opened := await service.open())[0], opened[1], *closed())
+    first = await service.post("/v1/rescores", {})
+    assert first.status_code in (200, 201, 202), first.text
+    refused = await service.post("/v1/rescores", {}, **key())
+    assert (refused.status_code, int(refused.headers["retry-after"]) > 0) == (429, True)
+    again = await service.post("/v1/rescores", {}, **key())
+    assert (again.status_code, "retry-after" in again.headers) == (429, True)
+    assert (await service.call("DELETE", f"/v1/rescores/{first.json()['rescore']}")).status_code < 300
+    assert (await service.post("/v1/rescores", {}, **key())).status_code == first.status_code

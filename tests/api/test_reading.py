@@ -11,7 +11,7 @@ from api.trajectory import transitions
 from detectors.rewards import encode_reward
 from detectors.ruleset import compile_task
 from detectors.task_json import task_from_json
-from tests.api.service import TASK, Service, events
+from tests.api.service import TASK, Service, events, frames
 from tests.support.logs import Said, began, clicked, created, episode, filled, sealed, titled, went
 
 SAID = episode([went("/cart"), titled("Cart")], [filled("Name", "Ann"), clicked("Buy")], before=[went("/")])
@@ -29,6 +29,20 @@ async def test_pages_of_the_log_join_to_the_whole(service: Service) -> None:
         after = page["next"]
     assert [(event["seq"], event["kind"]) for event in found] == [(n, kind) for n, (kind, _) in enumerate(SAID, 1)]
     assert [event["data"] for event in found] == [data for _, data in SAID]
+
+
+async def test_a_daemon_that_lost_its_journal_hears_where_time_stands(service: Service) -> None:
+    """By its own token; at whatever place of a segment the last event stands."""
+    id, token = await service.open()
+
+    async def at() -> object:
+        return (await service.get(f"/v1/episodes/{id}", token)).json()["at"]
+
+    assert await at() is None
+    told = events(id, *SAID)
+    for frame, last in zip(frames(told, [1, 3]), (1, 4, len(told)), strict=True):
+        await service.append(id, frame, token)
+        assert await at() == told[last - 1].at
 
 
 async def test_events_by_kind(service: Service) -> None:

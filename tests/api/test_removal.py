@@ -18,7 +18,7 @@ from api.store.partitions import Partitions, today
 from api.store.tombstones import PREAMBLE, find, is_genuine
 from detectors.codec import canonical
 from tests.api.processes import milestoned
-from tests.api.service import TASK, Service, Store, events, frames, running
+from tests.api.service import TASK, Service, Store, events, frames, running, until
 from tests.support.logs import clicked, episode, went
 
 SAID = episode([went("/cart")], [clicked("Buy")])
@@ -207,6 +207,25 @@ async def test_many_ask_for_a_day_at_once_and_it_is_made_once(store: Store) -> N
         all_ = [Partitions(service.app.state.parts.database) for service in (one, other) * 3]
         await asyncio.gather(*(each.ready(day) for each in all_ for day in days))
         assert (await all_[0].days())[-2:] == days
+
+
+async def test_a_fault_ends_no_upkeep(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next round comes, and does all of it."""
+    parts = service.app.state.parts
+    await parts.upkeep.stop()
+    monkeypatch.setattr("api.upkeep.AGAIN_S", 0.01)
+    drop, rounds = parts.removal.drop_empty, 0
+
+    async def fails_once() -> list[date]:
+        nonlocal rounds
+        rounds += 1
+        if rounds == 1:
+            raise RuntimeError("a fault of ours")
+        return list(await drop())
+
+    monkeypatch.setattr(parts.removal, "drop_empty", fails_once)
+    await parts.upkeep.start()
+    await until(lambda: rounds == 2)
 
 
 @POSTGRES

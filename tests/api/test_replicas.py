@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from api.notify import commands_of, log_of
+from api.store.migrate import upgrade
 from tests.api.service import Service, Store, events, frames, running
 from tests.support.logs import clicked, episode, went
 from tests.support.postgres import Postgres, needs_postgres
@@ -121,3 +122,18 @@ async def test_replicas_that_are_told_different_things_at_once_keep_one_of_them(
             answers = await asyncio.gather(one.append(id, ways[0], token), other.append(id, ways[1], token))
             assert sorted(answer.status_code for answer in answers) == [200, 409], [one.text for one in answers]
         assert await one.rows("segments") == 10
+
+
+@pytest.mark.parametrize("store", ["postgres"], indirect=True)
+async def test_who_signs_is_one_and_holds_up_nobody_who_starts(store: Store) -> None:
+    """A delivery may take minutes: no other replica signs meanwhile, and any may start."""
+    async with running(store) as first, running(store) as second:
+        one, two = first.app.state.parts, second.app.state.parts
+        for parts in (one, two):
+            await parts.checkpointer.stop()
+        async with one.audits.alone() as mine, two.audits.alone() as theirs:
+            assert (mine, theirs) == (True, False)
+            async with asyncio.timeout(20):
+                await upgrade(two.database)
+        async with two.audits.alone() as theirs:
+            assert theirs

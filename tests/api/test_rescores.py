@@ -233,6 +233,25 @@ async def test_a_worker_that_dies_fails_no_episode(service: Service) -> None:
     assert (await done(service, id))["summary"]["same"] == 40
 
 
+async def test_a_fault_ends_no_rescoring(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is tried again, with nobody asking."""
+    monkeypatch.setattr("api.rescoring.background.EVERY_S", 0.01)
+    parts = service.app.state.parts
+    take, failed = parts.rescores.take, 0
+
+    async def fails_twice(row: Any, me: str) -> bool:
+        nonlocal failed
+        failed += 1
+        if failed <= 2:
+            raise RuntimeError("a fault of ours")
+        return bool(await take(row, me))
+
+    monkeypatch.setattr(parts.rescores, "take", fails_twice)
+    await closed(service, 2)
+    assert (await done(service, await asked(service, {})))["scored"] == 2
+    assert failed == 3
+
+
 async def test_a_changed_reward_in_the_database_is_a_difference(service: Service) -> None:
     """The stored side is what was stored, not what could be worked out again."""
     (id,) = await closed(service, 1)

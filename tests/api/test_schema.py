@@ -51,6 +51,17 @@ async def test_an_older_schema_is_not_ready(service: Service) -> None:
     assert "db upgrade" in answer.json()["detail"]
 
 
+async def test_a_newer_schema_is_ready_and_stays_as_it_is(store: Store) -> None:
+    """An upgrade is applied by the new build while replicas of the old one serve, and are restarted."""
+    newer = "9999"
+    async with running(store) as service:
+        async with service.app.state.parts.database.write() as conn:
+            await conn.execute(text(f"UPDATE alembic_version SET version_num = '{newer}'"))
+        assert (await service.get("/readyz", None)).json() == {"status": "ready", "schema": newer}
+    async with running(store) as service:
+        assert (await service.get("/readyz", None)).json()["schema"] == newer
+
+
 @pytest.mark.parametrize("store", ["sqlite"], indirect=True)
 async def test_sqlite_is_durable_and_keeps_its_references(service: Service) -> None:
     database = service.app.state.parts.database
@@ -65,6 +76,7 @@ def test_the_schema_by_hand(tmp_path: Path) -> None:
     before = milestoned(tmp_path, "db", "check", "--data", "d")
     assert before.returncode == 1
     assert "at nothing" in before.stdout
+    assert not (tmp_path / "d").exists()
     assert milestoned(tmp_path, "db", "upgrade", "--data", "d").returncode == 0
     assert milestoned(tmp_path, "db", "check", "--data", "d").returncode == 0
 
@@ -86,7 +98,7 @@ async def test_tokens_by_hand(tmp_path: Path) -> None:
 
 
 def test_a_mistyped_folder_is_refused_and_not_made(tmp_path: Path) -> None:
-    for command in (["token", "list"], ["token", "revoke", "tok_1"]):
+    for command in (["token", "list"], ["token", "revoke", "tok_1"], ["db", "prune", "--older-than", "1d"]):
         refused = milestoned(tmp_path, *command, "--data", "typo")
         assert (refused.returncode, "wanted the folder of a service" in refused.stderr) == (2, True)
     assert not (tmp_path / "typo").exists()

@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from api.app import create_app
 from api.settings import Settings
 from api.signing import Signer, SigningKeyError, verify
+from tests.api.audit.audited import differences, sign, tamper, told
+from tests.api.processes import milestoned
+from tests.api.service import ADMIN, SECRET, Service, Store, running
 
 # RFC 8032, 7.1, test 2.
 SEED = bytes.fromhex("4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb")
@@ -57,3 +61,72 @@ def test_a_wrong_key_is_refused_and_not_shown(tmp_path: Path, text: str) -> None
     with pytest.raises(SigningKeyError) as refused:
         Signer.load(Settings(tmp_path, signing_key=text))
     assert text not in str(refused.value)
+
+
+def another(store: Store, folder: Path) -> Settings:
+    """A replica on the same database, with a data folder of its own, where it finds no key and makes one."""
+    url = store.url or f"sqlite:///{store.folder / 'milestoned.db'}"
+    return Settings(folder, url, secret=SECRET, admin_token=ADMIN)
+
+
+async def starts(settings: Settings) -> None:
+    app = create_app(settings)
+    async with app.router.lifespan_context(app):
+        pass
+
+
+@pytest.mark.parametrize("signed", [False, True], ids=["before anything is signed", "after"])
+@pytest.mark.parametrize("noted", [False, True], ids=["by an older build", "by this one"])
+async def test_a_replica_with_another_key_is_refused(
+    store: Store, tmp_path: Path, service: Service, signed: bool, noted: bool
+) -> None:
+    if signed:
+        await told(service)
+        await sign(service)
+    if not noted:
+        await tamper(service, "UPDATE audit_trees SET key = NULL")
+    if signed or noted:
+        with pytest.raises(SigningKeyError, match="MILESTONED_SIGNING_KEY"):
+            await starts(another(store, tmp_path / "other"))
+    own = (store.folder / "signing.key").read_text()
+    (tmp_path / "same").mkdir()
+    (tmp_path / "same" / "signing.key").write_text(own)
+    await starts(another(store, tmp_path / "same"))
+    assert await differences(service) == []
+
+
+@pytest.mark.parametrize("store", ["sqlite"], indirect=True)
+async def test_a_lost_key_is_replaced_by_hand_and_never_by_itself(store: Store, tmp_path: Path) -> None:
+    async with running(store) as service:
+        await told(service)
+        await sign(service)
+    (store.folder / "signing.key").unlink()
+    data = ("--data", str(store.folder))
+    for command in (["prune", "--older-than", "1d"], ["adopt-key"]):
+        refused = milestoned(tmp_path, "db", *command, *data)
+        assert (refused.returncode, "there is none in" in refused.stderr) == (2, True), refused.stderr
+    assert not (store.folder / "signing.key").exists()
+    (store.folder / "signing.key").write_text(base64.b64encode(SEED).decode())
+    refused = milestoned(tmp_path, "db", "prune", "--older-than", "1d", *data)
+    assert (refused.returncode, "adopt-key" in refused.stderr) == (2, True), refused.stderr
+    refused = milestoned(tmp_path, "serve", "--port", "0", *data)
+    assert (refused.returncode, "adopt-key" in refused.stderr, "Traceback" in refused.stderr) == (2, True, False)
+    assert milestoned(tmp_path, "db", "adopt-key", *data).returncode == 0
+    async with running(store) as service:
+        assert any(one["what"].startswith("checkpoint") for one in map(as_dict, await differences(service)))
+
+
+def as_dict(difference: object) -> dict[str, str]:
+    return difference._asdict() if hasattr(difference, "_asdict") else {"what": str(difference)}
+
+
+def test_a_service_that_can_not_start_says_why_in_a_line(tmp_path: Path) -> None:
+    nowhere = ("--database", "postgresql://nobody@127.0.0.1:9/nowhere")
+    for command in (["serve", "--port", "0"], ["db", "prune", "--older-than", "1d"]):
+        refused = milestoned(tmp_path, *command, *nowhere, "--data", "d")
+        assert refused.returncode in (1, 2)
+        assert len(refused.stderr.splitlines()) == 1, refused.stderr
+    (tmp_path / "d" / "signing.key").write_text("nonsense!")
+    for command in (["serve", "--port", "0"], ["db", "prune", "--older-than", "1d", *nowhere]):
+        refused = milestoned(tmp_path, *command, "--data", "d")
+        assert (refused.returncode, refused.stderr) == (2, "signing key: not base64, wanted that of 32 bytes\n")

@@ -119,3 +119,15 @@ async def test_a_step_on_its_own_task_and_no_other(service: Service) -> None:
     one, other = await service.open(), await service.open({**TASK, "id": "shop/other"})
     await service.post(f"/v1/episodes/{one[0]}/steps", {"wait_ms": 0})
     assert await Daemon(service, *other).commands() == []
+
+
+@pytest.mark.parametrize("step", ["9" * 5_000, "9" * 11, "9" * 10, "-1", "1.0"])
+async def test_a_step_that_is_no_number_of_one_is_not_there(service: Service, step: str) -> None:
+    id, _ = await service.open()
+    path = f"/v1/episodes/{id}/steps/{step}"
+    answers = [
+        await service.get(f"{path}/reward"),
+        await service.get(f"{path}/explanation"),
+        await service.post(f"{path}:end", {"wait_ms": 0}),
+    ]
+    assert [answer.status_code for answer in answers] == [404, 404, 404]

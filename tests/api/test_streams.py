@@ -61,6 +61,11 @@ class Watcher:
                 await self._more.wait()
         return self.got
 
+    async def left(self) -> None:
+        """Its stream ends."""
+        async with asyncio.timeout(PATIENCE_S):
+            await asyncio.wait([self._task])
+
     async def leave(self) -> None:
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
@@ -91,7 +96,7 @@ async def test_a_hundred_watchers_cost_the_reads_of_one(service: Service) -> Non
     id, token = await service.open()
     async with watching(*(streams.of_one(id, 0, ALL) for _ in range(100))) as watchers:
         await service.tell(id, token, *SAID, sizes=[2, 2])
-        seen = [await one.has(11) for one in watchers]
+        seen = [await one.has(12) for one in watchers]
         assert all(one == seen[0] for one in seen)
     alone = streams.pieces.reads
     # A look for each of the three segments, and at most one before each that found nothing.
@@ -101,7 +106,7 @@ async def test_a_hundred_watchers_cost_the_reads_of_one(service: Service) -> Non
 async def test_kinds_are_chosen(service: Service) -> None:
     id, token = await service.open()
     await service.tell(id, token, *SAID)
-    for said, names in (("reward", {"reward"}), ("event,milestone", {"event", "milestone"})):
+    for said, names in (("reward", {"reward", "ended"}), ("event,milestone", {"event", "milestone", "ended"})):
         answer = await service.get(f"/v1/episodes/{id}/stream", params={"kinds": said})
         assert {read(one.encode()).name for one in answer.text.split("\n\n") if one} == names  # type: ignore[union-attr]
 
@@ -205,6 +210,33 @@ async def test_a_deleted_episode_is_streamed_no_more(service: Service) -> None:
     await service.tell(other, key, *SAID)
     async with watching(parts.streams.of_all(_wanted("event"), START, 0)) as (again,):
         assert {one.data["episode"] for one in await again.has(len(SAID))} == {other}
+
+
+async def test_who_watches_an_episode_that_is_deleted_is_sent_away(service: Service) -> None:
+    """At once, and without the word that everything was sent."""
+    streams = service.app.state.parts.streams
+    (id, token), (other, key) = await service.open(), await service.open()
+    await service.tell(id, token, *SAID[:3])
+    async with watching(streams.of_one(id, 0, ALL), streams.of_one(other, 0, ALL)) as (watcher, stays):
+        assert [one.name for one in await watcher.has(4)] == ["event", "event", "event", "milestone"]
+        await service.call("DELETE", f"/v1/episodes/{id}", params={"reason": "x"})
+        await watcher.left()
+        assert len(watcher.got) == 4
+        await service.tell(other, key, *SAID)
+        assert (await stays.has(len(SAID)))[0].id == "1"
+
+
+async def test_arrivals_of_deleted_episodes_are_not_looked_for_again_and_again(service: Service) -> None:
+    """Nobody waits for what nobody is told; what comes after them is told at once."""
+    parts = service.app.state.parts
+    id, token = await service.open()
+    await service.tell(id, token, *SAID)
+    await service.call("DELETE", f"/v1/episodes/{id}", params={"reason": "x"})
+    assert not await parts.arrivals.unsettled(START)
+    async with watching(parts.streams.of_all(_wanted("event"), START, 0)) as (watcher,):
+        other, key = await service.open()
+        await service.tell(other, key, *SAID)
+        assert {one.data["episode"] for one in await watcher.has(len(SAID))} == {other}
 
 
 @pytest.mark.parametrize("store", ["postgres"], indirect=True)

@@ -20,7 +20,10 @@ from agentd.settings import OPTIONS
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
-SCRIPTS = [DEPLOY / "service" / "install", *(DEPLOY / "sandbox" / name for name in ("install", "start", "reset"))]
+SCRIPTS = [
+    DEPLOY / "service" / "install",
+    *(DEPLOY / "sandbox" / name for name in ("install", "start", "browser", "alive", "reset")),
+]
 DOCKERFILES = [DEPLOY / "Dockerfile.service", DEPLOY / "Dockerfile.sandbox"]
 SECRETS = {
     "POSTGRES_PASSWORD": "p",
@@ -190,3 +193,13 @@ def test_the_health_that_is_asked_for_is_a_route() -> None:
     asked = set(re.findall(r"path: (/\w+)", (DEPLOY / "kubernetes" / "service.yaml").read_text()))
     for path in asked | set(re.findall(r"8420(/\w+)'", (ROOT / "docker-compose.yml").read_text())):
         assert f'"{path}"' in operations, path
+
+
+def test_every_part_of_a_sandbox_that_is_named_is_installed() -> None:
+    installed = {f"sandbox-{path.name}" for path in SCRIPTS if path.parent.name == "sandbox"} - {"sandbox-install"}
+    said = (DEPLOY / "sandbox" / "install").read_text()
+    names = {f"sandbox-{name}" for name in re.search(r"for part in ([a-z ]+);", said)[1].split()} | {"sandbox-start"}  # type: ignore[index]
+    assert names == installed
+    texts = [path.read_text() for path in (*SCRIPTS, ROOT / "docker-compose.yml", *(DEPLOY / "kubernetes").glob("*"))]
+    named = {name for text in texts for name in re.findall(r"(?<![\w.-])sandbox-[a-z]+(?![\w.])", text)}
+    assert named <= installed

@@ -26,6 +26,24 @@ print(urllib.request.urlopen("http://127.0.0.1:9222/json/version").status)
 PY
 """
 
+# The sandbox lives on, what was there is gone, and another Chromium answers at the port that harnesses call.
+RESET = rf"""
+before=$(pgrep -o -u agent -x chromium)
+{AS.format("agent")} touch /home/agent/.chromium/of-the-last-episode
+{AS.format("agent")} sandbox-reset
+after=$(pgrep -o -u agent -x chromium)
+[ "$before" != "$after" ] || {{ echo "the same Chromium"; exit 1; }}
+[ -z "$(ls /home/agent/Downloads)" ] || {{ echo "downloads are left"; exit 1; }}
+[ ! -e /home/agent/.chromium/of-the-last-episode ] || {{ echo "the profile is left"; exit 1; }}
+sandbox-alive
+kill -9 $after
+until now=$(pgrep -o -u agent -x chromium) && [ "$now" != "$after" ] && sandbox-alive; do sleep 0.2; done
+kill -0 $! || {{ echo "the sandbox ended"; cat /tmp/said; exit 1; }}
+python3 -c "import urllib.request as u; print('again', u.urlopen('http://127.0.0.1:9223/json/version').status)"
+sandbox-alive 8422 /healthz idle
+if sandbox-alive 8422 /healthz; then echo "nobody listens there"; exit 1; fi
+"""
+
 
 def refused(user: str, command: str) -> str:
     return f"if {AS.format(user)} {command} 2>/dev/null; then echo '{user} may: {command}'; exit 1; fi\n"
@@ -47,10 +65,11 @@ def test_the_sandbox_s_image_installs_and_starts(debian: Debian) -> None:
     script += refused("agent", "ls /var/lib/agentd")
     script += refused("agent", "cat /run/fleet/sandbox.token")
     script += refused("agent", "kill $(pgrep -u agentd -f 'agentd join')")
-    script += f'{AS.format("agent")} sandbox-reset; [ -z "$(ls /home/agent/Downloads)" ]\n'
+    script += RESET
     done = debian.run(script, timeout_s=180)
     assert done.returncode == 0, done.stdout[-4_000:]
     assert "agentd sees ['Chromium']\n200\nhello\n" in done.stdout
+    assert "again 200\n" in done.stdout
 
 
 @pytest.mark.slow

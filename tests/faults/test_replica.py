@@ -21,7 +21,8 @@ from tests.support.stack import Stack, gist
 from tests.support.wire import Wire
 
 pytestmark = needs_postgres
-SHARED = ("env", "MILESTONED_SECRET=of-all-replicas")
+KEY = "a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s="
+SHARED = ("env", "MILESTONED_SECRET=of-all-replicas", f"MILESTONED_SIGNING_KEY={KEY}")
 ON_POSTGRES = pytest.mark.parametrize("database", ["postgres"], indirect=True)
 STEPS = 6
 

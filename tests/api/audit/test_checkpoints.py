@@ -13,12 +13,14 @@ import pytest
 
 from api.audit.checkpointer import Checkpointer
 from api.audit.delivery import DeliveryError, ToFile, ToUrl, delivery_of
+from api.audit.facts import FactReader
 from api.audit.note import PublicKey, opened, parse_checkpoint, split
 from api.audit.tree import root_of
 from api.settings import Settings
 from api.signing import Signer
-from tests.api.audit.audited import differences, sign, tamper, told
-from tests.api.service import Service, Store, running
+from tests.api.audit.audited import STEPS, differences, sign, tamper, told
+from tests.api.service import Service, Store, running, until
+from tests.support.logs import Said, went
 
 
 def heads(service: Service, file: Path) -> list[tuple[str, int]]:
@@ -31,6 +33,7 @@ def heads(service: Service, file: Path) -> list[tuple[str, int]]:
 async def test_each_closed_episode_is_signed_and_then_the_head_over_all(store: Store, tmp_path: Path) -> None:
     file = tmp_path / "outside" / "checkpoints"
     async with running(store, checkpoints=str(file)) as service:
+        await service.app.state.parts.checkpointer.stop()  # it would sign the first head before the last episode
         closed = [await told(service) for _ in range(3)]
         await told(service, close=False)
         await sign(service)
@@ -161,6 +164,59 @@ async def test_an_episode_that_was_broken_before_it_was_signed_holds_up_no_other
     named = {(one.episode, one.what) for one in await differences(service)}
     assert {(broken, "segment 4"), (broken, "checkpoint"), (broken, "statement")} <= named
     assert {episode for episode, _ in named} == {broken}
+
+
+async def test_whatever_a_daemon_says_of_a_gap_its_episode_is_signed_and_reported(service: Service) -> None:
+    reason = f"x; event {'9' * 5_000}: y"
+    blind: list[Said] = [("gap.began", {"source": "cdp", "reason": reason}), went("file:///srv/gold.json")]
+    id = await told(service, blind, *STEPS)
+    await sign(service)
+    assert [leaf.episode async for leaf in service.app.state.parts.audits.leaves()] == [id]
+    totals = (await service.get("/v1/audit/report")).json()["totals"]
+    assert (totals["masked_steps"], totals["tamper"]) == (4, 1)
+
+
+class _NotCounted(FactReader):
+    """A fault of ours: it stumbles over what one episode tells."""
+
+    def read(self, text: bytes) -> None:
+        if b"/stumble" in text:
+            raise KeyError("step")
+        super().read(text)
+
+
+async def test_what_can_not_be_counted_is_signed_all_the_same(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("api.audit.checkpointer.FactReader", _NotCounted)
+    await service.app.state.parts.checkpointer.stop()
+    ids = [await told(service, [went("/stumble")]), await told(service)]
+    await sign(service)
+    assert sorted([leaf.episode async for leaf in service.app.state.parts.audits.leaves()]) == sorted(ids)
+    assert await differences(service) == []
+    report = (await service.get("/v1/audit/report")).json()
+    assert (report["episodes"], [task["closed"] for task in report["tasks"]]) == ({"closed": 2}, [1])
+
+
+async def test_a_fault_ends_no_signing(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next turn comes, and signs."""
+    monkeypatch.setattr("api.audit.checkpointer.EVERY_S", 0.01)
+    parts = service.app.state.parts
+    pending, failed = parts.audits.pending, 0
+
+    async def fails_once(count: int) -> list[str]:
+        nonlocal failed
+        failed += 1
+        if failed == 1:
+            raise RuntimeError("a fault of ours")
+        return list(await pending(count))
+
+    await parts.checkpointer.stop()
+    monkeypatch.setattr(parts.audits, "pending", fails_once)
+    id = await told(service)
+    parts.checkpointer.start()
+    await until(lambda: failed > 2)
+    assert [leaf.episode async for leaf in parts.audits.leaves()] == [id]
 
 
 async def test_a_file_that_can_not_be_written_is_tried_again(tmp_path: Path) -> None:

@@ -9,12 +9,17 @@ import pytest
 from api.audit.facts import FactReader, Facts, causes, is_odd, is_syntax_error, names_a_secret
 from detectors.engine import Engine
 from detectors.rewards import reward_to_json
+from detectors.ruleset import Ruleset
 from tests.api.service import texts
 from tests.support.logs import Said, clicked, episode, log, ruleset, sealed, went
 
 RULES = ruleset(
     {"id": "cart", "when": {"url_reached": {"url": "/cart"}}},
     {"id": "buy", "when": {"element_clicked": {"name": "Buy"}}},
+)
+FILES = ruleset(
+    {"id": "cart", "when": {"url_reached": {"url": "/cart"}}},
+    {"id": "csv", "when": {"file_created": {"name": "*.csv"}}},
 )
 
 
@@ -30,12 +35,12 @@ def hint(step: int, reward: float | None) -> Said:
     return ("edge.computed", {"step": step, "reward": reward, "digest": "d"})
 
 
-def facts_of(*said: Said, sizes: tuple[int, ...] = ()) -> Facts:
+def facts_of(*said: Said, sizes: tuple[int, ...] = (), rules: Ruleset = RULES) -> Facts:
     events = log(*said)
     reader = FactReader()
     for text in texts(events, sizes):
         reader.read(text)
-    return reader.finish([reward_to_json(one) for one in Engine(RULES, "ep_1").feed(events).rewards])
+    return reader.finish([reward_to_json(one) for one in Engine(rules, "ep_1").feed(events).rewards])
 
 
 @pytest.mark.parametrize(
@@ -81,6 +86,9 @@ def test_causes_of_a_masked_step() -> None:
     assert causes(reason) == [("cdp: the browser on port N is gone", 12), ("ax:app: empty", 3)]
     assert causes("event 7: what must hold may have changed") == [("rules: what must hold may have changed", 7)]
     assert causes("the goal may have been reached") == [("the goal may have been reached", 0)]
+    # What a daemon was told may look like a number and be none.
+    assert causes(f"event {'9' * 5_000}: x") == [("event N: x", 0)]
+    assert causes(f"cdp saw nothing from event 5: event {'9' * 5_000}: x") == [("cdp: event N: x", 5)]
 
 
 @pytest.mark.parametrize("sizes", [(), (1,) * 20, (3, 4)])
@@ -100,6 +108,13 @@ def test_a_log_is_counted_however_it_was_cut(sizes: tuple[int, ...]) -> None:
     assert found.tamper == [[17, 2, "file:///srv/gold.json", True]]
     assert {id: times[0] for id, times in found.milestones.items()} == {"cart": 1, "buy": 1}
     assert found.edge == [[0, 0.25, 0.1, False], [1, 0.0, None, False]]
+
+
+def test_a_step_that_several_sources_did_not_see_is_counted_once() -> None:
+    blind: list[Said] = [("gap.began", {"source": source, "reason": "gone"}) for source in ("cdp", "files")]
+    found = facts_of(*episode([went("/"), sealed(0)], [*blind, clicked("Buy")]), rules=FILES)
+    assert found.masks == {"cdp: gone": [1, 1], "files: gone": [1, 1]}
+    assert (found.masked, found.masked_while_acting) == (1, 1)
 
 
 @pytest.mark.parametrize("data", [{}, {"step": []}, {"step": "0"}, {"step": {}, "reward": {}}])

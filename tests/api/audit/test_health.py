@@ -47,7 +47,7 @@ def goals(many: int, of: int = 100, **row: Any) -> tuple[tuple[int, dict[str, An
 
 
 def masks(steps: int) -> dict[str, Any]:
-    return {"masks": {"cdp: gone": [steps, steps]}}
+    return {"masks": {"cdp: gone": [steps, steps]}, "masked_while_acting": steps}
 
 
 def paid(times: int, id: str = "m") -> dict[str, Any]:
@@ -87,7 +87,7 @@ NO: list[tuple[str, Counts, Counts]] = [
     ),
     ("repeated as before", counted("a", *goals(30), **paid(10)), counted("b", *goals(30), **paid(11))),
     ("repeated, and it helps", counted("a", *goals(30), **paid(1)), counted("b", *goals(70), **paid(10))),
-    ("what costs is not farmed", counted("a", *goals(30)), counted("b", *goals(30), **paid(3.0, -0.3))),
+    ("what costs is not farmed", counted("a", *goals(30)), counted("b", *goals(30), **paid(3, "penalty"))),
     (
         "errors rise a little",
         counted("a", *goals(30, calls=100, syntax_errors=1)),
@@ -109,6 +109,21 @@ def test_yes(name: str, before: Counts, now: Counts) -> None:
 @pytest.mark.parametrize(("name", "before", "now"), NO, ids=[name for name, _, _ in NO])
 def test_no(name: str, before: Counts, now: Counts) -> None:
     assert alarms([before, now]) == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "rate"),
+    [
+        ({"masks": {"cdp: gone": [2, 2], "files: gone": [2, 2]}, "masked_while_acting": 2}, 0.2),
+        ({"masks": {"cdp: gone": [2, 2], "files: gone": [1, 1]}, "masked_while_acting": 3}, 0.3),
+        ({"masks": {"cdp: gone": [2, 1]}, "masked_while_acting": 1}, 0.1),
+        # Counted before there was such a number.
+        ({"masks": {"cdp: gone": [2, 1]}}, 0.1),
+        ({"masks": {"cdp: gone": [2, 2], "files: gone": [2, 2]}}, 0.3),
+    ],
+)
+def test_a_step_is_masked_once_however_many_sources_were_blind(facts: dict[str, Any], rate: float) -> None:
+    assert counted("a", (20, {"masked": 3}), **facts).to_json()["masked_while_acting_rate"] == rate
 
 
 def test_each_version_is_compared_with_the_one_before_it_that_has_enough() -> None:

@@ -201,3 +201,49 @@ async def test_the_command_says_the_same(store: Store, tmp_path: Path, capsys: A
     assert (status, out) == (1, f"{id}: reward of step 1.reward: found 0.9, wanted 0.0\n")
     status, _, err = await command("explain", "ep_nobody", "0")
     assert (status, "no sealed reward" in err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({}, 1),
+        ({"since": "2020-01-01"}, 1),
+        ({"until": "2020-01-01"}, 0),
+        ({"since": "9999-12-31T23:59:59Z"}, 0),
+        ({"since": "2020-01-01T00:00:00+14:00", "until": "9999-12-31T00:00:00-01:00"}, 1),
+    ],
+)
+async def test_a_report_is_of_a_time(service: Service, query: dict[str, str], found: int) -> None:
+    await told(service)
+    await sign(service)
+    report = await service.get("/v1/audit/report", params=query)
+    assert sum(report.json()["episodes"].values()) == found
+
+
+async def test_a_time_of_another_zone_is_that_time(service: Service) -> None:
+    """Rows have theirs in UTC: an hour's difference is not read as text."""
+    id = await told(service)
+    await tamper(service, "UPDATE episodes SET opened_at = '2026-11-21T12:00:00.000Z' WHERE id = :id", id=id)
+    for since, found in (("2026-11-21T12:30:00+01:00", 1), ("2026-11-21T11:30:00-01:00", 0)):
+        report = await service.get("/v1/audit/report", params={"since": since})
+        assert sum(report.json()["episodes"].values()) == found, since
+
+
+@pytest.mark.parametrize("said", ["yesterday", "01.11.2026", "2026-13-45", "", "\0", "0001-01-01T00:00:00+14:00"])
+@pytest.mark.parametrize("name", ["since", "until"])
+@pytest.mark.parametrize("path", ["/v1/audit/report", "/v1/reports/health"])
+async def test_what_is_no_time_is_refused(service: Service, path: str, name: str, said: str) -> None:
+    answer = await service.get(path, params={name: said})
+    assert (answer.status_code, answer.json()["detail"].startswith(f"{name}: got ")) == (422, True)
+
+
+def test_the_command_refuses_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["db", "upgrade", "--data", str(tmp_path)]) == 0
+    assert main(["audit", "report", "--data", str(tmp_path), "--since", "yesterday"]) == 2
+    assert "since: got 'yesterday', wanted a date or time" in capsys.readouterr().err
+
+
+def test_an_episode_that_is_not_there_is_what_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["db", "upgrade", "--data", str(tmp_path)]) == 0
+    assert main(["audit", "explain", "ep_nowhere", "0", "--data", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == "episode: ep_nowhere is not there\n"

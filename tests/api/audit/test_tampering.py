@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pytest
 import zstandard
 from sqlalchemy import text
 
@@ -177,6 +178,14 @@ async def edited_engine_state(service: Service, id: str) -> None:
     await tamper(service, "UPDATE engine_states SET body = :body WHERE episode = :id", id=id, body=body)
 
 
+async def engine_state_inside_a_segment(service: Service, id: str) -> None:
+    await tamper(service, "UPDATE engine_states SET through = 5 WHERE episode = :id", id=id)
+
+
+async def engine_state_before_the_log(service: Service, id: str) -> None:
+    await tamper(service, "UPDATE engine_states SET through = 0 WHERE episode = :id", id=id)
+
+
 OF_ONE: dict[str, tuple[Any, str]] = {
     "a changed byte": (changed_byte, "segment 7.prev"),
     "a changed byte of the frame": (changed_frame, "segment 4"),
@@ -201,6 +210,8 @@ OF_ONE: dict[str, tuple[Any, str]] = {
     "an edited statement": (edited_statement, "success, by the statement"),
     "a removed checkpoint": (removed_checkpoint, "checkpoint"),
     "an edited engine state": (edited_engine_state, "engine state at event 10"),
+    "an engine state inside a segment": (engine_state_inside_a_segment, "engine state"),
+    "an engine state before the log": (engine_state_before_the_log, "engine state"),
 }
 OF_ALL: dict[str, tuple[Any, str]] = {
     "an edited task": (edited_task, "ruleset"),
@@ -233,6 +244,69 @@ async def test_every_tampering_with_what_episodes_share_is_named(store: Store, t
             await change(service, ids[1])
             found = await differences(service, file)
             assert any(one.what.startswith(what) and one.episode in ids for one in found), (case, found)
+
+
+WITHIN = {
+    **{case: what for case, (_, what) in (OF_ONE | OF_ALL).items()},
+    "a truncated tail and its row": "head, by the statement",
+    "a deleted episode and its leaf": "number of its leaf",
+}
+"""What names them where no checkpoint was kept outside: the signed statements and the tree over them."""
+
+
+async def test_each_of_them_is_named_without_what_is_outside(store: Store, fresh: Any) -> None:
+    async with running(store) as service:
+        ids = {case: await told(service) for case in (*OF_ONE, "none")}
+        await sign(service)
+        for case, (change, _) in OF_ONE.items():
+            await change(service, ids[case])
+            found = await differences(service, episode=ids[case])
+            assert any(one.what.startswith(WITHIN[case]) for one in found), (case, found)
+    for case, (change, _) in OF_ALL.items():
+        async with running(fresh(store)) as service:
+            changed = [await told(service) for _ in range(3)][1]
+            await sign(service)
+            await change(service, changed)
+            found = await differences(service)
+            assert any(one.what.startswith(WITHIN[case]) for one in found), (case, found)
+
+
+async def rolled_back(service: Service) -> None:
+    """Put back how it was before the newest episode, as whoever has a backup of the database can."""
+    tree = await service.app.state.parts.audits.tree()
+    kept = {"size": tree.size, "full": bytes(tree.full)}
+    id = await told(service)
+    await sign(service)
+    await deleted_episode_and_its_leaf(service, id)
+    await tamper(service, "DELETE FROM episode_facts WHERE episode = :id", id=id)
+    await tamper(service, "DELETE FROM checkpoints WHERE origin = 'milestoned' AND size > :size", size=tree.size)
+    await tamper(service, 'UPDATE audit_trees SET size = :size, "full" = :full', **kept)
+
+
+async def signed_again(service: Service) -> None:
+    """Change what was signed, and let the service sign it as if it had never been."""
+    await edited_opener(service, await anext(row.id async for row in service.app.state.parts.audits.episode_rows()))
+    for table in ("leaves", "checkpoints", "episode_facts", "audit_trees"):
+        await tamper(service, f"DELETE FROM {table}")
+    await tamper(service, "INSERT INTO closings (episode, queued_at) SELECT id, '2026' FROM episodes")
+    await sign(service)
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [(rolled_back, "tree"), (signed_again, "milestoned at size 1")],
+    ids=["rolled back", "signed again"],
+)
+async def test_only_what_is_outside_names_another_history(store: Store, tmp_path: Path, change: Any, what: str) -> None:
+    """The rest of the database fits it: docs/audit.md says what cannot be known."""
+    file = tmp_path / "notes"
+    async with running(store, checkpoints=str(file)) as service:
+        await service.app.state.parts.checkpointer.stop()
+        await told(service)
+        await sign(service)
+        await change(service)
+        assert await differences(service) == []
+        assert any(one.what.startswith(what) for one in await differences(service, file))
 
 
 async def test_an_open_episode_and_one_that_waits_to_be_signed_are_no_findings(service: Service) -> None:
