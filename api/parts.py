@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Self
 
+import structlog
+
 from api.audit.checkpointer import Checkpointer
 from api.audit.delivery import delivery_of
-from api.audit.owning import claim
+from api.audit.note import PublicKey
+from api.audit.owning import Owner
 from api.audit.watching import HealthGauges
 from api.cascade.seen import Readings
 from api.cascade.stages import Stages
@@ -60,6 +63,8 @@ from api.store.verdicts import Verdicts
 from api.streaming import Streams
 from api.upkeep import Upkeep
 
+log = structlog.get_logger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:
@@ -82,6 +87,7 @@ class Parts:
     log: Log
     rewards: RewardReader
     signer: Signer
+    owner: Owner
     audits: Audits
     checkpointer: Checkpointer
     health: HealthGauges
@@ -148,6 +154,7 @@ class Parts:
             log=log,
             rewards=rewards,
             signer=signer,
+            owner=Owner(PublicKey(signer.name, signer.public)),
             audits=audits,
             checkpointer=Checkpointer(audits, ledger, signer, delivery_of(settings.checkpoints), metrics),
             health=HealthGauges(audits, metrics.registry),
@@ -193,17 +200,21 @@ class Parts:
     async def start(self) -> None:
         """Bring the schema up to date and see to it that there is an admin.
 
-        Raises `SigningKeyError` where the database is signed with another key.
+        Where the database is signed with another key than this process has, it serves and signs nothing.
         """
         await upgrade(self.database)
-        await claim(self.audits, self.signer)
+        await self.owner.settle(self.audits, self.signer)
+        if self.owner.foreign is not None:
+            log.error("This service signs no checkpoints and deletes nothing.", why=self.owner.foreign)
+            self.removal.refuse(self.owner.foreign)
         label = FIRST[0 if self.settings.admin_token else 1]
         await self.tokens.ensure_admin(first_admin_token(self.settings), label)
         await self.arrivals.adopt()
         if self.broadcast is not None:
             await self.broadcast.start()
         await self.upkeep.start()
-        self.checkpointer.start()
+        if self.owner.foreign is None:
+            self.checkpointer.start()
         self.rescorer.start()
         self.cascade.start()
         await self.watch.start()

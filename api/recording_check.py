@@ -1,10 +1,11 @@
-"""What can be wrong with a recording whose chain holds: its order, its clock, its kinds and their fields."""
+"""What can be wrong with a recording whose chains hold: its order, its clock, its kinds and fields, its verdicts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from api.cascade.recorded import DECIDED, GIVEN
 from detectors.kinds import KINDS
 from detectors.types import Event
 
@@ -53,3 +54,31 @@ def _of_kind(event: Event) -> Iterator[str]:
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:59] + "…"
+
+
+def findings_of_said(said: Sequence[Mapping[str, Any]], steps: set[int], through: int) -> Iterator[str]:
+    """The same of its log of verdicts, by what the log shows: ``steps`` that began, and its last event's number.
+
+    Whether a decision follows from what was said takes the task: `milestoned replay` computes it.
+    """
+    given: dict[int, list[int]] = {}
+    decided: set[int] = set()
+    # What the close decides after the last step is paid in a step that nobody began.
+    known = steps | {max(steps, default=-1) + 1}
+    for event in said:
+        number, step = event["seq"], event["step"]
+        if step not in known:
+            yield f"verdict {number}: of step {step}, which the events do not have"
+        if event["kind"] == GIVEN:
+            beyond = [seq for seq in event["evidence"] if not 1 <= seq <= through]
+            if beyond:
+                yield f"verdict {number}: rests on event {beyond[0]}; the last one is {through}"
+            if not event["audit"]:
+                given.setdefault(step, []).append(number)
+        elif event["kind"] == DECIDED:
+            if step in decided:
+                yield f"verdict {number}: step {step} is decided again; wanted once"
+            decided.add(step)
+            rests, before = event.get("verdicts"), given.get(step, [])
+            if rests != before:
+                yield f"verdict {number}: rests on {rests!r:.80}; of step {step} are {before}"

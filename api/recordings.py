@@ -1,12 +1,16 @@
-"""Recording files: zstd frames of segments, read with a bound and with the chain checked."""
+"""Recording files: zstd frames of segments, and what was said beyond the rules; read with a bound, chains checked."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import orjson
 import zstandard
 
+from api.cascade.recorded import Playback
+from api.recording_verdicts import HEAD_BYTES, VerdictsError, bodies_of, is_skippable
 from detectors.codec import GENESIS, CodecError, decode_segment, split_segments
 from detectors.engine import Engine
 from detectors.ruleset import Ruleset
@@ -15,6 +19,7 @@ from detectors.types import Reward, Segment
 MAX_TEXT = 1 << 30
 """Bytes of text that a recording may unpack to."""
 _LONGEST_HEADER = 18
+_MAGIC = b"\x28\xb5\x2f\xfd"
 _REPEATED = 1
 """The block type that holds one byte, to be repeated."""
 
@@ -32,9 +37,13 @@ def read_frames(packed: bytes, path: Path | str) -> Iterator[Segment]:
     """The segments in a recording's bytes, in order; ``path`` names it in errors. Raises `RecordingError`."""
     head, following, episode = GENESIS, 1, None
     try:
-        for text in split_segments(_unpack(packed, path)):
+        texts = split_segments(_unpack(packed, path))
+        said = read_said(packed, path)
+        for text in texts:
             segment = decode_segment(text)
-            episode = episode or segment.episode
+            if episode is None:
+                episode = segment.episode
+                _must_be_of(path, episode, said)
             if segment.episode != episode or segment.first != following or segment.prev != head:
                 raise RecordingError(
                     f"{path}: the segment from event {segment.first} of {segment.episode} does not follow event "
@@ -48,6 +57,27 @@ def read_frames(packed: bytes, path: Path | str) -> Iterator[Segment]:
         raise RecordingError(f"{path}: the file is empty; wanted a recording with at least one segment")
 
 
+def read_said(packed: bytes, path: Path | str) -> list[dict[str, Any]]:
+    """The events of the log of verdicts in a recording's bytes; none where it has none. Raises `RecordingError`."""
+    return [orjson.loads(body) for body in read_bodies(packed, path)]
+
+
+def read_bodies(packed: bytes, path: Path | str) -> list[bytes]:
+    """The same as they are stored."""
+    at = _whole(path, packed)
+    if at == len(packed):
+        return []
+    try:
+        return bodies_of(packed, at)
+    except VerdictsError as error:
+        raise RecordingError(f"{path}: {error}") from None
+
+
+def _must_be_of(path: Path | str, episode: str, said: list[dict[str, Any]]) -> None:
+    if said and said[0]["episode"] != episode:
+        raise RecordingError(f"{path}: its verdicts are of {said[0]['episode']!r:.80}, its events of {episode}")
+
+
 def _unpack(packed: bytes, path: Path | str) -> bytes:
     out = bytearray()
     try:
@@ -56,32 +86,44 @@ def _unpack(packed: bytes, path: Path | str) -> bytes:
             out += chunk
             if len(out) > MAX_TEXT:
                 raise RecordingError(f"{path}: unpacks to more than {MAX_TEXT} bytes")
-        _must_be_whole(path, packed)
     except zstandard.ZstdError as error:
         raise RecordingError(f"{path}: not zstd: {error}") from None
     return bytes(out)
 
 
-def _must_be_whole(path: Path | str, packed: bytes) -> None:
-    """A reader says nothing of a last frame that is cut: what is missing would look as if it never happened."""
-    at = 0
+def _whole(path: Path | str, packed: bytes) -> int:
+    """Where the segments' frames end, if every frame is whole and nothing follows the verdicts.
+
+    A reader says nothing of a last frame that is cut: what is missing would look as if it never happened.
+    """
+    at, segments = 0, len(packed)
     while at < len(packed):
-        end = _frame_end(packed, at)
+        try:
+            end = _frame_end(packed, at)
+        except zstandard.ZstdError as error:
+            raise RecordingError(f"{path}: not zstd: {error}") from None
         if end is None or end > len(packed):
             raise RecordingError(
                 f"{path}: byte {len(packed)}: the file ends within the frame that begins at byte {at}: it was cut short"
             )
+        if segments < len(packed):
+            raise RecordingError(f"{path}: byte {at}: a frame after the verdicts; wanted nothing behind them")
+        if is_skippable(packed, at):
+            segments = at
         at = end
+    return segments
 
 
 def _frame_end(packed: bytes, at: int) -> int | None:
     """Where a zstd frame ends, by its blocks' headers (RFC 8878); None where those are cut."""
     head = packed[at : at + _LONGEST_HEADER]
+    if is_skippable(packed, at):
+        return at + HEAD_BYTES + int.from_bytes(head[4:HEAD_BYTES], "little") if len(head) >= HEAD_BYTES else None
     try:
         parameters = zstandard.get_frame_parameters(head)
         at += zstandard.frame_header_size(head)
     except zstandard.ZstdError:
-        if len(head) < _LONGEST_HEADER:
+        if len(head) < _LONGEST_HEADER and head[: len(_MAGIC)] == _MAGIC[: len(head)]:
             return None
         raise
     last = False
@@ -94,12 +136,19 @@ def _frame_end(packed: bytes, at: int) -> int | None:
     return at + (4 if parameters.has_checksum else 0)
 
 
+def play(path: Path, ruleset: Ruleset) -> Playback:
+    """Score a recording from nothing, what was said beyond the rules read back. Raises as `read_recording`."""
+    packed = path.read_bytes()
+    said = read_said(packed, path)
+    playback: Playback | None = None
+    for segment in read_frames(packed, path):
+        playback = playback or Playback(ruleset, segment.episode, said)
+        playback.take(segment.events)
+    assert playback is not None
+    return playback
+
+
 def replay(path: Path, ruleset: Ruleset) -> tuple[Engine, list[Reward]]:
-    """Score a recording from nothing: the engine at its end and every sealed reward."""
-    engine: Engine | None = None
-    rewards: list[Reward] = []
-    for segment in read_recording(path):
-        engine = engine or Engine(ruleset, segment.episode)
-        rewards.extend(engine.feed(segment.events).rewards)
-    assert engine is not None
-    return engine, rewards
+    """The engine at a recording's end, and every reward, as `play` has them."""
+    playback = play(path, ruleset)
+    return playback.engine, playback.rewards

@@ -110,9 +110,11 @@ async def _attach_async(
 
 
 def _thread(harness: Harness, settings: Settings, token: str | None) -> DaemonThread:
-    from agentd.inprocess.source import InProcessSource
+    from agentd.inprocess.source import InProcessSource, carried
+    from agentd.sources.probes.script import Line
 
-    settings = replace(settings, connect=lambda plan: InProcessSource(harness, plan))
+    line = Line(lambda: carried(harness), harness.scope)
+    settings = replace(settings, connect=lambda plan: InProcessSource(harness, plan), line=line)
 
     async def work(stop: asyncio.Event, opened: Opened) -> None:
         if settings.out is not None:

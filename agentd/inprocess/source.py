@@ -19,6 +19,13 @@ HEARD_S = 2.0
 HELD_UP = "the harness gave its browser library no time before a step was sealed; call pump(), or await something"
 
 
+async def carried(harness: Harness) -> Connection:
+    """A conversation with the browser over what the harness's library holds; raises `SourceLostError`."""
+    inbox = Inbox()
+    tunnel = Tunnel(await harness.carry(inbox), inbox)
+    return Connection(ByHand(tunnel, harness.scope))
+
+
 class InProcessSource(CdpSource):
     """As `CdpSource`. A seal that somebody else asks for while the harness is busy elsewhere would come before what
     its library has not read yet: then there is a gap on record instead of a step that looks empty."""
@@ -31,9 +38,7 @@ class InProcessSource(CdpSource):
         self._held_up = False
 
     async def _carried(self) -> Connection:
-        inbox = Inbox()
-        tunnel = Tunnel(await self._harness.carry(inbox), inbox)
-        self._connection = Connection(ByHand(tunnel, self._harness.scope))
+        self._connection = await carried(self._harness)
         return self._connection
 
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
@@ -51,6 +56,8 @@ class InProcessSource(CdpSource):
             self._held_up = True
             self._sink("gap.began", {"source": self.name, "reason": HELD_UP})
             reply.add_done_callback(self._heard_again)
+        if reply.done():
+            await super().before_seal(step, closing=closing)
 
     def after_seal(self, step: int) -> None:
         """See `StepSource`."""

@@ -22,6 +22,7 @@ class DaemonThread:
 
     def __init__(self, work: Work, name: str) -> None:
         self.ended: Future[None] = Future()
+        self.ended.set_running_or_notify_cancel()  # whoever gives up waiting for it must not cancel it
         self._work = work
         self._session: Future[Session] = Future()
         self._loop = asyncio.new_event_loop()

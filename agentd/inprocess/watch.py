@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentd.conductor import Said
-from agentd.errors import UsageError
+from agentd.errors import AgentdError, UsageError
 from agentd.inprocess.thread import DaemonThread
 from agentd.session import Session
 
@@ -30,6 +30,7 @@ class Handle:
         self.control = control
         self._daemon = daemon
         self._leave = leave
+        self._left = False
 
     @property
     def gaps(self) -> frozenset[str]:
@@ -52,6 +53,12 @@ class Handle:
 
     async def _close(self, session: Session, reason: str) -> None:
         await session.conductor.close(reason)
+
+    def _leave_once(self) -> None:
+        """Another watch may have the browser now."""
+        if not self._left:
+            self._left = True
+            self._leave()
 
 
 class Watch(Handle):
@@ -91,9 +98,10 @@ class Watch(Handle):
         try:
             self._wait(self._daemon.ended)
         finally:
-            self._harness.pump()  # the source's session detaches here
-            self._harness.leave()
-            self._leave()
+            if self._daemon.ended.done() and not self._left:
+                self._harness.pump()  # the source's session detaches here
+                self._harness.leave()
+                self._leave_once()
 
     def wait_ready(self, patience_s: float) -> None:
         """Wait until every source sees; raises what `ready` says."""
@@ -137,14 +145,20 @@ class AsyncWatch(Handle):
     async def close(self, reason: str = "closed by the harness") -> None:
         """Close the episode, ship the rest or write the recording, and end the watch. Once is enough."""
         if not self._daemon.over:
-            await self._wait(self._daemon.ask(lambda session: self._close(session, reason)))
+            asked = self._daemon.ask(lambda session: self._close(session, reason))
+            try:
+                await self._wait(asked)
+            except AgentdError:
+                if not asked.cancelled():  # else a close before, whose caller gave up, has come to its end
+                    raise
         await self._end_it()
 
     async def _end_it(self) -> None:
         try:
             await self._wait(self._daemon.ended)
         finally:
-            self._leave()
+            # A caller who gives up waiting ends nothing: until the daemon has, the browser is watched.
+            self._daemon.ended.add_done_callback(lambda _: self._leave_once())
 
     async def wait_ready(self, patience_s: float) -> None:
         """Wait until every source sees; raises what `ready` says."""
@@ -156,10 +170,12 @@ class AsyncWatch(Handle):
         await self._end_it()
 
     async def _wait(self, asked: Future[T]) -> T:
+        waiting = asyncio.wrap_future(asked)
+        waiting.add_done_callback(_forgive)
         try:
-            return await asyncio.wrap_future(asked)
+            return await asyncio.shield(waiting)
         except asyncio.CancelledError:
-            if self._daemon.over and asked is not self._daemon.ended:
+            if asked.cancelled():
                 raise self._daemon.why() from None
             raise
 
@@ -193,6 +209,12 @@ async def ready(session: Session, patience_s: float) -> None:
     except TimeoutError:
         blind = ", ".join(sorted(name for name, state in session.supervisor.states.items() if state == "gap"))
         raise UsageError(f"attach: {blind} did not come to see within {patience_s:g} s; is the browser busy?") from None
+
+
+def _forgive(waiting: asyncio.Future[Any]) -> None:
+    # A failure whose caller gave up waiting is no news.
+    if not waiting.cancelled():
+        waiting.exception()
 
 
 def reason_of(error: BaseException | None) -> str:

@@ -1,8 +1,10 @@
-"""Bodies and messages, masked in the form they have: JSON, urlencoded, multipart, HTML, anything else as text."""
+"""Bodies and messages, masked in the form they have: JSON, urlencoded, multipart, HTML, XML, lines of names and
+values, anything else as text."""
 
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +15,12 @@ from agentd.masking.masker import MASK, Masker
 
 _PART_NAME = re.compile(r'\bname="([^"]*)"', re.IGNORECASE)
 _BOUNDARY = re.compile(r'boundary="?([^";,\s]+)', re.IGNORECASE)
-_QUOTED = re.compile(r'("([^"\\]{1,200})"\s*:\s*")((?:[^"\\]|\\.)*)')
+_QUOTED = re.compile(r'("([^"\\]{1,200})"\s*:\s*)(?:"((?:[^"\\]|\\.)*)|(-?[0-9][0-9.eE+-]*))')
+_LINE = re.compile(r"^([ \t]*([\w.%+*~\[\]-]{1,200})[ \t]*[=:][ \t]*)([^\s\0][^\r\n\0]*)", re.MULTILINE)
+_ELEMENT = re.compile(
+    r"(<(?:[\w.-]{1,100}:)?([\w.-]{1,100})(?:\s[^<>]{0,500})?>)((?:<!\[CDATA\[.{0,500}?\]\]>|[^<])+)", re.DOTALL
+)
+_NAMED = re.compile(r"""(?<![\w:.-])((?:[\w.-]{1,100}:)?([\w.-]{1,100})\s{0,9}=\s{0,9})("[^"<]+"|'[^'<]+')""")
 _PAIRS = re.compile(r"^[\w.%+*~\[\]-]{1,200}=[^\s<>]*$")
 _INPUT = re.compile(r"<(?:input|meta)\b", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""\b(type|name|id|value|content)\s*=\s*("[^"]*"|'[^']*'|[^\s>"']+)""", re.IGNORECASE)
@@ -24,17 +31,59 @@ def mask_body(text: str, mime: str, masker: Masker) -> str:
     if "multipart/" in mime:
         return _mask_multipart(text, mime, masker)
     if text.lstrip()[:1] in ("{", "[", '"'):
-        try:
-            value = orjson.loads(text)
-        except orjson.JSONDecodeError:
-            return masker.mask_text(_mask_quoted(text, masker))
-        masked = masker.mask_json(value)
-        return text if masked == value else orjson.dumps(masked).decode()
+        whole = _mask_json(text, masker)
+        if whole is not None:
+            return whole
     if "urlencoded" in mime or _PAIRS.match(text):
         return masker.mask_pairs(text)
     if "html" in mime:
         text = _mask_tags(text, masker)
+    if "html" in mime or "xml" in mime or text.lstrip()[:1] == "<":
+        text = _mask_markup(text, masker)
+    else:
+        text = "\n".join(_mask_json_line(line, masker) for line in text.split("\n")) if "\n" in text else text
+        if not mime or "text/plain" in mime:
+            text = _LINE.sub(lambda found: _hidden(found, masker), text)
     return masker.mask_text(_mask_quoted(text, masker))
+
+
+def _mask_json(text: str, masker: Masker) -> str | None:
+    """A JSON text, masked; None where it is none."""
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    masked = masker.mask_json(value)
+    if masked == value and not _repeats_a_key(text, value):
+        return text
+    return orjson.dumps(masked).decode()
+
+
+def _repeats_a_key(text: str, value: Any) -> bool:
+    """Whether more stands in the text than was read of it: of a repeated key only the last value is."""
+    if orjson.dumps(value) == text.encode():
+        return False
+
+    def pairs(found: list[tuple[str, Any]]) -> None:
+        if len({name for name, _ in found}) < len(found):
+            raise ValueError("a key stands there twice")
+
+    try:
+        json.loads(text, object_pairs_hook=pairs)
+    except (ValueError, RecursionError):
+        return True
+    return False
+
+
+def _mask_json_line(line: str, masker: Masker) -> str:
+    """One line of many, each of which may be JSON."""
+    masked = _mask_json(line, masker) if line.lstrip()[:1] in ("{", "[") else None
+    return line if masked is None else masked + line[len(line.rstrip()) :]
+
+
+def _hidden(found: re.Match[str], masker: Masker) -> str:
+    """A name with its value behind, masked where that is a secret."""
+    return found[1] + MASK if masker.is_secret(found[2], found[3].strip()) else found[0]
 
 
 def boundary_of(mime: str) -> str | None:
@@ -73,9 +122,26 @@ def _mask_multipart(text: str, mime: str, masker: Masker) -> str:
 def _mask_quoted(text: str, masker: Masker) -> str:
     # JSON that is cut, wrapped or broken: its secrets still stand behind their names.
     def change(found: re.Match[str]) -> str:
-        return found[1] + MASK if found[3] and masker.is_secret(found[2], found[3]) else found[0]
+        told = found[3] or found[4]
+        if not told or not masker.is_secret(found[2], told):
+            return found[0]
+        return f'{found[1]}"{MASK}' + ('"' if found[4] else "")
 
     return _QUOTED.sub(change, text)
+
+
+def _mask_markup(text: str, masker: Masker) -> str:
+    """Elements and attributes with a name that tells: ``<password>...</password>``, ``<user token="...">``."""
+
+    def attribute(found: re.Match[str]) -> str:
+        value, mark = found[3][1:-1], found[3][0]
+        return f"{found[1]}{mark}{MASK}{mark}" if masker.is_secret(found[2], html.unescape(value)) else found[0]
+
+    def element(found: re.Match[str]) -> str:
+        value = html.unescape(found[3].strip())
+        return found[1] + MASK if value and masker.is_secret(found[2], value) else found[0]
+
+    return _NAMED.sub(attribute, _ELEMENT.sub(element, text))
 
 
 def _mask_tags(text: str, masker: Masker) -> str:

@@ -23,6 +23,10 @@ _URL = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _HEADER = re.compile(r"^([A-Za-z][\w-]*):\s*(.*)$", re.DOTALL)
 _SCHEME = re.compile(r"^([A-Za-z][\w-]*)\s+\S")
 _SPACE = re.compile(r"(\s+)")
+_ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*:/)?/[^\s?#;]*[?#;@]", re.IGNORECASE)
+_PATH_PARAMETER = re.compile(r";([^;=/]{1,200})=([^;/]+)")
+_DEEPEST_ADDRESS = 5
+"""Addresses within an address's parameters that are read; one that lies deeper is masked as a whole."""
 
 SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie", "set-cookie2", "cookie2"})
 """Headers whose values are masked whatever they hold; others by the lists of agentd/masking/names.py."""
@@ -58,18 +62,15 @@ class Masker:
 
     def mask_value(self, name: str, value: str) -> str:
         """What may be told of ``value``, which stands under ``name``; one that is JSON itself is read as such."""
-        return self._value(name, value, 0)
+        return self._value(name, value, 0, 0)
 
     def mask_url(self, url: str) -> str:
         """``url`` without user and password before the host, and masked in path, query and fragment."""
-        clean = _USERINFO.sub(r"\1", url)
-        head, hash_mark, fragment = clean.partition("#")
-        head, mark, query = head.partition("?")
-        return self._mask_path(head) + mark + self.mask_pairs(query) + hash_mark + self.mask_pairs(fragment)
+        return self._mask_url(url, 0)
 
     def mask_pairs(self, text: str) -> str:
         """A query or an urlencoded body, masked; everything else in it stays as it was written."""
-        return "&".join(self._mask_pair(pair) for pair in text.split("&"))
+        return self._mask_pairs(text, 0)
 
     def mask_header(self, name: str, value: str) -> str:
         """A header's value: of Authorization the scheme stays, of cookies the names and attributes."""
@@ -122,11 +123,11 @@ class Masker:
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, str):
-            return self._value(name, value, depth)
+            return self._value(name, value, depth, 0)
         secret = self.is_secret(name, str(value)) or (isinstance(value, int) and value > 0 and is_card(str(value)))
         return MASK if secret else value
 
-    def _value(self, name: str, value: str, depth: int) -> str:
+    def _value(self, name: str, value: str, depth: int, within: int) -> str:
         if value == "":
             return value
         if self.is_secret(name, value):
@@ -138,6 +139,8 @@ class Masker:
                 return self.mask_text(value)
             masked = self._json(inner, name, depth + 1)
             return value if masked == inner else orjson.dumps(masked).decode()
+        if _ADDRESS.match(value):
+            return self._mask_url(value, within + 1) if within < _DEEPEST_ADDRESS else MASK
         return self.mask_text(value)
 
     def _mask_argument(self, argument: str, before: str) -> str:
@@ -181,17 +184,32 @@ class Masker:
                 before = word
         return self.mask_text("".join(masked))
 
+    def _mask_url(self, url: str, within: int) -> str:
+        clean = _USERINFO.sub(r"\1", url)
+        head, hash_mark, fragment = clean.partition("#")
+        head, mark, query = head.partition("?")
+        masked = self._mask_path(head) + mark + self._mask_pairs(query, within)
+        return masked + hash_mark + self._mask_pairs(fragment, within)
+
+    def _mask_pairs(self, text: str, within: int) -> str:
+        return "&".join(self._mask_pair(pair, within) for pair in text.split("&"))
+
     def _mask_path(self, path: str) -> str:
+        if ";" in path:  # as in /cart;jsessionid=...
+            path = _PATH_PARAMETER.sub(self._path_parameter, path)
         plain = unquote(path)
         masked = self.mask_text(plain)
         return path if masked == plain else quote(masked, safe="/:*@!$&'()+,;=~-._[]")
 
-    def _mask_pair(self, pair: str) -> str:
+    def _path_parameter(self, found: re.Match[str]) -> str:
+        return f";{found[1]}={MASK}" if self.is_secret(unquote(found[1]), unquote(found[2])) else found[0]
+
+    def _mask_pair(self, pair: str, within: int) -> str:
         name, mark, value = pair.partition("=")
         if not mark:
             name, value = "", pair
         plain = unquote_plus(value)
-        masked = self.mask_value(unquote_plus(name), plain)
+        masked = self._value(unquote_plus(name), plain, 0, within)
         return pair if masked == plain else name + mark + quote_plus(masked, safe="*")
 
 

@@ -1,11 +1,30 @@
-"""One database is signed with one key: who starts with another is refused before anything is signed that can't be
-verified."""
+"""One database is signed with one key: who has another signs nothing that could not be verified."""
 
 from __future__ import annotations
 
-from api.audit.note import NoteError, PublicKey, opened
+from dataclasses import dataclass
+
+from api.audit.note import NoteError, PublicKey, opened, parse_key
 from api.signing import Signer, SigningKeyError
 from api.store.audits import Audits
+
+
+@dataclass(slots=True)
+class Owner:
+    """Whose ``key`` the database is signed with. ``foreign``: why this process, which has another, signs nothing."""
+
+    key: PublicKey
+    foreign: str | None = None
+
+    async def settle(self, audits: Audits, signer: Signer) -> None:
+        """Find out, and make the key the database's where it has none yet."""
+        self.key, self.foreign = PublicKey(signer.name, signer.public), None
+        try:
+            await claim(audits, signer)
+        except SigningKeyError as error:
+            self.foreign = str(error)
+            if (kept := await audits.key()) is not None:
+                self.key = parse_key(kept)
 
 
 async def claim(audits: Audits, signer: Signer, *, anew: bool = False) -> None:

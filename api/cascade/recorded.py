@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from detectors.deciding import Word, decide, escalating, waits
+from detectors.engine import Engine, Outcome
 from detectors.rewards import episode_total
 from detectors.ruleset import Ruleset
-from detectors.types import Ask, Reward, Verdict
+from detectors.types import Ask, Event, Reward, Verdict
 
 GIVEN, DECIDED = "verdict.given", "step.decided"
 """The kinds of the log's events: a word of a stage or person; the value of a step, sealed by the words before it."""
@@ -53,3 +54,35 @@ class Recorded:
     def success(self) -> bool | None:
         """What the last of them says of the goal."""
         return self._told[-1].success if self._told else None
+
+
+class Playback:
+    """One log under one ruleset, with what was said beyond the rules read back: all that replays goes this way.
+
+    ``rewards`` are final, or `escalating` where a step was asked about and ``said`` decides nothing.
+    """
+
+    def __init__(self, rules: Ruleset, episode: str, said: Sequence[Mapping[str, Any]] = ()) -> None:
+        self.engine = Engine(rules, episode)
+        self.rewards: list[Reward] = []
+        self._recorded = Recorded(said)
+
+    def take(self, events: Sequence[Event]) -> Outcome:
+        """Go on; what the engine made of it."""
+        outcome = self.engine.feed(events)
+        self.rewards += self._recorded.told(self.engine.ruleset, outcome.rewards, outcome.asks)
+        return outcome
+
+    @property
+    def total(self) -> float | None:
+        """Σ of the rewards; None where one is not known."""
+        if self.engine.ruleset.task.escalation is None:
+            return self.engine.total
+        return self._recorded.total()
+
+    @property
+    def success(self) -> bool | None:
+        """Whether the goal was reached; None where nobody knows, or the log is open."""
+        if self.engine.ruleset.task.escalation is None:
+            return self.engine.success
+        return self._recorded.success() if self.engine.closed else None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -41,7 +41,10 @@ class Seen:
 
     def take(self, frame: bytes) -> None:
         """Read on."""
-        events = decoded(frame)
+        self.feed(decoded(frame))
+
+    def feed(self, events: Sequence[Event]) -> None:
+        """The same of events."""
         outcome = self.engine.feed(events)
         asks = dict(self.asks)
         for ask in outcome.asks:

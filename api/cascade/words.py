@@ -21,10 +21,10 @@ _EVENT = re.compile(r"e(\d{1,18})")
 def checked(opinion: Opinion, tier: str) -> Opinion:
     """The opinion; an abstention where its numbers are none: nothing is clipped, rounded or guessed."""
     verdict = replace(opinion.verdict, stage=tier)  # type: ignore[arg-type]
-    wrong = _wrong(verdict)
-    if wrong is not None:
+    fault = wrong(verdict)
+    if fault is not None:
         cost = verdict.cost if _is_number(verdict.cost) and verdict.cost >= 0 else 0.0
-        verdict = replace(verdict, score=None, confidence=0.0, why=wrong, cost=cost)
+        verdict = replace(verdict, score=None, confidence=0.0, why=fault, cost=cost)
     elif verdict.score is None:
         verdict = replace(verdict, confidence=0.0)
     return replace(opinion, verdict=verdict, record=orjson.loads(canonical(dict(opinion.record))))
@@ -66,7 +66,8 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _wrong(verdict: Verdict) -> str | None:
+def wrong(verdict: Verdict) -> str | None:
+    """What about a verdict's numbers is none, or None."""
     for name, value in (("score", verdict.score), ("confidence", verdict.confidence)):
         if (name, value) != ("score", None) and not (_is_number(value) and 0 <= float(value or 0) <= 1):
             return f"the {verdict.stage}'s {name} is {value!r:.40}, wanted a number from 0 to 1"

@@ -7,48 +7,32 @@ and whoever takes them up finds what was said already, and what was billed.
 from __future__ import annotations
 
 import asyncio
-import random
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import structlog
 
+from api.cascade.asking import Asker, Later, event_of, pause_s
 from api.cascade.recorded import words_of
 from api.cascade.seen import Readings, Seen
-from api.cascade.spending import budgets_of
 from api.cascade.stages import Stages, StageSettings
-from api.cascade.words import abstained, checked, kept
 from api.errors import ProblemError, UnavailableError
 from api.metrics import Metrics
 from api.notify import ASKED, Notifier, log_of
-from api.stages.base import Opinion, Question, Stage
-from api.store.database import now
+from api.stages.base import Opinion
 from api.store.escalations import Asked, Escalations, Item
-from api.store.opinions import Asking, Key, Opinions
+from api.store.opinions import Opinions
 from api.store.tasks import Tasks
 from api.store.verdicts import Said, Verdicts
 from detectors.deciding import decide, next_tier
-from detectors.types import Ask, Budget, Reward, Verdict
+from detectors.types import Reward, Verdict
 
 LOOK_S = 5.0
 """How often the queue is looked at unasked."""
-BACK_OFF_S = 1.0
-LONGEST_S = 60.0
-BUSY_S = 0.2
-"""When to look again for an answer that somebody else waits for."""
 AHEAD = 4
 """Rows in work for each call that may run: reading, billing and keeping go on meanwhile."""
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Tier:
-    """A stage, and how many calls of it may run at once."""
-
-    stage: Stage
-    at_once: asyncio.Semaphore
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +59,10 @@ class Worker:
         settings: StageSettings,
     ) -> None:
         self._stores, self._readings, self._notifier, self._metrics = stores, readings, notifier, metrics
-        self._runner, self._off, self._budgets, self._lease_s = runner, stages.off, settings.budgets, settings.lease_s
-        self._tiers = {
-            name: [Tier(stage, asyncio.Semaphore(settings.at_once)) for stage in listed]
-            for name, listed in stages.by_tier.items()
-        }
+        self._runner, self._lease_s = runner, settings.lease_s
+        self._asker = Asker(stores.opinions, metrics, stages, settings)
         self._most = AHEAD * settings.at_once * max(1, sum(map(len, stages.by_tier.values())))
         self._running: dict[Item, asyncio.Task[None]] = {}
-        self._asking: dict[Item, Asking] = {}
         self._main: list[asyncio.Task[None]] = []
         self._freed = asyncio.Event()
 
@@ -143,7 +123,7 @@ class Worker:
             await asyncio.sleep(self._lease_s / 3)
             try:
                 await self._stores.escalations.renew(list(self._running), self._lease_s)
-                await self._stores.opinions.renew(list(self._asking.values()), self._lease_s)
+                await self._stores.opinions.renew(list(self._asker.holding.values()), self._lease_s)
             except UnavailableError as error:
                 log.warning("Leases of escalations can't be renewed now.", why=error.detail)
             except Exception:  # the next turn tries again; what ends meanwhile is taken up by another
@@ -158,7 +138,7 @@ class Worker:
 
     def _ended(self, asked: Asked) -> None:
         self._running.pop(asked.key, None)
-        self._asking.pop(asked.key, None)
+        self._asker.holding.pop(asked.key, None)
         if len(self._running) <= self._most // 2:
             self._freed.set()
 
@@ -177,9 +157,9 @@ class Worker:
             log.warning("An escalation can't be put off now.", what=asked.key, why=error.detail)
 
     async def _let_go(self, asked: Asked) -> None:
-        if (asking := self._asking.pop(asked.key, None)) is not None:
+        if (asking := self._asker.holding.pop(asked.key, None)) is not None:
             await self._stores.opinions.free(asking)
-        await self._stores.escalations.later(asked, _pause_s(asked))
+        await self._stores.escalations.later(asked, pause_s(asked.attempts))
 
     async def _work(self, asked: Asked) -> None:
         began = time.monotonic()
@@ -191,14 +171,15 @@ class Worker:
         words = words_of(await self._stores.verdicts.of_step(asked.episode, asked.step), audit=asked.audit)
         reward = seen.rewards[asked.step]
         while ask is not None and (tier := next_tier(rules, reward, ask, words)) is not None:
-            said = await self._say(asked, ask, seen, tier, asked.waited_s + time.monotonic() - began)
-            if said is None:
+            said = await self._asker.say(asked, ask, seen, tier, asked.waited_s + time.monotonic() - began)
+            if isinstance(said, Later):
+                await self._stores.escalations.later(asked, said.after_s)
                 return
             data = {"kind": "verdict.given", "item": asked.item, "audit": asked.audit, **(said.data or {})}
             words += words_of([data], audit=asked.audit)
             more = next_tier(rules, reward, ask, words) is not None
             final = await self._keep(said._replace(last=not more), seen, self._runner)
-            self._asking.pop(asked.key, None)
+            self._asker.holding.pop(asked.key, None)
             if final or not more:
                 return
         await self._keep(Said(asked.episode, asked.step, asked.item, None), seen, self._runner)
@@ -209,7 +190,7 @@ class Worker:
         seen = await self._readings.of(asked, lambda: rules)
         if asked.step not in seen.rewards:
             return False
-        data = _event(Opinion(verdict), seen.rewards[asked.step].through)
+        data = event_of(Opinion(verdict), seen.rewards[asked.step].through)
         return await self._keep(Said(asked.episode, asked.step, asked.item, data), seen, None)
 
     async def _keep(self, said: Said, seen: Seen, runner: str | None) -> bool:
@@ -223,103 +204,3 @@ class Worker:
     def _tell(self, final: Reward) -> None:
         self._metrics.sealed.labels(final.status).inc()
         self._notifier.tell(log_of(final.episode))
-
-    async def _say(self, asked: Asked, ask: Ask, seen: Seen, tier: str, waited_s: float) -> Said | None:
-        """What the tier says, as it is to be kept; None where the item was put off."""
-        said = Said(asked.episode, asked.step, asked.item, None)
-        through = seen.rewards[asked.step].through
-        listed = self._tiers.get(tier)
-        if not listed:
-            return said._replace(data=_event(abstained(tier, self._off.get(tier, f"the {tier} is off")), through))
-        question = seen.question(ask)
-        policy = seen.rules.task.escalation
-        assert policy is not None, "only tasks with a policy ask"
-        chosen = listed[(asked.step + asked.attempts) % len(listed)]
-        budgets = budgets_of(asked, policy.budget, self._budgets, now()[:10])
-        asking = await _asking(chosen.stage, question, tier, budgets)
-        begun = await self._stores.opinions.begin(asking, self._lease_s)
-        self._metrics.escalations.labels(tier, begun.state).inc()
-        if begun.state == "known":
-            assert begun.body is not None
-            free = {**begun.body, "verdict": {**begun.body["verdict"], "cost": 0.0}}
-            return said._replace(data={**free, "question": asking.digest, "cached": True})
-        if begun.state == "busy":
-            if waited_s >= policy.patience_s:
-                why = f"no answer in {policy.patience_s:g} s: others who ask hold the question, or what may be spent"
-                return said._replace(data=_event(abstained(tier, why), through))
-            await self._stores.escalations.later(asked, BUSY_S * random.uniform(0.5, 1.5))
-            return None
-        if begun.state == "spent":
-            return said._replace(data=_event(abstained(tier, begun.why), through))
-        self._asking[asked.key] = asking
-        return await self._ask(chosen, question, said, asking, asked, waited_s, policy.patience_s)
-
-    async def _ask(
-        self,
-        tier: Tier,
-        question: Question,
-        said: Said,
-        asking: Asking,
-        asked: Asked,
-        waited_s: float,
-        patience_s: float,
-    ) -> Said | None:
-        async with tier.at_once:
-            began = time.monotonic()
-            opinion = await _opinion(tier.stage, question, asking.stage)
-        self._metrics.stage_seconds.labels(asking.stage).observe(time.monotonic() - began)
-        through = question.rewards[-1].through
-        cost = opinion.verdict.cost
-        self._metrics.stage_cost.labels(asking.stage).inc(cost)
-        used = opinion.record.get("calls")
-        unsaid = 0 if opinion.again else asking.calls
-        calls = used if asking.calls and type(used) is int and used >= 0 else unsaid
-        if not opinion.again:
-            body = kept(opinion, through)
-            data = {**body, "question": asking.digest, "cached": False, "seconds": round(time.monotonic() - began, 3)}
-            self._metrics.verdicts.labels(asking.stage, _outcome(opinion)).inc()
-            return said._replace(data=data, asking=asking, kept=body, calls=calls, cost=cost)
-        if waited_s < patience_s:
-            await self._stores.opinions.again(asking, calls, cost)
-            self._asking.pop(asked.key, None)
-            pause = _pause_s(asked)
-            await self._stores.escalations.later(asked, max(BUSY_S / 2, min(pause, patience_s - waited_s)))
-            log.info("A stage can't be asked now.", stage=asking.stage, why=opinion.verdict.why, again_in_s=pause)
-            return None
-        why = f"no answer in {patience_s:g} s: {opinion.verdict.why}"
-        data = _event(abstained(asking.stage, why), through)
-        return said._replace(data={**data, "question": asking.digest}, asking=asking, calls=calls, cost=cost)
-
-
-async def _asking(stage: Stage, question: Question, tier: str, budgets: Mapping[Key, Budget]) -> Asking:
-    # Cleaning a long log takes its time; who keeps what it read does so for one thread alone.
-    alone = getattr(stage, "one_thread", False)
-    digest = stage.digest(question) if alone else await asyncio.to_thread(stage.digest, question)
-    most = getattr(stage, "most_calls", None)
-    calls = 0 if tier != "judge" else 1 if most is None else most(question)
-    return Asking(tier, digest, question.episode, calls, budgets)
-
-
-async def _opinion(stage: Stage, question: Question, tier: str) -> Opinion:
-    """What the stage says. A fault of it is no answer: asked again later, and when patience ends an abstention."""
-    try:
-        return checked(await stage.ask(question), tier)
-    except Exception as error:
-        log.exception("A stage failed unexpectedly.", stage=tier)
-        return replace(abstained(tier, f"the {tier} failed: {type(error).__name__}"), again=True)
-
-
-def _pause_s(asked: Asked) -> float:
-    """Longer with each attempt, and spread, so that who failed together does not come back together."""
-    doubled = BACK_OFF_S * float(2 ** min(asked.attempts, 16))
-    return min(LONGEST_S, doubled) * random.uniform(0.5, 1.0)
-
-
-def _event(opinion: Opinion, through: int) -> dict[str, object]:
-    return {**kept(opinion, through), "question": None, "cached": False}
-
-
-def _outcome(opinion: Opinion) -> str:
-    if opinion.verdict.score is not None:
-        return "scored"
-    return "disagreed" if opinion.record.get("outcome") == "disagreed" else "abstained"

@@ -9,10 +9,13 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from api.recording_check import findings
+import orjson
+
+from api.cascade.recorded import DECIDED, GIVEN
+from api.recording_check import findings, findings_of_said
 from api.recording_text import clip, line, telling
-from api.recordings import RecordingError, read_recording
-from detectors.codec import canonical
+from api.recordings import RecordingError, read_bodies, read_frames
+from detectors.codec import GENESIS, canonical, sha256
 from detectors.types import Event
 
 SOUND, BROKEN, USAGE, OPEN = 0, 1, 2, 3
@@ -27,13 +30,17 @@ def add(parser: argparse.ArgumentParser) -> None:
     show.add_argument("--kinds", metavar="KIND,...", help="only these kinds, or nouns: page.navigated, request, ...")
     show.add_argument("--steps", action="store_true", help="a line a step instead of a line an event")
     show.add_argument("--json", action="store_true", help="one event a line: [seq, at, source, kind, data]")
+    show.add_argument(
+        "--verdicts", action="store_true", help="what was said beyond the rules instead, one a line as JSON"
+    )
     show.set_defaults(run=_showing)
     verify = commands.add_parser(
         "verify",
-        help="check chain, numbers, clock, kinds and fields",
+        help="check chains, numbers, clock, kinds and fields",
         epilog="exit codes: 0 sound and closed; 1 changed, cut or no recording; 2 cannot be read; 3 sound, but open",
     )
     verify.add_argument("--head", metavar="DIGEST", help="the last segment's digest, as it was when it was written")
+    verify.add_argument("--verdicts-head", metavar="DIGEST", help="the last verdict's digest, as a statement has it")
     verify.set_defaults(run=_verifying)
     for command in (show, verify):
         command.add_argument("recording", type=Path, metavar="FILE")
@@ -62,8 +69,12 @@ def _guarded(args: argparse.Namespace, do: Callable[[argparse.Namespace], int]) 
 
 
 def show(args: argparse.Namespace) -> int:
-    """Print events, steps or JSON; raises as `read_recording`."""
-    segments = list(read_recording(args.recording))
+    """Print events, steps or JSON; raises as `read_frames`."""
+    packed = args.recording.read_bytes()
+    segments, said = list(read_frames(packed, args.recording)), read_bodies(packed, args.recording)
+    if args.verdicts:
+        sys.stdout.buffer.write(b"".join(body + b"\n" for body in said))
+        return SOUND
     events = [event for segment in segments for event in segment.events]
     wanted = set(args.kinds.split(",")) if args.kinds else None
     here = {part for event in events for part in (event.kind, event.kind.partition(".")[0])}
@@ -83,7 +94,17 @@ def show(args: argparse.Namespace) -> int:
     for text in _summary(events):
         print(text)
     print(f"{'digest':<9} {segments[-1].digest} (of the last of {len(segments)} segments)")
+    if said:
+        print(f"{'verdicts':<9} {_of_said(said)}, digest {sha256(said[-1])}")
     return SOUND
+
+
+def _of_said(said: list[bytes]) -> str:
+    found = [orjson.loads(body) for body in said]
+    stages = Counter(one["verdict"]["stage"] for one in found if one["kind"] == GIVEN)
+    decided = sum(one["kind"] == DECIDED for one in found)
+    words = ", ".join(f"{stage} {count}" for stage, count in sorted(stages.items()))
+    return f"{stages.total()} words: {words or 'none'}; {decided} steps decided"
 
 
 def _steps(events: list[Event]) -> list[str]:
@@ -135,12 +156,19 @@ def _summary(events: list[Event]) -> list[str]:
 
 
 def verify(args: argparse.Namespace) -> int:
-    """Say whether the recording is sound; raises as `read_recording`."""
-    segments = list(read_recording(args.recording))
-    found = list(itertools.islice(findings(event for one in segments for event in one.events), MOST_FINDINGS + 1))
+    """Say whether the recording is sound; raises as `read_frames`."""
+    packed = args.recording.read_bytes()
+    segments, said = list(read_frames(packed, args.recording)), read_bodies(packed, args.recording)
+    events = [event for one in segments for event in one.events]
     head, last = segments[-1].digest, segments[-1].events[-1]
+    began = {event.data.get("step") for event in events if event.kind == "step.began"}
+    of_said = findings_of_said([orjson.loads(body) for body in said], {n for n in began if type(n) is int}, last.seq)
+    found = list(itertools.islice(itertools.chain(findings(events), of_said), MOST_FINDINGS + 1))
     if args.head is not None and args.head != head:
         found.insert(0, f"the last segment's digest is {head}; wanted {args.head}")
+    said_head = sha256(said[-1]) if said else GENESIS
+    if args.verdicts_head not in (None, said_head):
+        found.insert(0, f"the last verdict's digest is {said_head}; wanted {args.verdicts_head}")
     for text in found[:MOST_FINDINGS]:
         print(f"{args.recording}: {clip(text, 300)}", file=sys.stderr)
     if found:
@@ -149,5 +177,6 @@ def verify(args: argparse.Namespace) -> int:
         return BROKEN
     is_open = last.kind != "episode.closed"
     state = "sound, but open: it ends before its episode does" if is_open else "sound and closed"
-    print(f"{args.recording}: {state}; {last.seq} events in {len(segments)} segments, digest {head}")
+    beyond = f"; {len(said)} verdicts, digest {said_head}" if said else ""
+    print(f"{args.recording}: {state}; {last.seq} events in {len(segments)} segments, digest {head}{beyond}")
     return OPEN if is_open else SOUND

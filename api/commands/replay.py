@@ -6,11 +6,12 @@ import argparse
 import sys
 from pathlib import Path
 
+from api.cascade.recorded import Playback
 from api.commands.task import overrides
-from api.recordings import RecordingError, replay
+from api.recordings import RecordingError, play
 from api.tasks import BadTaskError, load_task_file
-from detectors.engine import Engine
 from detectors.rewards import encode_reward
+from detectors.rewards import total as sum_of
 from detectors.ruleset import compile_task
 from detectors.types import Reward
 
@@ -28,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     """Replay and print."""
     try:
         ruleset = compile_task(load_task_file(args.task, overrides(args.set)))
-        engine, rewards = replay(args.recording, ruleset)
+        playback = play(args.recording, ruleset)
     except BadTaskError as error:
         for problem in error.problems:
             print(f"{args.task}: {problem}", file=sys.stderr)
@@ -39,6 +40,7 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         print(f"{error.filename}: {error.strerror}", file=sys.stderr)
         return 1
+    engine, rewards = playback.engine, playback.rewards
     if engine.recorded_under not in (None, ruleset.digest):
         print(
             f"note: recorded under ruleset {str(engine.recorded_under)[:12]}, scored under {ruleset.digest[:12]} "
@@ -51,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     for reward in rewards:
         print(describe(reward))
-    print(_summary(engine, ruleset.attainable))
+    print(_summary(playback))
     return 0
 
 
@@ -66,10 +68,14 @@ def describe(reward: Reward) -> str:
     return "\n".join(lines)
 
 
-def _summary(engine: Engine, attainable: float) -> str:
-    success = {True: "reached", False: "not reached", None: "not known"}[engine.success]
+def _summary(playback: Playback) -> str:
+    engine, values = playback.engine, [reward.reward for reward in playback.rewards]
+    success = {True: "reached", False: "not reached", None: "not known"}[playback.success]
     if not engine.closed:
         success = "open: the recording ends before the episode does"
-    masked = f", {engine.state.masked} masked" if engine.state.masked else ""
-    total = f"{engine.state.total:g}" if engine.total is not None else f"not known (seen: {engine.state.total:g})"
-    return f"total {total} of {attainable:g}{masked}; goal {success}; ruleset {engine.ruleset.digest[:12]}"
+    masked = f", {values.count(None)} masked" if None in values else ""
+    seen = sum_of(value for value in values if value is not None)
+    total = f"{seen:g}" if playback.total is not None else f"not known (seen: {seen:g})"
+    return (
+        f"total {total} of {engine.ruleset.attainable:g}{masked}; goal {success}; ruleset {engine.ruleset.digest[:12]}"
+    )

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import ExitStack
+from dataclasses import astuple
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
+from api.cascade.stages import StageError, stages_of
 from api.commands.corpus import FAILED, UsageError, add_corpus, database_of, guarded, selection, tasks_of
+from api.commands.stages import add_stages, stage_settings
 from api.commands.task import overrides
 from api.rescoring import recorded, stored
+from api.rescoring.again import Again
 from api.rescoring.crews import Batch, answers
 from api.rescoring.kept import Kept, Results
 from api.rescoring.report import Tally, episode_lines, summary_lines
@@ -22,6 +28,8 @@ from api.rescoring.work import Answer, Material
 from detectors.codec import canonical, sha256
 
 SAME, CHANGED = 0, 1
+_STAGES = ("MILESTONED_MODEL", "MILESTONED_JUDGE")
+"""What the environment says of stages."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -54,6 +62,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", type=int, metavar="N", help="processes (default: one a core)")
     parser.add_argument("--engine", choices=("processes", "ray"), default="processes", help="who does the work")
     parser.add_argument("--ray", metavar="ADDRESS", help="of a Ray cluster (default: one is started on this machine)")
+    asked = parser.add_argument_group(
+        "what goes beyond the rules is read back, unless it is asked again (docs/cascade.md)"
+    )
+    asked.add_argument(
+        "--ask-again", action="store_true", help="ask the stages everything that the rules ask; people's words stay"
+    )
+    add_stages(asked)
     parser.set_defaults(run=lambda args: guarded(args, run))
 
 
@@ -62,32 +77,54 @@ def run(args: argparse.Namespace) -> int:
     if args.workers is not None and args.workers < 1:
         raise UsageError(f"--workers {args.workers}: wanted at least 1")
     work = _Work(args)
-    tally = Tally()
+    tally = Tally(again=args.ask_again)
+    # Who waits for answers needs no crew, and what was paid for is kept episode by episode.
+    workers = args.workers or (1 if args.ask_again else None)
 
     def crew(batches: Iterable[Batch]) -> Iterator[list[Answer]]:
-        return answers(batches, args.engine, args.workers, args.ray)
+        return answers(batches, args.engine, workers, args.ray)
 
-    with (
-        Results(args.out, work.plan) if args.out else nullcontext() as results,
-        tqdm(total=work.count, unit="episode", disable=None, leave=False) as bar,
-    ):
-        for answer in over(work.materials(), crew, results):
+    with ExitStack() as closing:
+        results = closing.enter_context(Results(args.out, work.plan)) if args.out else None
+        again = closing.enter_context(_again(args, results)) if args.ask_again else None
+        bar = closing.enter_context(tqdm(total=work.count, unit="episode", disable=None, leave=False))
+        ask = again.over if again else None
+        for answer in over(work.materials(), crew, results, ask, grows=work.grows):
             told = tally.take(answer)
             if told is not None:
                 bar.clear()
                 _tell(told, args.json)
             bar.update()
-    gone = work.gone()
-    summary = {**tally.summary(), "gone": gone}
+        summary = {**tally.summary(), "gone": work.gone()}
+        if again is not None:
+            summary["asked"] |= again.spent()
+            again.done()
+    return _end(args, summary)
+
+
+def _again(args: argparse.Namespace, results: Results | None) -> Again:
+    settings = stage_settings(args)
+    try:
+        stages = stages_of(settings)
+    except StageError as error:
+        raise UsageError(str(error)) from None
+    for why in stages.off.values():
+        print(why, file=sys.stderr)
+    path = None if results is None else args.out.with_name(args.out.name + ".asked")
+    return Again(stages, settings, path, go_on=results is not None and results.begun)
+
+
+def _end(args: argparse.Namespace, summary: dict[str, Any]) -> int:
+    """Print the summary; the exit status."""
     if args.json:
         sys.stdout.buffer.write(canonical({"summary": summary}) + b"\n")
     else:
-        lines = [f"{name}: has an earlier result, but is not there any more" for name in gone]
+        lines = [f"{name}: has an earlier result, but is not there any more" for name in summary["gone"]]
         print("\n".join([*lines, *summary_lines(summary)]))
     if summary["failed"]:
         return FAILED
     unmatched = summary["scored"] if args.against else 0
-    return CHANGED if summary["changed"] or gone or unmatched else SAME
+    return CHANGED if summary["changed"] or summary["gone"] or unmatched else SAME
 
 
 def _tell(told: dict[str, object], as_json: bool) -> None:
@@ -101,6 +138,8 @@ class _Work:
     """What is to be scored by what, as the arguments say. Raises `UsageError`, `ResultsError`, `OSError`."""
 
     def __init__(self, args: argparse.Namespace) -> None:
+        if not args.ask_again and (args.model or args.judge or args.budget):
+            raise UsageError("--model, --judge, --budget: nobody is asked; wanted --ask-again with them")
         self._keep = args.out is not None
         self._selection = selection(args)
         self._tasks = tasks_of(args.task, overrides(args.set))
@@ -136,7 +175,12 @@ class _Work:
         old = [sha256(path.read_bytes()) for path in args.against] if self._kept else _digests(self._old.values())
         which = None if self._selection is None else {**self._selection._asdict(), "database": self._url}
         new = _digests(task_bytes(task) for task in self._tasks)
-        return sha256(canonical({"new": new, "old": old, "selection": which}))
+        return sha256(canonical({"new": new, "old": old, "selection": which} | _asked(args)))
+
+    @property
+    def grows(self) -> bool:
+        """Whether there may be more episodes while the run goes on: the service goes on too."""
+        return self._selection is not None
 
     def materials(self) -> Iterator[Material]:
         """The episodes, in the order of their names."""
@@ -154,6 +198,15 @@ class _Work:
             return []
         here = {sha256(path.read_bytes()) for path in self._paths}
         return sorted(name for content, name in self._kept.names().items() if content not in here)
+
+
+def _asked(args: argparse.Namespace) -> dict[str, Any]:
+    """Whom a run asks and for how much, without its keys; nothing where nobody is asked."""
+    if not args.ask_again:
+        return {}
+    budgets = sorted(((scope, *astuple(budget)) for scope, budget in args.budget), key=repr)
+    named = {name: value for name, value in os.environ.items() if name.startswith(_STAGES) and "_KEY" not in name}
+    return {"ask_again": {"model": args.model, "judges": args.judge, "budgets": budgets, "environment": named}}
 
 
 def _digests(tasks: Iterable[bytes]) -> list[str]:

@@ -19,7 +19,6 @@ import orjson
 import uvicorn
 
 from api.app import create_app
-from api.audit.owning import claim
 from api.cascade.stages import StageError
 from api.commands.common import add_store, days, hold, store_settings
 from api.commands.exposure import add_exposure, refusal_of
@@ -31,7 +30,6 @@ from api.notify import Notifier
 from api.routes.at_root import AtRoot
 from api.settings import Limits, Settings
 from api.signing import Signer, SigningKeyError
-from api.store.audits import Audits
 from api.store.database import Database
 from api.store.migrate import upgrade
 
@@ -145,10 +143,10 @@ def run(args: argparse.Namespace) -> int:
 async def _unfit(settings: Settings) -> SigningKeyError | UnavailableError | None:
     """Why the service can't work with this database, in words and before anybody can call."""
     try:
-        signer, database = Signer.load(settings), Database(settings.database)
+        Signer.load(settings)
+        database = Database(settings.database)
         try:
             await upgrade(database)
-            await claim(Audits(database), signer)
         finally:
             await database.close()
     except (SigningKeyError, UnavailableError) as error:

@@ -1,4 +1,4 @@
-"""What `milestoned serve` is told of the tiers beyond the rules."""
+"""What `milestoned serve` and `milestoned rescore --ask-again` are told of the tiers beyond the rules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from api.cascade.stages import StageSettings
 from detectors.types import Budget
 
 
-def add_stages(parser: argparse.ArgumentParser) -> None:
+def add_stages(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     """Declare the arguments."""
     default = StageSettings()
     parser.add_argument(

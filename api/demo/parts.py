@@ -44,10 +44,12 @@ def _shop_module() -> str:
     return "api.examples.shop" if shop_folder().is_relative_to(Path(__file__).parents[1]) else "examples.shop"
 
 
-def start_service(parts: Parts, folder: Path, port: int = 0, database: str = "", prefix: Sequence[str] = ()) -> Service:
+def start_service(
+    parts: Parts, folder: Path, port: int = 0, database: str = "", prefix: Sequence[str] = (), name: str = "service"
+) -> Service:
     """`milestoned serve` with its database in ``folder`` unless told, on a free port; returns once it is ready.
 
-    ``prefix``: a command that runs the one after it, such as ``("env", "NAME=value")``.
+    ``prefix``: a command that runs the one after it, such as ``("env", "NAME=value")``; ``name``: of its log.
     """
     folder.mkdir(parents=True, exist_ok=True)
     port_file, token_file = folder / "port", folder / "admin.token"
@@ -67,7 +69,7 @@ def start_service(parts: Parts, folder: Path, port: int = 0, database: str = "",
         "--token-file",
         str(token_file),
     ]
-    part = parts.start("service", command, same_imports())
+    part = parts.start(name, command, same_imports())
     url = f"http://127.0.0.1:{part.wait_until('it listened', lambda: _text(port_file))}"
     part.wait_until("it was ready", lambda: _answers(url + "/readyz"))
     return Service(part, url, part.wait_until("it wrote its token", lambda: _text(token_file)))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from api.exporting.returns import returns_to_go
-from api.recordings import read_frames
+from api.recordings import read_frames, read_said
 from api.rescoring.scored import Result, ruleset_of, score
 from api.trajectory import transitions
 from detectors.codec import canonical
@@ -48,7 +48,7 @@ def tables(episodes: Sequence[Exported], gammas: Sequence[float]) -> Rows:
 
 def _scored(one: Exported, segments: Sequence[Segment]) -> Result:
     assert one.task is not None
-    (result,) = score(segments, ruleset_of(one.task))
+    (result,) = score(segments, ruleset_of(one.task), said=read_said(one.content, one.name))
     return result
 
 

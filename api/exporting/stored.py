@@ -1,8 +1,9 @@
-"""A stored episode as what is exported: as it was paid."""
+"""A stored episode as what is exported: as it was paid, or as a recording."""
 
 from __future__ import annotations
 
 from api.exporting.rows import Exported
+from api.recording_verdicts import frame_of
 from api.rescoring.scored import stored_result
 from api.store.corpus import Stored
 from api.store.episodes import describe
@@ -13,3 +14,8 @@ def of_store(one: Stored) -> Exported:
     """Its frames, its result and its facts."""
     result = canonical(stored_result(one.row, one.rewards, one.milestones))
     return Exported(one.row.id, one.content, result=result, facts=describe(one.row))
+
+
+def recording(one: Stored) -> bytes:
+    """The recording: its frames, and its log of verdicts where it has one."""
+    return one.content + frame_of(one.verdicts)

@@ -64,9 +64,7 @@ class Watch:
         await self._sandboxes.forget(self._kept_days)
         strange = await self._strangers.count()
         if strange:
-            log.warning(
-                "Episodes are open of which this build has not the rules: it can only end them.", many=strange
-            )
+            log.warning("Episodes are open of which this build has not the rules: it can only end them.", many=strange)
         self._task = asyncio.create_task(self._run(), name="fleet watch")
 
     async def stop(self) -> None:

@@ -74,7 +74,7 @@ async def report_file(request: Request) -> Response:
 
 
 def _key(parts: Parts) -> PublicKey:
-    return PublicKey(parts.signer.name, parts.signer.public)
+    return parts.owner.key
 
 
 async def _heads(parts: Parts, tree: Any) -> list[Head]:

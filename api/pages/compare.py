@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, NamedTuple
 
+import orjson
 from fastapi import APIRouter, Request, Response
 
 from api.errors import InvalidError
@@ -82,7 +83,8 @@ def _rulesets(stored: Stored, task: bytes, version: str) -> tuple[tuple[Side, Si
     paid, row = _paid("as paid", stored), describe(stored.row)
     result: Result = paid.result
     if segments:
-        [result] = score(segments, ruleset_of(task))
+        words = [orjson.loads(body) for body in stored.verdicts]
+        [result] = score(segments, ruleset_of(task), said=words)
     name = f"version {version}"
     under = {**row, "version": version, "digest": result["ruleset"]}
     under |= {"total": result["total"], "success": result["success"]}

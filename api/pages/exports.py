@@ -15,7 +15,7 @@ from fastapi.responses import StreamingResponse
 
 from api.errors import InvalidError
 from api.exporting.rows import tables
-from api.exporting.stored import of_store
+from api.exporting.stored import of_store, recording
 from api.pages.listing import asked_of, wanted_of
 from api.pages.viewer import viewer
 from api.pages.zipping import as_file, whole, zipped
@@ -83,7 +83,7 @@ def _plain(value: Any) -> Any:
 
 async def _recordings(stored: AsyncIterator[Stored]) -> AsyncIterator[tuple[str, bytes]]:
     async for one in stored:
-        yield f"{one.row.id}.mrec", one.content
+        yield f"{one.row.id}.mrec", recording(one)
 
 
 async def _parquet(stored: AsyncIterator[Stored]) -> AsyncIterator[tuple[str, bytes]]:

@@ -11,6 +11,7 @@ import orjson
 from fastapi import APIRouter, Request, Response
 
 from api.errors import InvalidError
+from api.exporting.stored import recording
 from api.labelling.agreement import alpha
 from api.labelling.exporting import FOLDER, lines
 from api.labelling.queue import Item, by_item, disagreed, open_to, queue, swapped
@@ -172,5 +173,5 @@ async def _files(words: Sequence[Any], stored: AsyncIterator[Stored]) -> AsyncIt
     tasks = {}
     async for one in stored:
         tasks[one.row.id] = orjson.loads(one.task)
-        yield f"{FOLDER}/{one.row.id}.mrec", one.content
+        yield f"{FOLDER}/{one.row.id}.mrec", recording(one)
     yield "preferences.jsonl", b"".join(lines(words, tasks))

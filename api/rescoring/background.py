@@ -77,6 +77,11 @@ class Rescorer:
             except UnavailableError as error:
                 log.warning("Rescores have to wait.", why=error.detail)
                 await asyncio.sleep(EVERY_S)
+                continue
+            except Exception:  # a fault of ours: without this task no rescore would ever be done again
+                log.exception("Rescores failed.", again_in_s=EVERY_S)
+                await asyncio.sleep(EVERY_S)
+                continue
             # A replica of many also looks for what others left; a service alone is told of everything.
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait(), None if self._alone else EVERY_S)

@@ -25,12 +25,16 @@ class ResultsError(ValueError):
 
 
 class Results:
-    """Writes one results file; ``plan`` is the digest of what is scored by what. Use as a context manager."""
+    """Writes one results file; ``plan`` is the digest of what is scored by what. Use as a context manager.
+
+    ``begun``: an earlier run is gone on with.
+    """
 
     def __init__(self, path: Path, plan: str) -> None:
         self._path, self._part = path, path.with_name(path.name + ".part")
         self._header = canonical({"milestoned": "results", "format": FORMAT, "plan": plan})
         self._file: BinaryIO | None = None
+        self.begun = False
 
     def __enter__(self) -> Results:
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -45,6 +49,8 @@ class Results:
             raise ResultsError(
                 f"{self._part}: was begun by a run over other episodes, rules or options; remove it to begin anew"
             )
+        else:
+            self.begun = True
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:

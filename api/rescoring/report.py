@@ -8,16 +8,22 @@ from typing import Any
 
 import orjson
 
+from api.cascade.recorded import GIVEN
 from api.recording_text import clip
 from api.rescoring.work import Answer
 
+ASKED = ("questions", "answered", "abstained")
 SHOWN = ("same", "changed", "scored", "failed")
 
 
 class Tally:
-    """Counts a run's answers as they come, from nothing or from an earlier summary on."""
+    """Counts a run's answers as they come, from nothing or from an earlier summary on.
 
-    def __init__(self, summary: Mapping[str, Any] | None = None) -> None:
+    ``again``: what was asked again is counted too.
+    """
+
+    def __init__(self, summary: Mapping[str, Any] | None = None, *, again: bool = False) -> None:
+        self.asked: Counter[str] | None = Counter() if again else None
         before = summary or {"rulesets": [], "milestones": {}}
         self.statuses: Counter[str] = Counter({status: before[status] for status in SHOWN if status in before})
         self.milestones = {id: Counter(changes) for id, changes in before["milestones"].items()}
@@ -26,6 +32,8 @@ class Tally:
     def take(self, answer: Answer) -> dict[str, Any] | None:
         """Count one; what it says, where that is more than that nothing changed."""
         self.statuses[answer.status] += 1
+        if self.asked is not None:
+            self.asked += _asked(orjson.loads(answer.line))
         if answer.status in ("same", "scored"):
             return None
         told: dict[str, Any] = orjson.loads(answer.line)
@@ -37,13 +45,22 @@ class Tally:
         return told
 
     def summary(self) -> dict[str, Any]:
-        """``{episodes, same, changed, scored, failed, rulesets, milestones}``."""
-        return {
+        """``{episodes, same, changed, scored, failed, rulesets, milestones}``, and ``asked`` where it was."""
+        asked = {} if self.asked is None else {"asked": {name: self.asked[name] for name in ASKED}}
+        return asked | {
             "episodes": self.statuses.total(),
             **{status: self.statuses[status] for status in SHOWN},
             "rulesets": sorted(map(list, self.rulesets)),
             "milestones": {id: dict(sorted(self.milestones[id].items())) for id in sorted(self.milestones)},
         }
+
+
+def _asked(told: Mapping[str, Any]) -> Counter[str]:
+    """Questions of stages: a person was not asked again."""
+    given = [one["verdict"] for one in told.get("said", ()) if one["kind"] == GIVEN]
+    scores = [verdict["score"] for verdict in given if verdict["stage"] != "person"]
+    none = scores.count(None)
+    return Counter(questions=len(scores), answered=len(scores) - none, abstained=none)
 
 
 def episode_lines(told: Mapping[str, Any]) -> Iterator[str]:
@@ -64,6 +81,9 @@ def summary_lines(summary: Mapping[str, Any]) -> Iterator[str]:
     """The end of a report."""
     for id, changes in summary["milestones"].items():
         yield f"milestone {id}: " + ", ".join(f"{count} {change}" for change, count in changes.items())
+    if (asked := summary.get("asked")) is not None:
+        took = f"{asked['calls']} call{'s' * (asked['calls'] != 1)}, cost {asked['cost']:g}"
+        yield f"{asked['questions']} asked again: {asked['answered']} answered, {asked['abstained']} abstained; {took}"
     said = [f"{summary[status]} {text}" for status, text in _SAID.items() if summary[status]]
     yield f"{summary['episodes']} episode{'s' * (summary['episodes'] != 1)}: {', '.join(said) or 'none'}"
 

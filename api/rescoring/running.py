@@ -16,17 +16,23 @@ TOGETHER = 64
 TOGETHER_BYTES = 1024 * 1024
 
 Crew = Callable[[Iterable[Batch]], Iterator[list[Answer]]]
+Ask = Callable[[Iterator[Material]], Iterator[Material]]
 
 
-def run(materials: Iterator[Material], crew: Crew, results: Results | None) -> Iterator[Answer]:
+def run(
+    materials: Iterator[Material], crew: Crew, results: Results | None, ask: Ask | None = None, *, grows: bool = False
+) -> Iterator[Answer]:
     """Every episode's answer, in the order of ``materials``. With ``results`` they are kept there as they come, and
-    those that are there already are not worked out again.
+    those that are there already are not worked out again. ``ask`` goes over what is left first, episode by episode.
+    ``grows``: there may be more episodes meanwhile, also between those that are done; such are left out, as they are by
+    a run that is past their place.
 
     Raises `ResultsError` where an episode is not what it was when the run began.
     """
     if results is not None:
-        yield from _again(materials, results)
-    for answers in crew(batches(materials)):
+        yield from _again(materials, results, grows=grows)
+    rest = batches(materials) if ask is None else ([one] for one in ask(materials))
+    for answers in crew(rest):
         for answer in answers:
             if results is not None:
                 results.add(answer.line)
@@ -37,9 +43,10 @@ def run(materials: Iterator[Material], crew: Crew, results: Results | None) -> I
         results.finish()
 
 
-def _again(materials: Iterator[Material], results: Results) -> Iterator[Answer]:
+def _again(materials: Iterator[Material], results: Results, *, grows: bool) -> Iterator[Answer]:
     for line in results.done():
-        told, material = orjson.loads(line), next(materials, None)
+        told = orjson.loads(line)
+        material = next((one for one in materials if not grows or one.name == told["name"]), None)
         if material is None or (material.name, sha256(material.content)) != (told["name"], told["content"]):
             raise ResultsError(
                 f"{told['name']}: has changed, or is gone, since this run began; remove the .part file to begin anew"

@@ -13,15 +13,16 @@ from typing import Any
 
 import orjson
 
-from api.cascade.recorded import Recorded
+from api.cascade.recorded import Playback
 from detectors.codec import canonical
-from detectors.engine import Engine
 from detectors.rewards import milestone_to_json, reward_to_json
 from detectors.ruleset import Ruleset, compile_task
 from detectors.task_json import task_from_json, task_to_json
-from detectors.types import Milestone, Reward, Segment, Task
+from detectors.types import Milestone, Segment, Task
 
 Result = dict[str, Any]
+Said = Sequence[Mapping[str, Any]]
+"""The events of a log of verdicts."""
 
 
 def task_bytes(task: Task) -> bytes:
@@ -35,42 +36,43 @@ def ruleset_of(task: bytes) -> Ruleset:
     return compile_task(task_from_json(orjson.loads(task)))
 
 
-def score(segments: Iterable[Segment], *rulesets: Ruleset, said: Sequence[Mapping[str, Any]] = ()) -> list[Result]:
+def score(segments: Iterable[Segment], *rulesets: Ruleset, said: Said = ()) -> list[Result]:
     """Score an episode's whole log (at least one segment) from nothing under each of ``rulesets``.
 
     ``said`` beyond the rules (the events of its log of verdicts) is read back, and nobody is asked.
+    """
+    return score_each(segments, [(rules, said) for rules in rulesets])
+
+
+def score_each(segments: Iterable[Segment], sides: Sequence[tuple[Ruleset, Said]]) -> list[Result]:
+    """The same with each ruleset's own words.
 
     Segments are taken as they come and not kept: events that are fed while they are in the cache cost less.
     """
     scorings: list[_Scoring] = []
     for segment in segments:
-        scorings = scorings or [_Scoring(Engine(rules, segment.episode), said) for rules in rulesets]
+        scorings = scorings or [_Scoring(Playback(rules, segment.episode, said)) for rules, said in sides]
         for scoring in scorings:
             scoring.take(segment)
     return [scoring.result() for scoring in scorings]
 
 
 class _Scoring:
-    """One engine over one log."""
+    """One playback of one log."""
 
-    def __init__(self, engine: Engine, said: Sequence[Mapping[str, Any]]) -> None:
-        self._engine, self._recorded = engine, Recorded(said)
+    def __init__(self, playback: Playback) -> None:
+        self._playback = playback
         self._head = ""
-        self._rewards: list[Reward] = []
         self._baseline: list[Milestone] = []
 
     def take(self, segment: Segment) -> None:
-        outcome = self._engine.feed(segment.events)
-        self._rewards.extend(self._recorded.told(self._engine.ruleset, outcome.rewards, outcome.asks))
+        outcome = self._playback.take(segment.events)
         self._baseline.extend(m for m in outcome.milestones if m.baseline)
         self._head = segment.digest
 
     def result(self) -> Result:
-        engine = self._engine
+        engine = self._playback.engine
         rules = engine.ruleset
-        success, total = engine.success, engine.total
-        if rules.task.escalation is not None:
-            success, total = self._recorded.success() if engine.closed else None, self._recorded.total()
         return {
             "episode": engine.state.episode,
             "ruleset": rules.digest,
@@ -79,9 +81,9 @@ class _Scoring:
             "head": self._head,
             "through": engine.through,
             "closed": engine.closed,
-            "success": success,
-            "total": total,
-            "rewards": [reward_to_json(reward) for reward in self._rewards],
+            "success": self._playback.success,
+            "total": self._playback.total,
+            "rewards": [reward_to_json(reward) for reward in self._playback.rewards],
             "baseline": [milestone_to_json(m) for m in self._baseline],
         }
 

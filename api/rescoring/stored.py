@@ -15,8 +15,9 @@ from detectors.codec import canonical
 def material(stored: Stored, task: bytes | None, keep: bool) -> Material:
     """An episode to be scored by ``task``, or by its own under this build's rules (None)."""
     old = canonical(stored_result(stored.row, stored.rewards, stored.milestones))
+    said, tenant = tuple(stored.verdicts), stored.row.tenant
     return Material(
-        stored.row.id, stored.content, task or stored.task, old_result=old, keep=keep, said=tuple(stored.verdicts)
+        stored.row.id, stored.content, task or stored.task, old_result=old, keep=keep, said=said, tenant=tenant
     )
 
 

@@ -12,9 +12,9 @@ import orjson
 
 from api.plugins import load_plugins
 from api.recording_text import line
-from api.recordings import RecordingError, read_frames
+from api.recordings import RecordingError, read_frames, read_said
 from api.rescoring.differences import compare, evidence_of, is_same
-from api.rescoring.scored import Result, ruleset_of, score
+from api.rescoring.scored import Result, ruleset_of, score_each
 from detectors.codec import canonical, sha256
 from detectors.task_json import TaskError
 
@@ -29,7 +29,9 @@ class Material(NamedTuple):
 
     What it was worth before is a task to score it by too (``old_task``), a result in canonical JSON (``old_result``),
     or neither. ``keep``: the whole result is told, not the differences alone. ``wrong`` says why there is nothing to
-    score, ``said`` what was said beyond the rules: the bodies of the episode's log of verdicts.
+    score, ``said`` what was said beyond the rules: the bodies of the episode's log of verdicts (None: those that the
+    recording itself holds). ``anew``: what was said when it was asked again, on the budgets of ``tenant``; ``task`` is
+    scored by that instead.
     """
 
     name: str
@@ -39,7 +41,9 @@ class Material(NamedTuple):
     old_result: bytes | None = None
     keep: bool = True
     wrong: str | None = None
-    said: tuple[bytes, ...] = ()
+    said: tuple[bytes, ...] | None = None
+    anew: list[dict[str, Any]] | None = None
+    tenant: str = ""
 
 
 class Answer(NamedTuple):
@@ -60,20 +64,24 @@ def outcome(material: Material) -> dict[str, Any]:
     """``{name, content, status, episode, old, new, differences, evidence, error, result}`` of one episode.
 
     ``content`` is the sha256 of the frames; ``old`` and ``new`` are `HEAD` of both sides; ``evidence`` shows the events
-    that differing milestones lean on, ``{seq: line}``; what does not apply is None.
+    that differing milestones lean on, ``{seq: line}``; what does not apply is None. Where it was asked again there is
+    ``said``: the words by which it is scored.
     """
     told = _failed(material, material.wrong)
     if material.wrong is not None:
         return told
     try:
-        rulesets = [ruleset_of(task) for task in (material.task, material.old_task) if task is not None]
-        said = [orjson.loads(body) for body in material.said]
-        result, *before = score(read_frames(material.content, material.name), *rulesets, said=said)
+        said, anew = said_of(material), material.anew
+        sides = [(ruleset_of(material.task), said if anew is None else anew)]
+        sides += [(ruleset_of(material.old_task), said)] if material.old_task is not None else []
+        result, *before = score_each(read_frames(material.content, material.name), sides)
     except RecordingError as error:
         return {**told, "error": str(error)}
     except TaskError as error:
         return {**told, "error": f"{material.name}: this build can't score by its task: {error}"}
     told |= {"episode": result["episode"], "new": _head(result), "result": result if material.keep else None}
+    if anew is not None:
+        told["said"] = anew
     old: Result | None = before[0] if before else None
     if material.old_result is not None:
         old = orjson.loads(material.old_result)
@@ -84,6 +92,13 @@ def outcome(material: Material) -> dict[str, Any]:
     if is_same(differences):
         return {**told, "status": "same"}
     return {**told, "status": "changed", "differences": differences, "evidence": _shown(differences, material)}
+
+
+def said_of(material: Material) -> list[dict[str, Any]]:
+    """The events of the log of verdicts that was recorded. Raises `RecordingError`."""
+    if material.said is None:
+        return read_said(material.content, material.name)
+    return [orjson.loads(body) for body in material.said]
 
 
 def broken(material: Material, why: str) -> Answer:

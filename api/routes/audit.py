@@ -149,4 +149,4 @@ async def _episode(request: Request, parts: Parts, who: Principal) -> str:
 
 
 def _key(parts: Parts) -> PublicKey:
-    return PublicKey(parts.signer.name, parts.signer.public)
+    return parts.owner.key

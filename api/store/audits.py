@@ -221,6 +221,11 @@ class Audits:
         """The tree's row, or None before the first leaf."""
         return await self._database.first(_TREE)
 
+    async def key(self) -> str | None:
+        """The public key that the database is signed with, in signed-note's form; None where nobody noted it."""
+        row = await self.tree()
+        return None if row is None else row.key
+
     async def notes(self, origin: str) -> Sequence[Any]:
         """Checkpoints of one origin, the oldest first."""
         return await self._database.all(_NOTES, {"origin": origin})

@@ -14,6 +14,7 @@ import orjson
 from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from api.errors import UnavailableError
 from api.notify import GONE, Notifier
 from api.signing import Signer
 from api.store.broadcast import CHANNEL
@@ -64,9 +65,19 @@ class Removal:
     def __init__(self, database: Database, signer: Signer, notifier: Notifier) -> None:
         self._database, self._signer, self._notifier = database, signer, notifier
         self._partitions = Partitions(database)
+        self._refused: str | None = None
+
+    def refuse(self, why: str) -> None:
+        """Delete nothing from now on: a tombstone by another key would count as forged."""
+        self._refused = why
+
+    def _may(self) -> None:
+        if self._refused is not None:
+            raise UnavailableError(f"nothing can be deleted here: {self._refused}")
 
     async def delete(self, episode: str, reason: str, by: str) -> dict[str, Any]:
         """Delete one episode; gives its tombstone as the wire has it. Raises `NotFoundError`, `GoneError`."""
+        self._may()
         async with self._database.write() as conn:
             await self._alone(conn)
             row = await locked(conn, episode)
@@ -89,6 +100,7 @@ class Removal:
 
     async def prune(self, due: Sequence[str], reason: str, by: str) -> int:
         """Delete those of ``due`` that are still there; gives how many. What is done stays done if it is stopped."""
+        self._may()
         gone = 0
         for batch in _batches(sorted(due)):
             async with self._database.write() as conn:

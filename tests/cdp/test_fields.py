@@ -268,3 +268,46 @@ async def test_chosen_files_are_told_by_name_and_size(
     assert filled["files"] == [["a.txt", 4], ["b.csv", 3]]
     assert filled["value"] == "a.txt, b.csv"
     assert submitted["fields"] == [["up", "a.txt, b.csv"]]
+
+
+@pytest.mark.parametrize("name", ["labels", "localName", "elements", "id", "action"])
+async def test_a_form_whose_control_hides_a_property_of_it(
+    browser: Chromium, page: Page, site: Site, name: str
+) -> None:
+    """Trackers have fields called "labels"; to the form's scripts `form.labels` is then that field."""
+    url = site.page("/", f"<form action=/done><input name={name} aria-label=Bug><button>Go</button></form>")
+    site.page("/done", "<title>done</title>")
+    async with watching(browser) as watch:
+        await page.goto(url)
+        await page.fill("input", "4711")
+        await page.click("button")
+        submitted = await watch.one("form.submitted")
+        assert submitted["fields"] == [[name, "4711"]]
+        assert watch.all("field.filled", value="4711")
+
+
+async def test_what_a_form_hides_from_us_is_a_gap(browser: Chromium, page: Page, site: Site) -> None:
+    url = site.page("/", "<form action=/done><input name=getAttribute aria-label=Bug><button>Go</button></form>")
+    site.page("/done", "<title>done</title>")
+    async with watching(browser) as watch:
+        await page.goto(url)
+        # Not by Playwright's own actions, which ask the form, too, and fail.
+        await page.evaluate("document.querySelector('input').focus()")
+        await page.keyboard.type("4711")
+        await page.keyboard.press("Enter")
+        await watch.until(lambda: watch.all("form.submitted") or watch.all("gap.began", of="form.submitted"))
+        assert watch.all("field.filled", value="4711") or watch.all("gap.began", of="field.filled")
+
+
+async def test_more_fields_than_are_kept_are_a_gap(browser: Chromium, page: Page, site: Site) -> None:
+    inputs = "".join(f"<input name=a{n} value={n}>" for n in range(1002))
+    url = site.page("/", f"<form action=/done>{inputs}<button>Go</button></form>")
+    site.page("/done", "<title>done</title>")
+    async with watching(browser) as watch:
+        await page.goto(url)
+        gap = await watch.one("gap.began", of="field.filled")
+        assert "2 changes went unseen" in gap["reason"]
+        await page.click("button")
+        submitted = await watch.one("form.submitted")
+        assert len(submitted["fields"]) == 1000
+        await watch.one("gap.began", of="form.submitted")

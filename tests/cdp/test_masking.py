@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from agentd.sources.cdp.masking import MOST, Secrets, hash53, mask_body
+from agentd.sources.cdp.masking import MOST, Secrets, cover, hash53, mask_body
 
 MULTIPART = (
     '--B\r\nContent-Disposition: form-data; name="user"\r\n\r\nada\r\n'
@@ -48,12 +50,51 @@ def test_bodies(secrets: Secrets, text: str, mime: str, masked: str) -> None:
         ("https://ada:pw@shop.example/a?b=c@d#e", "https://shop.example/a?b=c@d#e"),
         ("https://shop.example/?q=1&pin=12&pwd=x#access&pin=3", "https://shop.example/?q=1&pin=***&pwd=***#access&pin=***"),
         ("https://shop.example/a@b?c=%20d", "https://shop.example/a@b?c=%20d"),
+        ("https://a.example/in?next=%2Freset%3Ftoken%3Dx1%26a%3D2", "https://a.example/in?next=%2Freset%3Ftoken%3D***%26a%3D2"),
+        ("https://a.example/in?to=https%3A%2F%2Fu%3Ap%40b%2F%3Fpin%3D1", "https://a.example/in?to=https%3A%2F%2Fb%2F%3Fpin%3D***"),
+        ("https://a.example/in?next=%2Fcart%3Fstep%3D2&q=a/b?c", "https://a.example/in?next=%2Fcart%3Fstep%3D2&q=a/b?c"),
+        ("https://a.example/cart;jsessionid=A1;v=2/x?q=1", "https://a.example/cart;jsessionid=***;v=2/x?q=1"),
+        ("https://a.example/u/hunter2/x", "https://a.example/u/***/x"),
         ("about:blank", "about:blank"),
         ("", ""),
     ],
 )  # fmt: skip
 def test_addresses(secrets: Secrets, url: str, masked: str) -> None:
     assert secrets.mask_url(url) == masked
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("hunter2", "***"),
+        (" hunter2\n", "***"),
+        ("Your password is hunter2.", "Your password is ***."),
+        ("Password: 'hunter2', thanks", "Password: '***', thanks"),
+        ("<p>hunter2</p>", "<p>***</p>"),
+        ("login=ada&key=hunter2;", "login=ada&key=***;"),
+        ("(a b!) and a b!", "(a b!) and a b!"),
+        ("a b!", "***"),
+        ("hunter22 hunter xhunter2", "hunter22 hunter xhunter2"),
+        ("s3cret! s3cret", "*** s3cret"),
+        ("is it s3cret!?", "is it ***?"),
+        ("pin 123 of 4", "pin 123 of 4"),
+        ("", ""),
+    ],
+)
+def test_a_told_value_is_known_again_in_running_text(text: str, masked: str) -> None:
+    told = ("hunter2", "a b!", "s3cret!", "123", "4")
+    secrets = Secrets("salt", (), [hash53("salt" + one) for one in told])
+    assert secrets.mask_text(text) == masked
+    data = {"message": text, "input": text, "element": {"name": text}}
+    cover("dialog.opened", data, secrets)
+    assert data == {"message": masked, "input": masked, "element": {"name": masked}}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("part", ["hunter3 ", "a", ")", "abcd)", "{}-{} ".format])
+def test_a_long_text_does_not_hold_the_daemon_up(part: str | Callable[[int, int], str]) -> None:
+    text = "".join(part(n, n + 1) for n in range(50_000)) if callable(part) else part * 100_000
+    assert Secrets("salt", (), [hash53("salthunter2")]).mask_text(text) == text
 
 
 def test_without_secrets_nothing_is_hashed() -> None:

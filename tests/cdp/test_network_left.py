@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,6 +51,55 @@ async def test_a_beacon_is_answered_after_its_page_was_left(
         keep = await watch.one("request.finished", url=site.url + "/slow?keep")
     assert (beacon["status"], beacon["left"], beacon["type"], beacon["body"]["text"]) == (201, True, "Ping", "b")
     assert (keep["status"], keep["left"], keep["method"], keep["body"]["text"]) == (201, True, "POST", "k")
+
+
+@pytest.mark.parametrize(
+    ("answer", "then"),
+    [
+        (Answer('{"status":"accepted"}'), "location = '/done'"),
+        (Answer("x" * 300_000), "location = '/done'"),
+        (Answer("", status=204), "location = '/done'"),
+        (Answer("", status=201), "location.reload()"),
+    ],
+    ids=["text", "long", "nothing", "reload"],
+)
+async def test_what_the_server_took_is_finished_though_its_page_leaves_at_once(
+    browser: Chromium, page: Page, site: Site, answer: Answer, then: str
+) -> None:
+    site.page("/done", "<title>done</title>")
+    site.page("/api", answer)
+    url = site.page("/form", f"""<button onclick="fetch('/api', {{method: 'POST', body: 'a=1'}}).then((r) => {{
+        if (r.ok) {then} }})">Save</button>""")  # fmt: skip
+    async with watching(browser, {"request_bodies": ["/api"], "origin": site.url}) as watch:
+        await page.goto(url)
+        await page.click("button")
+        finished = await watch.one("request.finished", url=site.url + "/api")
+        assert not watch.all("request.failed", url=site.url + "/api")
+    assert (finished["status"], finished["body"]["text"]) == (answer.status, "a=1")
+    assert finished.get("left", True) is True
+
+
+@pytest.mark.parametrize("read", ["r.ok", "await r.json()"])
+async def test_a_wanted_body_is_told_though_its_page_leaves_at_once(
+    browser: Chromium, page: Page, site: Site, read: str
+) -> None:
+    """Of a site that takes its time, as they do; of one that answers within a millisecond it may be a gap."""
+
+    def answer(asked: Asked) -> Answer:
+        time.sleep(0.2)
+        return Answer('{"status":"accepted"}', headers=(("content-type", "application/json"),))
+
+    site.page("/done", "<title>done</title>")
+    site.page("/api", answer)
+    url = site.page("/form", f"""<button onclick="fetch('/api', {{method: 'POST'}}).then(async (r) => {{
+        if ({read}) location = '/done' }})">Save</button>""")  # fmt: skip
+    async with watching(browser, {"response_bodies": ["/api"], "origin": site.url}) as watch:
+        await page.goto(url)
+        await page.click("button")
+        finished = await watch.one("request.finished", url=site.url + "/api")
+        await watch.one("page.navigated", url=site.url + "/done")
+        assert finished["answer"]["body"]["text"] == '{"status":"accepted"}'
+        assert not watch.all("gap.began", of="request")
 
 
 async def test_a_closed_tab_leaves_no_request_open(

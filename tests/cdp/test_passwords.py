@@ -146,3 +146,34 @@ async def test_a_password_that_the_page_shows_stays_one(browser: Chromium, page:
         await watch.fence()
         assert SECRET not in orjson.dumps(watch.seen).decode()
         assert watch.all("field.filled")
+
+
+async def test_a_value_half_typed_is_no_secret_of_its_own(browser: Chromium, page: Page, site: Site) -> None:
+    """`orders` stands in every shop's addresses; only the whole password is one."""
+    site.page("/list", "[]")
+    url = site.page(
+        "/", "<input type=password id=pw><button onclick=\"fetch('/list?type=orders&k=' + pw.value)\">Go</button>"
+    )
+    async with watching(browser, {"origin": site.url}) as watch:
+        await page.goto(url)
+        await page.locator("#pw").press_sequentially("orders2024", delay=60)
+        await page.click("button")
+        await watch.one("request.finished", url=site.url + "/list?type=orders&k=***")
+        await page.evaluate("fetch('/list?type=orders2024&sort=order')")
+        await watch.one("request.finished", url=site.url + "/list?type=***&sort=order")
+
+
+async def test_enter_right_after_the_last_key(browser: Chromium, page: Page, site: Site) -> None:
+    """The page sends the value before it rested, under a name that says nothing."""
+    site.page("/login", "ok")
+    url = site.page(
+        "/",
+        "<input type=password id=pw><script>"
+        "pw.onkeydown = (e) => { if (e.key === 'Enter') fetch('/login?k=' + pw.value) }</script>",
+    )
+    async with watching(browser, {"origin": site.url}) as watch:
+        await page.goto(url)
+        await page.locator("#pw").press_sequentially(SECRET)
+        await page.keyboard.press("Enter")
+        await watch.one("request.finished", url=site.url + "/login?k=***")
+    assert SECRET not in orjson.dumps(watch.seen).decode()

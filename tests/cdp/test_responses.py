@@ -66,7 +66,20 @@ async def test_a_body_that_is_too_long_to_keep_is_said_to_be_lost(browser: Chrom
         await page.goto(site.url)
         await page.evaluate(READ, "/big")
         finished = await watch.one("request.finished", url=site.url + "/big")
+        await watch.one("gap.began", of="request")
     assert finished["answer"] == {"body": {"lost": True}}
+
+
+@pytest.mark.parametrize("status", [200, 204, 304])
+async def test_an_answer_without_a_body_is_no_gap(browser: Chromium, page: Page, site: Site, status: int) -> None:
+    site.page("/empty", Answer(status=status, headers=JSON))
+    async with watching(browser, {"response_bodies": ["/empty"], "origin": site.url}) as watch:
+        await page.goto(site.url)
+        await page.evaluate("fetch('/empty', {method: 'POST'}).then((r) => r.text())")
+        await page.evaluate("fetch('/empty', {method: 'PUT'}).then((r) => r.text())")
+        await watch.until(lambda: len(watch.all("request.finished", url=site.url + "/empty")) == 2)
+        await watch.fence()
+        assert not watch.all("gap.began", of="request")
 
 
 async def test_what_a_cache_answered_is_told_from_what_the_server_did(

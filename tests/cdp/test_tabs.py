@@ -11,6 +11,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import pytest
 from playwright.async_api import Page
 
+from agentd.sources.probes.script import Browser as Probes
+from agentd.sources.screen.cdp import CdpCamera
 from tests.cdp.hands import Hand, hand
 from tests.cdp.site import Site
 from tests.cdp.watching import Watch, watching
@@ -196,3 +198,26 @@ async def test_a_page_that_is_prerendered_is_told_when_it_is_shown_and_is_preren
         await asked_for(site, "/shown")
     pages = [[one.path for one in log if "favicon" not in one.path] for log in (watched, site.asked)]
     assert pages[0] == pages[1], "the site was asked the same without the daemon"
+
+
+@pytest.mark.parametrize("asker", ["a probe", "a camera"])
+async def test_a_page_is_prerendered_though_somebody_else_asks_too(site: Site, asker: str) -> None:
+    async with preparing(site) as chromium, AsyncExitStack() as stack:
+        if asker == "a camera":
+            camera = CdpCamera(chromium.endpoint, None)
+            running = asyncio.create_task(camera.run())
+            stack.callback(running.cancel)
+            await camera.take()
+        else:
+            probes = Probes(chromium.endpoint, None)
+            stack.push_async_callback(probes.close)
+            [page] = await probes.pages()
+            said = await probes.evaluate(page["targetId"], "document.title", 1.0)
+            assert said["result"]["value"] in ("start", "a")
+        await asked_for(site, "/shown")
+        paths = [one.path for one in site.asked]
+        assert "/beacon?true" in paths
+        if asker == "a probe":
+            [page] = await probes.pages()
+            said = await probes.evaluate(page["targetId"], "document.title", 1.0)
+            assert said["result"]["value"] == "next", "another target in the same tab"

@@ -9,6 +9,9 @@ import orjson
 import pytest
 from playwright.async_api import Page
 
+from agentd.masking import Masker
+from agentd.sources.cdp.state import Seen
+from agentd.sources.cdp.visual import Visual
 from tests.cdp.site import Site
 from tests.cdp.watching import Watch, watching
 from tests.support.chromium import Chromium, needs_chromium
@@ -86,6 +89,46 @@ async def test_what_is_a_secret_is_one_here_too(browser: Chromium, page: Page, s
     for secret in (SECRET, CARD, "987123"):
         assert secret not in everything
     assert "q=tea" in everything
+
+
+@pytest.mark.parametrize(
+    ("attributes", "kept"),
+    [
+        ({"type": "hidden", "name": "ref", "value": "geheim12"}, False),
+        ({"type": "text", "name": "csrf_token", "value": "geheim12"}, False),
+        ({"name": "csrf-token", "content": "geheim12"}, False),
+        ({"id": "api-key", "value": "geheim12"}, False),
+        ({"data-api-key": "geheim12", "class": "a"}, False),
+        ({"name": "description", "content": "geheim12"}, True),
+        ({"type": "text", "name": "q", "value": "geheim12"}, True),
+        ({"data-order": "geheim12"}, True),
+    ],
+)
+def test_which_attributes_are_secrets(attributes: dict[str, str], kept: bool) -> None:
+    visual = Visual(10**6, Masker())
+
+    def said(event: dict[str, Any]) -> str:
+        text = orjson.dumps([{"data": event}]).decode()
+        about = {"tab": "T", "stream": "s", "n": 0, "now": 1, "events": text}
+        return "".join(str(seen.data["text"]) for seen in visual.told(Seen("visual", about)))
+
+    assert ("geheim12" in said({"node": {"type": 2, "id": 7, "attributes": attributes}})) is kept
+    if "value" in attributes:
+        later = {"attributes": [{"id": 7, "attributes": {"value": "geheim12"}}]}
+        assert ("geheim12" in said(later)) is kept, "what becomes of it names it no more"
+        assert ("geheim12" in said({"source": 5, "id": 7, "text": "geheim12"})) is kept
+
+
+async def test_hidden_fields_and_tokens_of_the_page_are_not_recorded(browser: Chromium, page: Page, site: Site) -> None:
+    head, field = "Zk3l9secretcsrf", "s3cr3tCsrfValue"
+    url = site.page("/v", f"""<meta name=csrf-token content={head}><form><input type=hidden name=ref value={field}>
+        <input name=a></form><p>shown</p>""")  # fmt: skip
+    async with watching(browser, PLAN) as watch:
+        await page.goto(url)
+        await watch.until(lambda: "shown" in orjson.dumps(events(watch)).decode())
+    everything = orjson.dumps(watch.seen).decode()
+    assert head not in everything
+    assert field not in everything
 
 
 async def test_a_page_that_changes_without_end_is_a_gap_and_then_whole_again(

@@ -172,6 +172,33 @@ def test_an_episode_of_a_service_is_scored(browser: Browser, site: Site, tmp_pat
         watch.begin_step()
 
 
+def test_script_probes_ask_over_the_harness_in_its_own_context_only(
+    browser: Browser, site: Site, tmp_path: Path
+) -> None:
+    task = {
+        "id": "test/probed",
+        "version": "1",
+        "instruction": "Open the page.",
+        "origin": site.url,
+        "probes": [{"id": "title", "script": {"url": "/start", "expression": "document.title"}, "when": ["step"]}],
+        "milestones": [{"id": "there", "when": {"probe_answers": {"probe": "title", "value": "start"}}}],
+    }
+    with Stack(tmp_path) as stack:
+        episode = stack.open(task)
+        other, page = browser.new_context().new_page(), browser.new_context().new_page()
+        other.goto(f"{site.url}/start")
+        other.evaluate("document.title = 'another'")
+        service = {"service": stack.service.url, "episode": episode.id, "token": episode.token}
+        with agentd.attach(page, **service, state=tmp_path / "attached") as watch:
+            watch.begin_step("open")
+            page.goto(f"{site.url}/start")
+            watch.end_step()
+            reward = episode.reward(0, wait_s=30)
+            assert [milestone.id for milestone in reward.milestones] == ["there"], reward.reason
+        page.context.close()
+        other.context.close()
+
+
 def test_importing_agentd_brings_nothing_heavy() -> None:
     heavy = "{'httpx', 'uvicorn', 'playwright', 'websockets', 'agentd.inprocess'}"
     code = f"import agentd, sys; print(sorted({heavy} & set(sys.modules)))"

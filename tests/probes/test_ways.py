@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from agentd.sources.probes.get import _site
 from tests.cdp.site import Answer, Asked, Site
 from tests.probes.asking import asking
 
@@ -42,6 +43,23 @@ async def test_get_reads_json_and_text_and_names_itself(site: Site) -> None:
     }
     async with asking(get(site.url + "/text")) as asked:
         assert await asked.value() == {"status": 404, "body": "plain"}
+
+
+@pytest.mark.parametrize(
+    ("url", "same"),
+    [
+        ("http://a.example:80/y", True),
+        ("HTTP://A.example/", True),
+        ("http://u:p@a.example/", True),
+        ("http://a.example:8000/", False),
+        ("https://a.example/", False),
+        ("http://b.example/", False),
+        ("http://[::1]/", False),
+    ],
+)
+def test_a_site_is_known_by_scheme_host_and_port(url: str, same: bool) -> None:
+    assert (_site(url) == _site("http://a.example/x")) is same
+    assert _site("http://[::1]:80/") == _site("http://[::1]/") == "http://[::1]"
 
 
 async def test_get_goes_to_no_other_site(site: Site) -> None:

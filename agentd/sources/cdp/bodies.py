@@ -88,6 +88,26 @@ def told(raw: bytes, mime: str, secrets: Secrets) -> dict[str, Any]:
     return body
 
 
+def mask_again(data: dict[str, Any], secrets: Secrets) -> dict[str, Any]:
+    """What is to be told of a request, masked once more: of a secret that it holds the page may have told since."""
+    masked = {key: secrets.mask_url(value) if key in ("url", "location") else value for key, value in data.items()}
+    if "body" in data:
+        masked["body"] = _mask_body_again(data["body"], secrets)
+    if "answer" in data:
+        masked["answer"] = mask_again(data["answer"], secrets)
+    if "hops" in data:
+        masked["hops"] = [mask_again(hop, secrets) for hop in data["hops"]]
+    return masked
+
+
+def _mask_body_again(body: dict[str, Any], secrets: Secrets) -> dict[str, Any]:
+    if "text" in body:
+        return body | {"text": mask_body(body["text"], body.get("mime", ""), secrets)}
+    if is_clean(_decoded(body.get("base64", "")) or b"", secrets):
+        return body
+    return {key: value for key, value in body.items() if key != "base64"} | {"text": MASK}
+
+
 def is_clean(raw: bytes, secrets: Secrets) -> bool:
     """Whether no secret shows in ``raw``, which would be told as it is."""
     try:

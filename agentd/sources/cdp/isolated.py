@@ -1,4 +1,7 @@
-"""Questions to a tab's main frame from a world that its page can't see, over a connection of the asker's own."""
+"""Questions to a page's main frame from a world that it can't see, over a connection of the asker's own.
+
+A page is attached to from its tab, as attach.py does: attached to directly, it would get no prerendering.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +11,48 @@ from typing import Any
 
 from agentd.sources.cdp.connection import CdpError, Connection, Params
 
+_PAGES = {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True, "filter": [{"type": "page"}]}
+
+
+async def targets(connection: Connection, kind: str, scope: str | None) -> list[Params]:
+    """All targets of a type, as the browser describes them; in ``scope`` where that is given."""
+    found = await connection.send("Target.getTargets", {"filter": [{"type": kind}]})
+    return [one for one in found["targetInfos"] if scope in (None, one.get("browserContextId"))]
+
 
 class Isolated:
-    """Of every tab that is asked, its session, and its world of this document."""
+    """Of every page that is asked, its session, and its world of this document. ``scope``: a browser context's id; the
+    tabs of others are left alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, scope: str | None = None) -> None:
+        self._scope = scope
+        self._tabs: dict[str, str] = {}  # tab target -> session
         self._name = f"w{secrets.token_hex(8)}"
         self._turn = asyncio.Lock()
         self._sessions: dict[str, str] = {}
         self._worlds: dict[str, int] = {}
 
     async def session(self, connection: Connection, tab: str) -> str:
-        """The session with a tab, begun where there is none. Raises `CdpError`, `SourceLostError`."""
+        """The session with a tab's page, begun where there is none. Raises `CdpError`, `SourceLostError`."""
         async with self._turn:
             if tab not in self._sessions:
-                reply = await connection.send("Target.attachToTarget", {"targetId": tab, "flatten": True})
-                self._sessions[tab] = reply["sessionId"]
+                await self._look(connection, tab)
+            if tab not in self._sessions:
+                raise CdpError("the page stands in no tab")
             return self._sessions[tab]
+
+    async def _look(self, connection: Connection, page: str) -> None:
+        """Attach to tabs that are new until the page is there; `heard` is told of the pages in each."""
+        for info in await targets(connection, "tab", self._scope):
+            tab = info["targetId"]
+            if tab in self._tabs:
+                continue
+            self._tabs[tab] = (await connection.send("Target.attachToTarget", {"targetId": tab, "flatten": True}))[
+                "sessionId"
+            ]
+            await connection.send("Target.setAutoAttach", _PAGES, self._tabs[tab])
+            if page in self._sessions:
+                return
 
     async def evaluate(self, connection: Connection, tab: str, expression: str, **how: Any) -> Params:
         """The reply to ``Runtime.evaluate``, ``how`` its further parameters. Raises `CdpError`, `SourceLostError`."""
@@ -45,12 +73,17 @@ class Isolated:
         return await connection.send("Runtime.evaluate", {**asked, "contextId": self._worlds[session]}, session)
 
     def heard(self, _session: str, method: str, params: Params) -> None:
-        """Takes what the connection says by itself: a session that ended is forgotten."""
-        if method == "Target.detachedFromTarget":
+        """Takes what the connection says by itself: pages in the tabs, and sessions that ended, which are forgotten."""
+        if method == "Target.attachedToTarget" and params["targetInfo"]["type"] == "page":
+            self._sessions[params["targetInfo"]["targetId"]] = params["sessionId"]
+        elif method == "Target.detachedFromTarget":
             self._worlds.pop(params["sessionId"], None)
-            self._sessions = {tab: one for tab, one in self._sessions.items() if one != params["sessionId"]}
+            for table in (self._sessions, self._tabs):
+                for target in [target for target, one in table.items() if one == params["sessionId"]]:
+                    del table[target]
 
     def clear(self) -> None:
         """Forget all: the connection is another one."""
+        self._tabs.clear()
         self._sessions.clear()
         self._worlds.clear()

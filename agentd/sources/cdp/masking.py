@@ -6,7 +6,9 @@ come the fields' names and a hash of each value, so that the value is known agai
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+import struct
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
 from agentd.masking import MASK, Masker
@@ -15,6 +17,16 @@ from agentd.masking.bodies import mask_body
 T = TypeVar("T")
 MOST = 1000
 """Names, and hashes, kept: of a page that tells of more, those that it told last."""
+SHORTEST = 4
+"""Characters of a value that is looked for among the words of a text: shorter ones stand anywhere."""
+LONGEST_WORD = 128
+MOST_HASHED = 1 << 16
+"""Characters of one text that are hashed, words that repeat not counted; words after that are not known again."""
+
+_WORD = re.compile(r"\S+")
+_PART = re.compile(r"""[^\s<>"'`=&,;:()\[\]{}|/\\?#]+""")
+_ENDS = ".,;:!?)]}>\"'`\u2026\u201c\u201d\u2019"
+_OPENS = "([{<\"'`\u201c\u201e\u2018"
 
 
 class Secrets(Masker):
@@ -28,19 +40,26 @@ class Secrets(Masker):
         self.salt = salt
         self.names = dict.fromkeys(names)
         self.hashes = dict.fromkeys(hashes)
+        self.news = 0
+        """How often something new was told: what was masked before that may hold it."""
+        self._start = _mixed(_BEGINNING, salt)
 
     def add_name(self, name: str) -> None:
         """Remember a secret field's HTML name or id."""
+        self.news += name not in self.names
         _keep(self.names, name)
 
     def add_hash(self, value: int) -> None:
         """Remember the salted hash of a secret field's value."""
+        self.news += value not in self.hashes
         _keep(self.hashes, value)
 
     def told(self, data: dict[str, Any]) -> None:
-        """What the page script says of a secret field: {field?: its name, hash?: of its value}."""
+        """What the page script says of a secret field: {field?: its name, hash?: of its value, instead?: the hash of
+        what stood there half typed}."""
         if isinstance(data.get("field"), str):
             self.add_name(data["field"])
+        self.hashes.pop(data.get("instead", -1), None)
         if isinstance(data.get("hash"), int):
             self.add_hash(data["hash"])
 
@@ -48,7 +67,47 @@ class Secrets(Masker):
         """Whether a body's or an address's field is a secret, by its name or its value."""
         if name in self.names or super().is_secret(name, value):
             return True
-        return bool(self.hashes) and value != "" and hash53(self.salt + value) in self.hashes
+        return bool(self.hashes) and value != "" and self._is_told(value)
+
+    def mask_text(self, text: str) -> str:
+        """As `Masker`, and without the values of secret fields: as a whole, or among the words."""
+        text = super().mask_text(text)
+        if not self.hashes or len(text) < SHORTEST:
+            return text
+        if len(text) <= MOST_HASHED and self._is_told(text.strip()):
+            return MASK
+        known: dict[str, bool] = {}
+        left = MOST_HASHED
+
+        def word(found: re.Match[str]) -> str:
+            nonlocal left
+            for one in _readings(found[0]):
+                if one not in known:
+                    left -= len(one)
+                    known[one] = left >= 0 and self._is_told(one)
+                if known[one]:
+                    return found[0].replace(one, MASK)
+            return found[0]
+
+        return _WORD.sub(word, text)
+
+    def _is_told(self, value: str) -> bool:
+        return _hash(_mixed(self._start, value)) in self.hashes
+
+
+def _readings(word: str) -> Iterator[str]:
+    """What of a word between spaces may be a value: all of it, without the marks around it, each of its parts."""
+    if len(word) <= LONGEST_WORD:
+        bare = word.lstrip(_OPENS)
+        while len(bare) >= SHORTEST:
+            yield bare
+            if bare[-1] not in _ENDS:
+                break
+            bare = bare[:-1]
+        if bare != word:
+            yield word
+    if not word.isalnum():
+        yield from (part for part in _PART.findall(word) if SHORTEST <= len(part) <= LONGEST_WORD and part != word)
 
 
 def _keep(told: dict[T, None], one: T) -> None:
@@ -99,12 +158,23 @@ def _text(value: Any, names: Iterable[str], secrets: Masker) -> Any:
 
 def hash53(text: str) -> int:
     """The page script's hash of ``text`` (page/secrets.js), over UTF-16 units as JavaScript sees them."""
-    a, b = 0xDEADBEEF, 0x41C6CE57
+    return _hash(_mixed(_BEGINNING, text))
+
+
+_BEGINNING = (0xDEADBEEF, 0x41C6CE57)
+
+
+def _mixed(state: tuple[int, int], text: str) -> tuple[int, int]:
+    a, b = state
     units = text.encode("utf-16-le", "surrogatepass")
-    for index in range(0, len(units), 2):
-        unit = units[index] | units[index + 1] << 8
-        a = _times(a ^ unit, 2654435761)
-        b = _times(b ^ unit, 1597334677)
+    for unit in struct.unpack(f"<{len(units) // 2}H", units):
+        a = (a ^ unit) * 2654435761 & 0xFFFFFFFF
+        b = (b ^ unit) * 1597334677 & 0xFFFFFFFF
+    return a, b
+
+
+def _hash(state: tuple[int, int]) -> int:
+    a, b = state
     # In this order, each line with the other's new value, as in the page.
     a = _times(a ^ (a >> 16), 2246822507) ^ _times(b ^ (b >> 13), 3266489909)
     b = _times(b ^ (b >> 16), 2246822507) ^ _times(a ^ (a >> 13), 3266489909)

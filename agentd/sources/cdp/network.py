@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from agentd.sources.cdp import answers, bodies, challenges, late_workers, passed_on
+from agentd.sources.cdp import answers, bodies, challenges, late_workers, navigation, passed_on, streamed
 from agentd.sources.cdp.asks import LONGEST_BODY, Asks, WantsBody
 from agentd.sources.cdp.gaps import REQUESTS, gap
 from agentd.sources.cdp.headers import Heads, header, kept
@@ -23,6 +23,8 @@ MOST_EARLY = 256
 
 _INNER = ("data:", "blob:", "about:", "chrome:", "chrome-extension:", "chrome-untrusted:", "devtools:")
 _REPLIES = ("Network.getRequestPostData", "Network.getResponseBody")
+_ABORTED = "net::ERR_ABORTED"
+_STREAM = "EventSource"
 
 
 class Missing(NamedTuple):
@@ -34,10 +36,12 @@ class Missing(NamedTuple):
 
 
 class Network:
-    """The fold over network messages. ``asks``: what is kept beside method, address and status."""
+    """The fold over network messages. ``asks``: what is kept beside method, address and status; ``live``: somebody
+    asks the browser for bodies, so that one that is wanted and not there is a gap."""
 
-    def __init__(self, asks: Asks) -> None:
+    def __init__(self, asks: Asks, *, live: bool = False) -> None:
         self._asks = asks
+        self._live = live
         self._requests: dict[str, Request] = {}
         self._early: dict[str, list[tuple[bool, Params]]] = {}
         self._missing: list[Missing] = []
@@ -64,11 +68,14 @@ class Network:
                     request.answered_by = "memory"
             case "Network.enable":
                 session.enabled = True
+            case streamed.COMMAND | "Network.dataReceived":
+                if (request := self._requests.get(params["requestId"])) and request.streamed:
+                    (request.streamed.began if method == streamed.COMMAND else request.streamed.came)(params)
             case "Network.loadingFinished":
                 session.heard = session.heard or params["requestId"] == session.target
                 yield from self._finished(params["requestId"])
             case "Network.loadingFailed":
-                yield from self._failed(params)
+                yield from self._failed(browser, params)
             case "Network.getRequestPostData":
                 yield from self._body_known(browser, params)
             case "Network.getResponseBody":
@@ -88,7 +95,11 @@ class Network:
         else:
             request = Request({}, _type(params), session, params.get("loaderId", ""), via=session.via)
             request.heads = Heads() if self._asks.headers else None
+            request.secrets, request.as_of = browser.secrets, browser.secrets.news
             yield from self._keep(number, request)
+            if self._live and request.kind in streamed.TYPES and self._asks.response_body(about["url"]):
+                request.streamed = streamed.Streamed()
+                self._missing.append(Missing(session, streamed.COMMAND, number))
         url = browser.secrets.mask_url(about["url"] + about.get("urlFragment", ""))
         request.base = _base(session, params.get("frameId"), number) | {"method": about["method"], "url": url}
         self._note_body(browser, request, params)
@@ -107,6 +118,7 @@ class Network:
             oldest = self._requests.pop(next(iter(self._requests)))
             oldest.waits.clear()
             yield from oldest.release("")
+            yield from self._unknown(oldest)
             if not oldest.ended and not oldest.left:
                 yield from gap(
                     REQUESTS, f"more than {MOST_REQUESTS} requests on their way: the end of one is not known"
@@ -116,6 +128,7 @@ class Network:
         about = params["request"]
         has_body = bool(about.get("hasPostData")) or "postData" in about
         request.carries = has_body and self._asks.request_body(about["url"])
+        request.wants_body = request.wants_body or request.carries
         if not request.carries or request.body is not None or "body" in request.waits:
             return  # without one, or a 307 that sends the same body on
         request.mime = header(about.get("headers", {}), "content-type")
@@ -178,14 +191,18 @@ class Network:
         if request is None:
             return
         answers.note(request, answer)
+        if request.streamed:
+            request.streamed.answered(answer.get("headers", {}))
         self._note_answer(browser, request, answer, due=bool(params.get("hasExtraInfo")))
         request.wants_answer = self._asks.response_body(answer.get("url", ""))
         yield from challenges.told(request.base, answer)
         if request.inner:
             yield from self._passed_on(request, answer)
-        if params.get("type") == "EventSource":
+        if params.get("type") == _STREAM:
             self.messages.opened(number, request.base)
             yield from self._told_head(request)
+        elif request.left:
+            yield from self._finished(number)  # the browser says nothing of the rest
 
     def _told_head(self, request: Request) -> Iterator[Seen]:
         if "request.answered" in self._asks.kinds and request.status is not None:
@@ -204,16 +221,27 @@ class Network:
             data["mime"] = request.answer_mime
         if request.hops:
             data["hops"] = list(request.hops)
-        data |= request.answered() | ({"left": True} if request.left and request.status is None else {})
-        if request.wants_answer:
+        data |= request.answered() | ({"left": True} if request.left else {})
+        if request.left and request.status is None:
+            request.wants_answer = self._asks.response_body(request.base["url"])
+        raw = request.streamed.whole(ended=not request.left) if request.streamed else None
+        if request.wants_answer and raw is not None and request.secrets is not None:
+            request.answer = bodies.told(raw, request.answer_mime, request.secrets)
+        elif request.wants_answer and request.left:
+            request.answer = {"lost": True}  # the browser would give what came so far for the whole
+        elif request.wants_answer:
             request.waits.add("answer")
             self._missing.append(Missing(request.session, _REPLIES[1], number))
         yield from self._end(number, request, Seen("request.finished", data))
 
-    def _failed(self, params: Params) -> Iterator[Seen]:
+    def _failed(self, browser: Browser, params: Params) -> Iterator[Seen]:
         number = params["requestId"]
         request = self._requests.get(number)
         if request is None or request.ended:
+            return
+        aborted = params.get("errorText") == _ABORTED and request.status is not None and number != request.loader
+        if aborted and navigation.is_being_left(browser, request.base.get("frame"), request.loader):
+            yield from self._leave(number, request)  # aborted with its document, after the server took it
             return
         data = request.about() | {"error": params.get("errorText", "")}
         if params.get("canceled"):
@@ -224,7 +252,7 @@ class Network:
             data["status"] = request.status
         if request.answered().get("cached"):
             data["cached"] = True
-        request.carries = False  # nobody accepted it
+        request.carries = request.wants_body = request.wants_answer = False  # nobody accepted it
         yield from self._end(number, request, Seen("request.failed", data))
 
     def _end(self, number: str, request: Request, seen: Seen) -> Iterator[Seen]:
@@ -233,14 +261,23 @@ class Network:
         holders = [seen.data] if seen.kind == "request.finished" else []
         yield from request.tell(Held(seen, request.hop, holders, request.carries))
         if not request.waits:
-            self._requests.pop(number, None)
+            yield from self._over(number, request)
         if inner := self._requests.get(request.inner):  # its answer came from elsewhere, or never
             yield from self._released(request.inner, inner, "outer")
 
     def _released(self, number: str, request: Request, what: str) -> Iterator[Seen]:
         yield from request.release(what)
         if request.ended and not request.waits:
-            self._requests.pop(number, None)
+            yield from self._over(number, request)
+
+    def _over(self, number: str, request: Request) -> Iterator[Seen]:
+        if self._requests.pop(number, None) is not None:
+            yield from self._unknown(request)
+
+    def _unknown(self, request: Request) -> Iterator[Seen]:
+        """A body that a rule asked for and nobody knows is not one that lacks what the rule wants."""
+        if self._live and (what := request.unknown()):
+            yield from gap(REQUESTS, f"the body of {what} {request.base['url'][:200]} is not known, or not whole")
 
     def _passed_on(self, request: Request, answer: Params) -> Iterator[Seen]:
         number, request.inner = request.inner, ""
@@ -280,9 +317,13 @@ class Network:
         for number, request in list(self._requests.items()):
             asked = request.loader and request.loader != loader and number != request.loader
             if asked and request.base.get("frame") == frame and not request.left and not request.ended:
-                request.left = True
-                if request.status is None:
-                    yield from self._finished(number)
+                yield from self._leave(number, request)
+
+    def _leave(self, number: str, request: Request) -> Iterator[Seen]:
+        """Its document is gone. With the head of an answer the server took it, and its end is never told."""
+        request.left = True
+        if request.kind != _STREAM or request.status is None:
+            yield from self._finished(number)
 
     def gone(self, session: SessionState) -> Iterator[Seen]:
         """The session is gone: nothing more is heard of its requests."""
@@ -290,17 +331,22 @@ class Network:
         for number, request in list(self._requests.items()):
             if request.session is not session:
                 continue
-            request.wants_answer = False
+            if "answer" in request.waits:
+                request.answer = {"lost": True}
             if not request.ended:
-                yield from self._finished(number) if request.status is None else self._told_head(request)
+                yield from self._leave(number, request)
             if not request.ended:
                 request.ended = True
+                request.wants_body = request.wants_answer = False
                 if request.status is None:
                     unseen = request.about() | {"error": "unseen: its page is gone"}
                     yield from request.tell(Held(Seen("request.failed", unseen), request.hop, []))
-            self._requests.pop(number, None)
+                else:
+                    yield from self._told_head(request)
             request.waits.clear()
             yield from request.release("")
+            yield from self._over(number, request)
+        self._missing = [one for one in self._missing if one.session is not session]
 
     def overdue(self) -> Iterator[Seen]:
         """At a fence: real headers that did not come by now will not, and a flood of messages is over."""
@@ -325,9 +371,9 @@ class Network:
                     yield from self._finished(number, status=params["response"]["status"])
                     self.messages.opened(number, opened.base)
             case "Network.webSocketFrameError":
-                yield from self._failed({"requestId": number, "errorText": params.get("errorMessage", "")})
+                yield from self._failed(browser, {"requestId": number, "errorText": params.get("errorMessage", "")})
             case "Network.webSocketClosed":
-                yield from self._failed({"requestId": number, "errorText": "closed", "canceled": True})
+                yield from self._failed(browser, {"requestId": number, "errorText": "closed", "canceled": True})
                 yield from self.messages.closed(number)
             case "Network.webSocketFrameSent" | "Network.webSocketFrameReceived" | "Network.eventSourceMessageReceived":
                 yield from self.messages.told(session, method, params, browser.secrets)

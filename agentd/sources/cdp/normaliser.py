@@ -30,7 +30,7 @@ class Normaliser:
         secrets = Secrets(salt, more=asks.mask)
         secrets.shown = asks.cookies
         self.browser = Browser(secrets, live=live, wanted=asks.kinds)
-        self.network = Network(asks)
+        self.network = Network(asks, live=live)
         self.visual = Visual(asks.visual, self.browser.secrets)
         self._binding = binding
         self._blindness = Blindness()
@@ -69,6 +69,8 @@ class Normaliser:
         if domain == "Target":
             yield from self._target(session, method, params)
             return
+        if self.browser.live and session and session not in self.browser.sessions:
+            return  # a reply that came after its session had gone
         state = self.browser.known(session)
         for seen in self._of_page(state, domain, method, params):
             waits = state.hidden and not seen.kind.startswith(_AT_ONCE)

@@ -10,8 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from agentd.sources.cdp import bodies
 from agentd.sources.cdp.headers import Heads
+from agentd.sources.cdp.masking import Secrets
 from agentd.sources.cdp.state import Seen, SessionState
+from agentd.sources.cdp.streamed import Streamed
 
 
 @dataclass(slots=True)
@@ -29,9 +32,11 @@ class Held:
 class Request:
     """One request. ``waits``: what has to come before anything is told: body, headers, answer, outer.
 
-    ``carries``: the present hop has the body (a 302 turns a POST into a GET without one). ``seen``: the status by
+    ``carries``: the present hop has the body (a 302 turns a POST into a GET without one); ``wants_body``: one of them
+    had, and a rule asks for it. ``seen``: the status by
     the network's own message, which comes even where the document that asked is gone (``left``). ``outer``: the
-    page's request that a service worker passes on as this one.
+    page's request that a service worker passes on as this one. ``secrets``: with what it was masked, ``as_of`` which
+    of its news.
     """
 
     base: dict[str, Any]
@@ -42,10 +47,12 @@ class Request:
     length: int | None = None
     body: dict[str, Any] | None = None
     carries: bool = False
+    wants_body: bool = False
     hops: list[dict[str, Any]] = field(default_factory=list)
     hop: int = 0
     heads: Heads | None = None
     wants_answer: bool = False
+    streamed: Streamed | None = None
     answer: dict[str, Any] | None = None
     status: int | None = None
     seen: int | None = None
@@ -58,6 +65,8 @@ class Request:
     waits: set[str] = field(default_factory=set)
     later: list[Held] = field(default_factory=list)
     ended: bool = False
+    secrets: Secrets | None = None
+    as_of: int = 0
 
     def tell(self, held: Held) -> Iterator[Seen]:
         """Tell it now, or after what waits."""
@@ -91,7 +100,19 @@ class Request:
                     holder["answer"] = {"headers": hop.answer}
         if held.seen.kind == "request.finished" and self.answer is not None:
             held.seen.data["answer"] = held.seen.data.get("answer", {}) | {"body": self.answer}
+        if self.secrets is not None and self.secrets.news != self.as_of:
+            return Seen(held.seen.kind, bodies.mask_again(held.seen.data, self.secrets))
         return held.seen
+
+    def unknown(self) -> str:
+        """Which body that somebody asked for is not known, or not whole; "": none."""
+        if self.wants_body and (self.body is None or "cut" in self.body):
+            return f"{self.base['method']} to"
+        is_read = self.wants_answer and self.kind not in _PARTS and not self.answered().get("cached")
+        if not is_read or (self.status or self.seen) in _EMPTY or self.base["method"] == "HEAD":
+            return ""
+        lacks = self.answer is None or not self.answer.keys().isdisjoint(("lost", "cut"))
+        return "the answer from" if lacks else ""
 
     def about(self) -> dict[str, Any]:
         """What every observation of its end says: base, type, via, whether a cache answered."""
@@ -107,4 +128,7 @@ class Request:
         return data | ({"answered_by": by} if by else {})
 
 
+_PARTS = frozenset(("Script", "Stylesheet", "Image", "Font", "Media", "Preflight", "Ping"))
+"""Types of what a document is made of: a rule's address may take it in, what a rule wants to read it is not."""
+_EMPTY = frozenset((204, 205, 304))
 CACHES = frozenset(("memory", "disk", "prefetch", "cache_storage"))

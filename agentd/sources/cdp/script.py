@@ -75,9 +75,10 @@ class PageScript(NamedTuple):
         return f'globalThis["{self.binding}_observer"]'
 
     def flush(self) -> str:
-        """An expression: tell everything that waits; false where the script is not there (yet)."""
+        """An expression: tell what waits. Its value: the kinds of which more is to be told than goes at once; false
+        where the script is not there (yet)."""
         slot = self.slot()
-        return f"!!({slot} && {slot}.document === document && ({slot}.flush(), true))"
+        return f"{slot} && {slot}.document === document ? {slot}.flush() : false"
 
 
 def _names(mask: Iterable[str]) -> dict[str, Any]:

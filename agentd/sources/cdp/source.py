@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from agentd.sources.cdp.address import websocket_address
 from agentd.sources.cdp.asks import Asks
 from agentd.sources.cdp.attach import Attachment
 from agentd.sources.cdp.connection import CdpError, Connection, Params, Reply
+from agentd.sources.cdp.gaps import PAGE_PARTS, gap
 from agentd.sources.cdp.normaliser import Normaliser
 from agentd.sources.cdp.script import PageScript, bundle
 from agentd.sources.cdp.state import Browser, Seen, remember
@@ -24,6 +25,9 @@ Connect = Callable[[], Awaitable[Connection]]
 
 BASELINE_S = 3.0
 """How long the first look at what exists may take before the source counts as ready, in seconds."""
+
+LATE_S = 2.0
+"""How long a step's seal waits for a page that is busy, in seconds."""
 
 log = structlog.get_logger(__name__)
 
@@ -84,6 +88,14 @@ class CdpSource:
         if self._live is not None:
             await self._live.fence(timeout_s)
 
+    async def before_seal(self, step: int | None, *, closing: bool) -> None:
+        """Wait for pages that are busy, for what they would tell of the step; what takes too long is a gap."""
+        if self._live is not None:
+            await self._live.catch_up(LATE_S)
+
+    def after_seal(self, step: int) -> None:
+        """Nothing."""
+
     async def _attach(self, live: _Live, reader: asyncio.Task[None], sink: Sink) -> None:
         beginning = asyncio.create_task(live.attachment.begin(BASELINE_S))
         try:
@@ -125,11 +137,14 @@ class _Live:
         self._connection = connection
         self._sink = sink
         self._waits: dict[str, list[Reply]] = {}  # session -> what a fence waits for in it
+        self._stirred: set[str] = set()  # sessions that said something since they were last done with
+        self._late: dict[str, tuple[str, ...]] = {}  # session -> what it has not told all of
 
     def take(self, session: str, method: str, params: Params) -> None:
         """One message from the browser."""
         if not self.attachment.hears(session):
             return
+        self._stirred.add(session)
         self._feed(session, method, params)
         self.attachment.heard(session, method, params)
         if method == "Page.javascriptDialogOpening":
@@ -145,13 +160,17 @@ class _Live:
     async def fence(self, timeout_s: float) -> None:
         """See `CdpSource.fence`."""
         waiting = [self._connection.send("Browser.getVersion")]
+        flushes: dict[Reply, str] = {}
         for session, state in self.normaliser.browser.sessions.items():
             if session and state.dialog is None and not state.crashed:
                 if state.via:
                     replies = self.attachment.knock(session)
                 else:
-                    replies = [*self.attachment.flush(session, state), *self.attachment.coming(session)]
+                    flushed = self.attachment.flush(session, state)
+                    replies = [*flushed, *self.attachment.coming(session)]
                 waits = [asyncio.shield(reply) for reply in replies]
+                if not state.via:
+                    flushes |= dict.fromkeys(waits[: len(flushed)], session)
                 self._waits.setdefault(session, []).extend(waits)
                 waiting.extend(waits)
         done, late = await asyncio.wait(waiting, timeout=timeout_s)
@@ -159,8 +178,30 @@ class _Live:
             wait.cancel()  # or it would hold a failure that nobody asks for
         await asyncio.gather(*done, return_exceptions=True)  # a target that went away is no fault
         self._waits.clear()
+        self._note_late(flushes, late)
         for seen in self.normaliser.fenced():
             self._tell(seen)
+
+    def _note_late(self, flushes: Mapping[Reply, str], late: Collection[Reply]) -> None:
+        """Whose documents did not answer, or have more to tell. One that was silent before (a frozen tab) hides
+        nothing."""
+        self._late = {}
+        for wait, session in flushes.items():
+            parts = PAGE_PARTS if wait in late else _behind(wait)
+            if parts and session in self._stirred:
+                self._late[session] = tuple(dict.fromkeys((*self._late.get(session, ()), *parts)))
+        self._stirred &= set(self._late)
+
+    async def catch_up(self, timeout_s: float) -> None:
+        """Fence again until no page is late, or for so long; what is not told then is a gap."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + timeout_s
+        while self._late and (left := until - loop.time()) > 0:
+            await self.fence(left)
+        parts = dict.fromkeys(part for of in self._late.values() for part in of)
+        for seen in gap(parts, "a page was too busy to tell all before the step was sealed"):
+            self._tell(seen)
+        self._late = {}
 
     def _feed(self, session: str, method: str, params: Params) -> None:
         for seen in self.normaliser.feed(session, method, params):
@@ -168,10 +209,19 @@ class _Live:
         missing = self.normaliser.network.take_missing()
         if missing:
             names = {id(state): name for name, state in self.normaliser.browser.sessions.items()}
-            self.attachment.fetch((names[id(one.session)], one.command, one.number) for one in missing)
+            known = [one for one in missing if id(one.session) in names]  # the others' sessions are gone
+            self.attachment.fetch((names[id(one.session)], one.command, one.number) for one in known)
 
     def _tell(self, seen: Seen) -> None:
         self._sink(seen.kind, seen.data)
+
+
+def _behind(wait: Reply) -> Sequence[str]:
+    """The kinds of which a document said, answering a flush, that it has more to tell."""
+    if wait.cancelled() or wait.exception() is not None:
+        return ()
+    found = wait.result().get("result", {}).get("value")
+    return [kind for kind in found if isinstance(kind, str)] if isinstance(found, list) else ()
 
 
 __all__ = ["CdpSource", "SourceLostError"]

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from agentd.masking import Masker
+from agentd.masking import MASK, Masker
 from agentd.sources.cdp.state import Seen
 
 SAID = ("visual", "visual.lost")
@@ -24,6 +24,11 @@ _ADDRESSES = frozenset(("href", "src", "action", "formaction", "poster", "cite",
 _AS_IT_IS = frozenset(("_cssText", "type", "tagName", "class", "id", "publicId", "systemId", "style"))
 
 
+_VALUES = ("value", "content")
+MOST_SECRETS = 10_000
+"""Elements with a secret value that are known again when that changes: of more, those that came last."""
+
+
 class Visual:
     """The fold over the streams of one attachment. ``most``: characters of the whole episode, 0: nothing is kept."""
 
@@ -31,6 +36,7 @@ class Visual:
         self._left = most
         self._secrets = secrets
         self._lost: dict[str, str] = {}
+        self._hidden: dict[tuple[str, int], None] = {}  # stream and number of elements whose values are secrets
         self._full = False
 
     def told(self, said: Seen) -> Iterator[Seen]:
@@ -43,7 +49,7 @@ class Visual:
             return
         stream = str(said.data.get("stream"))[:40]
         try:
-            text = orjson.dumps([self._masked(one, "") for one in _read(said.data.get("events"))]).decode()
+            text = orjson.dumps([self._masked(one, "", stream) for one in _read(said.data.get("events"))]).decode()
         except (ValueError, TypeError, RecursionError):
             # orjson writes no more than 254 levels, of which each element takes two. What follows a message that is
             # not told can't be shown, so the gap ends with the next stream.
@@ -68,16 +74,38 @@ class Visual:
             self._lost[tab] = stream
             yield Seen("gap.began", {"source": "visual", "of": tab, "reason": reason})
 
-    def _masked(self, value: Any, name: str) -> Any:
+    def _masked(self, value: Any, name: str, stream: str) -> Any:
         if isinstance(value, str):
             if name in _ADDRESSES:
                 return self._secrets.mask_url(value)
-            return value if name in _AS_IT_IS or len(value) < 8 else self._secrets.mask_text(value)
+            return value if name in _AS_IT_IS else self._secrets.mask_text(value)
         if isinstance(value, list):
-            return [self._masked(one, name) for one in value]
+            return [self._masked(one, name, stream) for one in value]
         if isinstance(value, dict):
-            return {key: self._masked(one, key) for key, one in value.items()}
+            value = self._element(value, (stream, _whole(value.get("id"))))
+            return {key: self._masked(one, key, stream) for key, one in value.items()}
         return value
+
+    def _element(self, node: dict[str, Any], number: tuple[str, int]) -> dict[str, Any]:
+        """An element, or what became of one: without a hidden field's value and what stands under a telling name."""
+        attributes = node.get("attributes")
+        if isinstance(attributes, dict):
+            hides = number in self._hidden or self._hides(attributes)
+            if hides and number[1]:
+                self._hidden[number] = None
+                if len(self._hidden) > MOST_SECRETS:
+                    del self._hidden[next(iter(self._hidden))]
+            told = {key for key, one in attributes.items() if isinstance(one, str) and one}
+            secret = {key for key in told if self._secrets.is_secret_name(key)}
+            secret |= told.intersection(_VALUES) if hides else set()
+            node = node | {"attributes": attributes | dict.fromkeys(secret, MASK)}
+        elif number in self._hidden and node.get("text"):
+            node = node | {"text": MASK}
+        return node
+
+    def _hides(self, attributes: dict[str, Any]) -> bool:
+        names = [str(attributes[key]) for key in ("name", "id", "property") if key in attributes]
+        return attributes.get("type") == "hidden" or any(self._secrets.is_secret(name, "") for name in names)
 
 
 def _read(text: Any) -> list[Any]:

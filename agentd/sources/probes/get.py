@@ -15,6 +15,7 @@ from agentd.sources.probes.answer import MOST, Answer, ProbeFailedError, text_of
 NAME = "milestoned-probe/1"
 """The User-Agent, by which a site's access log tells the daemon's requests from the agent's."""
 REDIRECTS = 5
+_PORTS = {"http": 80, "https": 443}
 
 
 class GetProbe:
@@ -74,4 +75,6 @@ async def _read(response: httpx.Response) -> Answer:
 
 def _site(url: str) -> str:
     parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+    port = "" if parts.port in (None, _PORTS.get(parts.scheme)) else f":{parts.port}"
+    host = parts.hostname or ""
+    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}"

@@ -8,35 +8,44 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from agentd.sources.base import SourceLostError
 from agentd.sources.cdp.address import websocket_address
 from agentd.sources.cdp.connection import CdpError, Connection, Params
-from agentd.sources.cdp.isolated import Isolated
+from agentd.sources.cdp.isolated import Isolated, targets
 from agentd.sources.probes.answer import Answer, ProbeFailedError
 from detectors.matchers import url_matches
 
 MOST_TABS = 8
 
 
+class Line(NamedTuple):
+    """Another way to the browser than its port: what opens a connection, raising `SourceLostError`, and the browser
+    context that it is for (None: all)."""
+
+    open: Callable[[], Awaitable[Connection]]
+    scope: str | None = None
+
+
 class Browser:
     """A conversation with the browser for all script probes, begun when it is needed and again when it is lost."""
 
-    def __init__(self, endpoint: str | None, profile: Path | None) -> None:
+    def __init__(self, endpoint: str | None, profile: Path | None, line: Line | None = None) -> None:
         self._endpoint = endpoint
         self._profile = profile
-        self._tab = Isolated()
+        self._line = line
+        self._scope = line.scope if line else None
+        self._tab = Isolated(self._scope)
         self._turn = asyncio.Lock()
         self._live: tuple[Connection, asyncio.Task[None]] | None = None
 
-    async def pages(self) -> list[dict[str, Any]]:
-        """Every tab, as the browser describes it; raises `SourceLostError`."""
-        connection = await self._connect()
-        found = await connection.send("Target.getTargets", {"filter": [{"type": "page"}]})
-        return list(found["targetInfos"])
+    async def pages(self) -> list[Params]:
+        """Every page that a tab shows, as the browser describes it; raises `SourceLostError`."""
+        found = await targets(await self._connect(), "page", self._scope)
+        return [one for one in found if not one.get("subtype")]  # none that is prerendered
 
     async def evaluate(self, target: str, expression: str, budget_s: float) -> Params:
         """The reply to ``Runtime.evaluate`` in this tab's main frame; raises `SourceLostError` or `CdpError`."""
@@ -48,11 +57,14 @@ class Browser:
             if self._live is not None and not self._live[1].done():
                 return self._live[0]
             await self.close()
-            if self._endpoint is None and self._profile is None:
-                raise SourceLostError("the daemon was given no --cdp or --profile")
-            connection = await Connection.open(await websocket_address(self._endpoint, self._profile))
+            connection = await (self._line.open() if self._line else self._over_port())
             self._live = connection, asyncio.create_task(connection.run(self._tab.heard), name="probes' browser")
             return connection
+
+    async def _over_port(self) -> Connection:
+        if self._endpoint is None and self._profile is None:
+            raise SourceLostError("the daemon was given no --cdp or --profile")
+        return await Connection.open(await websocket_address(self._endpoint, self._profile))
 
     async def close(self) -> None:
         """End the conversation; the next question begins another."""

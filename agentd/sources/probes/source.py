@@ -19,7 +19,7 @@ from agentd.sources.probes.answer import Answer, ProbeFailedError, told
 from agentd.sources.probes.command import CommandProbe
 from agentd.sources.probes.file import FileProbe
 from agentd.sources.probes.get import GetProbe
-from agentd.sources.probes.script import Browser, ScriptProbe
+from agentd.sources.probes.script import Browser, Line, ScriptProbe
 
 AGAIN_S = 1.0
 """How often what could not be answered at the start is asked again, in seconds, until the first step ends."""
@@ -53,9 +53,10 @@ class ProbesSource:
         profile: Path | None = None,
         files: Mapping[str, Path] | None = None,
         allow_commands: bool = False,
+        line: Line | None = None,
     ) -> None:
         origin = plan.get("origin")
-        self._browser = Browser(cdp, profile)
+        self._browser = Browser(cdp, profile, line)
         make: dict[str, Callable[[Mapping[str, Any]], Asks]] = {
             "get": lambda spec: GetProbe(spec, origin),
             "file": lambda spec: FileProbe(spec, files or {}),

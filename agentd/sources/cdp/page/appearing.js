@@ -5,7 +5,7 @@ const NO_ROLE = new Set(
   ("document generic none presentation paragraph emphasis strong code subscript superscript insertion deletion mark " +
     "term time definition graphics-symbol").split(" "),
 );
-const MOST_A_BATCH = 500;
+const MOST_A_BATCH = 20000;
 
 export function openAppearing({ say, describe, wants }, roleOf) {
   const shown = new WeakMap(); // element -> as it was described when it appeared
@@ -47,17 +47,22 @@ export function openAppearing({ say, describe, wants }, roleOf) {
     else lost += 1;
   }
 
-  // What was only rendered anew is not told.
-  function tell() {
+  // What was only rendered anew is not told. What comes while the telling rests is of the next batch.
+  function* tell() {
     const [news, olds] = cancel(come, gone, JSON.stringify);
     const how = baseline ? { baseline } : {};
-    if (wants("element.appeared")) for (const element of news) say("element.appeared", { element, ...how });
-    if (wants("element.disappeared")) for (const element of olds) say("element.disappeared", { element });
-    if (lost) say("dropped", { count: lost, of: ["element.appeared", "element.disappeared"] });
+    const unseen = lost;
     come = [];
     gone = [];
     lost = 0;
     baseline = false;
+    if (wants("element.appeared")) {
+      for (const element of news) yield say("element.appeared", { element, ...how });
+    }
+    if (wants("element.disappeared")) {
+      for (const element of olds) yield say("element.disappeared", { element });
+    }
+    if (unseen) say("dropped", { count: unseen, of: ["element.appeared", "element.disappeared"] });
   }
 
   return {

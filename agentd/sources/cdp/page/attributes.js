@@ -53,6 +53,9 @@ export function openAttributes({ say, describe }, names) {
       if (heard.length) observer.observe(root, { subtree: true, attributeFilter: heard, attributeOldValue: true });
     },
     flush: slices.flush,
+    get behind() {
+      return slices.behind ? ["attribute.changed"] : [];
+    },
     close() {
       observer.disconnect();
       slices.close();

@@ -9,7 +9,7 @@ const MOST_REMOVED = 5000;
 const KINDS = ["text.appeared", "text.disappeared", "element.appeared", "element.disappeared"];
 const SHOWN_BY = ["class", "style", "hidden", "open", "role", "inert", "aria-hidden", "popover"];
 
-// Parts have look(root), lost(node): generators; tell(): at the end of a batch.
+// Parts have look(root), lost(node) and, at the end of a batch, tell(): generators.
 export function openChanges({ say, wants }, parts) {
   const kinds = KINDS.filter((kind) => wants(kind));
   const changed = new Set();
@@ -24,7 +24,7 @@ export function openChanges({ say, wants }, parts) {
     removed = [];
     for (const root of roots) for (const part of parts) yield* part.look(root);
     for (const node of gone) if (!node.isConnected) for (const part of parts) yield* part.lost(node);
-    for (const part of parts) part.tell();
+    for (const part of parts) yield* part.tell();
     if (lost) say("dropped", { count: lost, of: kinds });
     lost = 0;
   }
@@ -71,6 +71,10 @@ export function openChanges({ say, wants }, parts) {
       slices.soon();
     },
     flush: slices.flush,
+    // The kinds of which something is still to be told.
+    get behind() {
+      return slices.behind ? kinds : [];
+    },
     close() {
       observer.disconnect();
       slices.close();

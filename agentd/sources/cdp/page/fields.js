@@ -3,7 +3,7 @@
 import { isEditingHost } from "./role.js";
 
 const LONGEST_VALUE = 10000;
-const MOST = 200;
+const MOST = 1000;
 const NOT_FILLED_IN = new Set(["submit", "button", "reset", "image", "hidden"]);
 const FIELDS = "input, textarea, select, [contenteditable], body";
 
@@ -44,13 +44,13 @@ export function openFields({ listenTo, say, describe, secrets, roots }) {
     if (told.size > MOST) told.delete(told.keys().next().value);
   }
 
-  function state(element) {
+  function state(element, whole) {
     const described = describe(element);
     const found = { field: keyOf(element, described), element: described };
     const form = formKey(element);
     if (form) found.form = form;
     if (secrets.isSecret(element)) {
-      secrets.sayValue(element);
+      secrets.sayValue(element, whole);
       return { ...found, value: null, filled: element.value !== "" };
     }
     if (isMarked(element)) found.checked = element.checked;
@@ -65,7 +65,8 @@ export function openFields({ listenTo, say, describe, secrets, roots }) {
     const before = told.get(refOf(element));
     const trusted = extra.trusted || (before?.print === print && before.trusted === true);
     note(element, { print, trusted });
-    say("field.filled", { ...state(element), ...extra, ...("trusted" in extra && { trusted }) });
+    const whole = extra.commit === true || extra.baseline === true;
+    say("field.filled", { ...state(element, whole), ...extra, ...("trusted" in extra && { trusted }) });
   }
 
   // A radio that loses its mark fires no event of its own.
@@ -80,9 +81,14 @@ export function openFields({ listenTo, say, describe, secrets, roots }) {
   // What stands in fields that nobody filled now; a field that an event told of already is left out.
   function reportStanding() {
     let count = 0;
+    let over = 0;
     for (const root of roots.all()) {
       for (const element of root.querySelectorAll(FIELDS)) {
-        if (!isField(element) || count >= MOST) continue;
+        if (!isField(element)) continue;
+        if (count >= MOST) {
+          over += 1;
+          continue;
+        }
         if (!isEditingHost(element)) listenTo(element);
         secrets.isSecret(element);
         if (told.has(refOf(element))) continue;
@@ -91,6 +97,7 @@ export function openFields({ listenTo, say, describe, secrets, roots }) {
         else report(element, { baseline: true });
       }
     }
+    if (over) say("dropped", { count: over, of: ["field.filled"] });
   }
 
   function reportIfChanged(element, extra) {

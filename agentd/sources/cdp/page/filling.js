@@ -69,8 +69,11 @@ export function openFilling(context) {
 
   on("submit", (event, trusted) => {
     flush();
-    const form = event.composedPath().find((node) => node.localName === "form");
-    if (form) say("form.submitted", { ...formState(form, event.submitter, context), trusted });
+    const form = event.composedPath().find((node) => node instanceof HTMLFormElement);
+    if (!form) return;
+    const [state, over] = formState(form, event.submitter, context);
+    say("form.submitted", { ...state, trusted });
+    if (over) say("dropped", { count: over, of: ["form.submitted"] });
   });
 
   function flush() {

@@ -2,11 +2,11 @@
 
 import { isField, valueOf } from "./fields.js";
 
-const MOST = 200;
+const MOST = 1000;
 // A control named "elements" would hide the form's own list.
 const elementsOf = Object.getOwnPropertyDescriptor(HTMLFormElement.prototype, "elements").get;
 
-// Read control by control: `new FormData(form)` would fire a `formdata` event at the page.
+// `over`: how many controls beyond the most stood there. Read control by control: `new FormData(form)` would fire a `formdata` event at the page.
 export function formState(form, submitter, { describe, secrets }) {
   const about = { action: actionOf(form, submitter), method: methodOf(form, submitter) };
   const id = form.getAttribute("id");
@@ -16,12 +16,14 @@ export function formState(form, submitter, { describe, secrets }) {
   if (name) about.attr_name = name;
   if (label) about.name = label;
   const fields = [];
+  let over = 0;
   for (const control of elementsOf.call(form)) {
-    if (fields.length >= MOST) break;
     const key = control.getAttribute("name");
-    if (key && isSent(control, submitter)) fields.push(...pairs(key, control, secrets));
+    if (!key || !isSent(control, submitter)) continue;
+    if (fields.length < MOST) fields.push(...pairs(key, control, secrets));
+    else over += 1;
   }
-  return { form: about, fields };
+  return [{ form: about, fields }, over];
 }
 
 function isSent(control, submitter) {
@@ -37,7 +39,7 @@ function pairs(key, control, secrets) {
   const [field, another] = control.localName.includes("-") ? inside : [control];
   if (!field || another) return [];
   if (secrets.isSecret(field)) {
-    secrets.sayValue(field);
+    secrets.sayValue(field, true);
     return [[key, null]];
   }
   if ((field.type === "checkbox" || field.type === "radio") && !field.checked) return [];

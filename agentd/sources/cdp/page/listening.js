@@ -15,7 +15,8 @@ const LOCAL = new Set(
 const OWN = new Set(["input"]);
 const HOW = { capture: true, passive: true };
 
-export function openListening(trust) {
+// failed(error): a handler broke, and nobody knows what it would have told.
+export function openListening(trust, failed) {
   const handlers = new Map(); // type -> its handlers
   const listeners = []; // [type, listener], in the order in which they have to stand
   const told = new WeakSet(); // local events can be heard twice, where they pass a slot
@@ -34,7 +35,14 @@ export function openListening(trust) {
       const own = event.isTrusted && native;
       if (own && INPUT.has(type)) trust.begin();
       const trusted = own || (event.isTrusted && trust.now);
-      for (const handle of handlers.get(type)) handle(event, trusted);
+      for (const handle of handlers.get(type)) {
+        // A page can give its controls names by which a form hides its own properties; one that breaks is not all.
+        try {
+          handle(event, trusted);
+        } catch (error) {
+          failed(error);
+        }
+      }
     };
     handlers.set(type, []);
     listeners.push([type, mark], [type, listener]);

@@ -46,7 +46,8 @@ function spoken(content) {
 
 // Where a name can come from: a label that wraps a password field would otherwise speak its value.
 function namingRoots(element) {
-  const roots = [element, ...(element.labels || [])];
+  // A form has none, whatever its controls are called: one named "labels" would stand in their place.
+  const roots = [element, ...((!(element instanceof HTMLFormElement) && element.labels) || [])];
   const root = element.getRootNode();
   for (const attribute of ["aria-labelledby", "aria-owns"]) {
     for (const id of (element.getAttribute(attribute) || "").split(/\s+/)) {

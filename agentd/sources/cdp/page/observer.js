@@ -34,7 +34,7 @@ function observe(config) {
   const kinds = new Set(config.kinds);
   const secrets = openSecrets(channel.say, config.salt, config.names);
   const trust = openTrust();
-  const listening = openListening(trust);
+  const listening = openListening(trust, () => channel.say("dropped", { count: 1, of: config.kinds }));
   const roots = openRoots(enter);
   const context = {
     on: listening.on,
@@ -78,11 +78,13 @@ function observe(config) {
     reportStanding();
   }
 
+  // Tells what waits, as far as that goes at once; gives the kinds of which more is to be told.
   function flush() {
     trust.flush();
     for (const name of FLUSHED) parts[name]?.flush();
     observer.visual?.flush();
     channel.drain();
+    return [...(parts.changes?.behind ?? []), ...(parts.attributes?.behind ?? [])];
   }
 
   function close() {

@@ -11,6 +11,7 @@ export function openSecrets(say, salt, names) {
   const fields = new Set(); // WeakRefs would hide nothing more; entries leave with their document
   const named = new Set();
   const held = new Set(); // values that stood in them when a person turned elsewhere: a page may show one later
+  const said = new Map(); // secret field -> {value, whole} that the daemon knows of
 
   function remember(element) {
     if (fields.has(element)) return;
@@ -36,18 +37,32 @@ export function openSecrets(say, salt, names) {
     return now;
   }
 
+  // The daemon knows a value half typed only until there is more of it: it may be a word that stands elsewhere, too.
+  function sayValue(element, whole) {
+    const before = said.get(element);
+    if (before?.value === element.value) {
+      before.whole ||= whole;
+      return;
+    }
+    if (element.value.length < SHORTEST) return;
+    const instead = before && !before.whole ? { instead: hash(salt + before.value) } : {};
+    said.set(element, { value: element.value, whole });
+    say("secret", { hash: hash(salt + element.value), ...instead });
+  }
+
   return {
     isSecret,
     // A "show password" button turns a field into a text field: what was a password once stays one, so it is looked
     // for before a person's input comes to the page.
     look(root, event) {
       for (const field of root.querySelectorAll("input[type=password]")) remember(field);
-      if (event.type === "keydown") return; // a value half typed is a part of many words
-      for (const field of fields) if (field.value.length >= SHORTEST && held.size < MOST_HELD) held.add(field.value);
+      if (event.type === "keydown" && event.key !== "Enter") return; // a value half typed is a part of many words
+      for (const field of fields) {
+        if (field.value.length >= SHORTEST && held.size < MOST_HELD) held.add(field.value);
+        sayValue(field, true);
+      }
     },
-    sayValue(element) {
-      if (element.value.length >= SHORTEST) say("secret", { hash: hash(salt + element.value) });
-    },
+    sayValue,
     // `text` without the values of secret fields that are long enough to be told from other text, and without those,
     // however short, that stand within `roots`.
     hideIn(text, roots = []) {

@@ -71,24 +71,30 @@ export function openText({ say, secrets, wants }) {
     return kept;
   }
 
-  function tell() {
+  // What comes while the telling rests is of the next batch.
+  function* tell() {
     const [news, olds] = cancel(read.flatMap((one) => one.lines), gone, String);
     const left = new Set(news.map(folded));
     const how = baseline ? { baseline } : {};
-    if (wants("text.appeared")) for (const text of appeared(left)) say("text.appeared", { text, ...how });
-    if (wants("text.disappeared")) for (const text of olds) say("text.disappeared", { text: hidden(text) });
-    if (lost) say("dropped", { count: lost, of: ["text.appeared", "text.disappeared"] });
+    const [here, unseen] = [read, lost];
     read = [];
     gone = [];
     count = lost = 0;
     baseline = false;
+    if (wants("text.appeared")) {
+      for (const text of appeared(here, left)) yield say("text.appeared", { text, ...how });
+    }
+    if (wants("text.disappeared")) {
+      for (const text of olds) yield say("text.disappeared", { text: hidden(text) });
+    }
+    if (unseen) say("dropped", { count: unseen, of: ["text.appeared", "text.disappeared"] });
   }
 
   // The chunks in which a new line stands, and a line that stands in none: it came, or was shown, since they were read.
   // All of an element's where the page shows its letters otherwise.
-  function* appeared(left) {
+  function* appeared(here, left) {
     const told = new Set();
-    for (const { chunks: all, lines: came } of read) {
+    for (const { chunks: all, lines: came } of here) {
       const news = came.map(folded).filter((line) => left.has(line));
       if (!news.length) continue;
       const some = all.filter((chunk) => news.some((line) => stands(line, [chunk])));

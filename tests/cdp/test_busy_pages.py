@@ -1,0 +1,95 @@
+"""A page that is busy when its step ends: the seal waits for what it has to tell; what takes too long is a gap."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from playwright.async_api import Page
+
+from tests.cdp.site import Site
+from tests.cdp.watching import Watch, watching
+from tests.support.chromium import Chromium, needs_chromium
+
+pytestmark = [pytest.mark.browser, needs_chromium]
+
+FENCE_S = 0.1
+BUSY = "a page was too busy to tell all before the step was sealed"
+BLOCK = "(ms) => { setTimeout(() => { const end = performance.now() + ms; while (performance.now() < end); }) }"
+
+
+async def seal(watch: Watch) -> None:
+    """What the daemon does between a step's end and its seal."""
+    await watch.source.fence(FENCE_S)
+    await watch.source.before_seal(0, closing=False)
+
+
+def gaps(watch: Watch) -> list[Any]:
+    return [data["of"] for data in watch.all("gap.began", reason=BUSY)]
+
+
+async def test_what_was_typed_into_a_page_that_is_busy_then_is_of_the_step(
+    browser: Chromium, page: Page, site: Site
+) -> None:
+    block = "const e = performance.now() + 700; while (performance.now() < e);"
+    later = f'oninput="clearTimeout(t); t = setTimeout(() => {{ {block} }}, 5)"'
+    url = site.page("/", f"<script>let t</script><input id=i name=q {later}>")
+    async with watching(browser) as watch:
+        await page.goto(url)
+        await page.locator("#i").press_sequentially("4711")
+        await seal(watch)
+        assert watch.all("field.filled", value="4711")
+        assert gaps(watch) == []
+
+
+async def test_a_page_that_stays_busy_is_a_gap(
+    browser: Chromium, page: Page, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentd.sources.cdp.source.LATE_S", 0.3)
+    url = site.page("/", "<button>Go</button>")
+    async with watching(browser) as watch:
+        await page.goto(url)
+        await watch.fence()
+        await page.click("button")
+        await watch.one("element.clicked")
+        await page.evaluate(BLOCK, 2000)
+        await seal(watch)
+        assert gaps(watch) == ["element", "field", "form", "text"]
+        assert [data["of"] for data in watch.all("gap.ended")][-4:] == gaps(watch)
+        await watch.fence()  # it answers again
+        await seal(watch)
+        assert len(gaps(watch)) == 4
+
+
+async def test_a_page_that_was_silent_hides_nothing(
+    browser: Chromium, page: Page, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tab that the browser froze never answers; nothing happens in it either."""
+    monkeypatch.setattr("agentd.sources.cdp.source.LATE_S", 0.3)
+    url = site.page("/", "<button>Go</button>")
+    async with watching(browser) as watch:
+        await page.goto(url)
+        await seal(watch)
+        await page.evaluate(BLOCK, 1500)
+        await asyncio.sleep(0.05)
+        await seal(watch)
+        assert gaps(watch) == []
+
+
+ROWS = "".join(f"<tr><td><button>Edit {n}</button></td><td>Customer {n}</td></tr>" for n in range(3000))
+
+
+async def test_a_long_page_is_told_to_its_end(browser: Chromium, page: Page, site: Site) -> None:
+    url = site.page("/", f"<table>{ROWS}</table><p>Order 4711 placed</p><button>Last</button>")
+    hears = ["text.appeared", "element.appeared", "page.navigated"]
+    async with watching(browser, {"hears": hears}) as watch:
+        await page.goto(url)
+        for _ in range(30):  # a slow machine takes more than one
+            await seal(watch)
+            told = {data["element"]["name"] for data in watch.all("element.appeared")}
+            if "Last" in told and any("4711" in data["text"] for data in watch.all("text.appeared")):
+                break
+        assert {*(f"Edit {n}" for n in range(3000)), "Last"} <= told
+        assert any("4711" in data["text"] for data in watch.all("text.appeared"))
+        assert not [data for data in watch.all("gap.began") if "went unseen" in data["reason"]]

@@ -1,0 +1,155 @@
+"""Requests whose page is left, bodies that are lost, secrets told late: what single messages make of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentd.sources.cdp.asks import LONGEST_BODY, Asks
+from agentd.sources.cdp.masking import hash53
+from agentd.sources.cdp.normaliser import Normaliser
+from tests.cdp.test_network_folds import ended, head, sent, told
+
+LEFT = {"frame": {"id": "T", "loaderId": "M", "url": "https://a.example/done"}}
+
+
+def at_page(**asked: Any) -> Normaliser:
+    """A page that sent a request and got the head of its answer."""
+    fold = Normaliser("", "", Asks(**asked), live=True)
+    info = {"targetId": "T", "type": "page", "url": "https://a.example/", "title": ""}
+    list(fold.feed("", "Target.attachedToTarget", {"sessionId": "", "targetInfo": info}))
+    document = {"frame": {"id": "T", "loaderId": "L", "url": "https://a.example/"}}
+    list(fold.feed("", "Page.frameNavigated", document))
+    fold.browser.settled = True
+    sent(fold)
+    told(fold, "responseReceived", requestId="1", type="Fetch", response=head(201))
+    return fold
+
+
+def of_requests(fold: Normaliser, method: str, params: dict[str, Any]) -> list[tuple[str, Any]]:
+    told_of = fold.feed("", method, params)
+    return [(seen.kind, seen.data.get("left")) for seen in told_of if seen.kind.startswith("request.")]
+
+
+def test_a_request_that_the_server_took_is_finished_when_its_document_is_left() -> None:
+    assert of_requests(at_page(), "Page.frameNavigated", LEFT) == [("request.finished", True)]
+    assert of_requests(at_page(), "Target.detachedFromTarget", {"sessionId": ""}) == [("request.finished", True)]
+
+
+@pytest.mark.parametrize(
+    ("began", "kind"),
+    [
+        ({"frameId": "T", "loaderId": "M", "navigationType": "differentDocument"}, "request.finished"),
+        ({"frameId": "T", "loaderId": "M", "navigationType": "sameDocument"}, "request.failed"),
+        ({"frameId": "T", "loaderId": "L", "navigationType": "differentDocument"}, "request.failed"),
+        ({"frameId": "other", "loaderId": "M", "navigationType": "differentDocument"}, "request.failed"),
+    ],
+    ids=["leaves", "stays", "is there", "another"],
+)
+def test_an_abort_is_the_pages_own_or_comes_of_leaving(began: dict[str, str], kind: str) -> None:
+    fold = at_page()
+    list(fold.feed("", "Page.frameStartedNavigating", began | {"url": "https://a.example/done"}))
+    [(got, _)] = told(fold, "loadingFailed", requestId="1", errorText="net::ERR_ABORTED", canceled=True)
+    assert got == kind
+
+
+@pytest.mark.parametrize(
+    ("reply", "gaps"),
+    [({"body": "ok"}, 0), ({"body": "x" * (LONGEST_BODY + 1)}, 1), ({}, 1)],
+    ids=["whole", "cut", "lost"],
+)
+def test_a_wanted_answer_that_is_not_known_is_a_gap(reply: dict[str, str], gaps: int) -> None:
+    fold = at_page(response_body=lambda url: True)
+    assert ended(fold) == []
+    got = [kind for kind, _ in told(fold, "getResponseBody", requestId="1", **reply)]
+    assert got == ["request.finished"] + gaps * ["gap.began", "gap.ended"]
+
+
+def test_what_a_document_is_made_of_is_no_answer_to_read() -> None:
+    fold = at_page(response_body=lambda url: True)
+    image = {"url": "https://a.example/i", "method": "GET"}
+    told(fold, "requestWillBeSent", requestId="2", type="Image", request=image)
+    told(fold, "responseReceived", requestId="2", type="Image", response=head())
+    ended(fold, "2")
+    assert [kind for kind, _ in told(fold, "getResponseBody", requestId="2")] == ["request.finished"]
+
+
+@pytest.mark.parametrize(("reply", "gaps"), [({"postData": "a=1"}, 0), ({}, 1)], ids=["known", "absent"])
+def test_a_wanted_body_that_is_not_known_is_a_gap(reply: dict[str, str], gaps: int) -> None:
+    fold = at_page(request_body=lambda url: True)
+    post = {"url": "https://a.example/p", "method": "POST", "hasPostData": True}
+    told(fold, "requestWillBeSent", requestId="2", type="Fetch", request=post)
+    told(fold, "responseReceived", requestId="2", type="Fetch", response=head())
+    assert ended(fold, "2") == []
+    got = [kind for kind, _ in told(fold, "getRequestPostData", requestId="2", **reply) if kind != "request.sent"]
+    assert got == ["request.finished"] + gaps * ["gap.began", "gap.ended"]
+
+
+def test_of_a_session_that_is_gone_nothing_is_fetched_and_nothing_late_brings_it_back() -> None:
+    fold = Normaliser("", "", Asks(response_body=lambda url: True), live=True)
+    info = {"targetId": "T", "type": "page", "url": "https://a.example/", "title": ""}
+    list(fold.feed("", "Target.attachedToTarget", {"sessionId": "S", "targetInfo": info}))
+    fold.browser.settled = True
+    request = {"url": "https://a.example/x", "method": "GET"}
+    about = {"requestId": "1", "frameId": "T", "loaderId": "L", "type": "Fetch"}
+    list(fold.feed("S", "Network.requestWillBeSent", about | {"request": request}))
+    list(fold.feed("S", "Network.responseReceived", about | {"response": head()}))
+    assert not [seen for seen in fold.feed("S", "Network.loadingFinished", about) if seen.kind == "request.finished"]
+    gone = [(seen.kind, seen.data) for seen in fold.feed("", "Target.detachedFromTarget", {"sessionId": "S"})]
+    assert [kind for kind, _ in gone] == ["request.finished", "gap.began", "gap.ended"]
+    assert gone[0][1]["answer"] == {"body": {"lost": True}}
+    assert fold.network.take_missing() == []
+    assert not list(fold.feed("S", "Page.getNavigationHistory", {"as_of": 1}))
+    assert not fold.browser.sessions
+
+
+def test_a_secret_that_the_page_tells_after_the_request_left_is_not_in_what_is_told_of_its_end() -> None:
+    fold = Normaliser("", "salt", Asks(request_body=lambda url: True))
+    about = {"url": "https://a.example/in?k=hunter2", "method": "POST", "hasPostData": True}
+    sent(fold, request=about | {"postData": '{"key":"hunter2"}'})
+    onward = {"redirectResponse": head(307, headers={"Location": "/b?k=hunter2"})}
+    fold.browser.secrets.told({"hash": hash53("salthunter2")})
+    [*seen, _] = sent(fold, request=about | {"url": "https://a.example/b?k=hunter2"}, **onward)
+    told(fold, "responseReceived", requestId="1", response=head())
+    seen += ended(fold)
+    assert [kind for kind, _ in seen] == ["request.redirected", "request.finished"]
+    assert "hunter2" not in str(seen)
+    assert seen[1][1]["body"]["text"] == '{"key":"***"}'
+    assert seen[1][1]["hops"][0]["url"] == "https://a.example/in?k=***"
+
+
+@pytest.mark.parametrize(
+    ("came", "length", "told_of"),
+    [
+        ([("", 0), ("YWI=", 2), ("Yw==", 1)], "3", "abc"),
+        ([("YWI=", 2), ("Yw==", 1)], "3", "abc"),
+        ([("", 0), ("YWI=", 2)], "3", None),
+        ([("", 2), ("Yw==", 1)], "3", None),
+        ([("", 0), ("YWI=", 2)], "", None),
+        ([(None, 0), ("", 3)], "3", None),
+    ],
+    ids=["whole", "some before", "not at its end", "the beginning is missing", "nobody knows how long", "refused"],
+)
+def test_a_body_that_comes_in_is_told_where_it_is_known_to_be_whole(
+    came: list[tuple[str | None, int]], length: str, told_of: str | None
+) -> None:
+    fold = at_page(response_body=lambda url: True)
+    request = {"url": "https://a.example/api", "method": "POST"}
+    told(fold, "requestWillBeSent", requestId="2", frameId="T", loaderId="L", type="Fetch", request=request)
+    assert [one.command for one in fold.network.take_missing()] == ["Network.streamResourceContent"] * 2
+    (buffered, before), *chunks = came
+    if before and buffered is not None:
+        told(fold, "dataReceived", requestId="2", dataLength=before)
+    reply = {} if buffered is None else {"bufferedData": buffered}
+    told(fold, "streamResourceContent", requestId="2", **reply)
+    told(fold, "responseReceived", requestId="2", type="Fetch", response=head(headers={"Content-Length": length}))
+    for data, size in chunks:
+        told(fold, "dataReceived", requestId="2", dataLength=size, data=data)
+    left = {
+        seen.data["request"]: seen.data
+        for seen in fold.feed("", "Page.frameNavigated", LEFT)
+        if seen.kind == "request.finished"
+    }
+    body = left["2"]["answer"]["body"]
+    assert body == ({"lost": True} if told_of is None else {"text": told_of, "mime": "text/plain"})
