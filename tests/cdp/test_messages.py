@@ -64,6 +64,20 @@ async def test_frames_go_both_ways(browser: Chromium, page: Page, site: Site, so
 
 @pytest.mark.browser
 @needs_chromium
+async def test_the_headers_of_a_handshake_where_they_are_asked_for(
+    browser: Chromium, page: Page, site: Site, socket: str
+) -> None:
+    plan = {"request_headers": ["origin"], "response_headers": ["upgrade"]}
+    async with watching(browser, plan) as watch:
+        await page.goto(site.url)
+        await page.evaluate(TALK, [socket, ["hi"]])
+        opened = await watch.one("request.finished", type="WebSocket")
+    assert opened["headers"] == {"origin": site.url}
+    assert opened["answer"]["headers"] == {"upgrade": "websocket"}
+
+
+@pytest.mark.browser
+@needs_chromium
 async def test_server_sent_events(browser: Chromium, page: Page, site: Site) -> None:
     site.page("/ev", Answer("event: tick\nid: 7\ndata: a\ndata: b\n\ndata: second\n\n", headers=EVENTS))
     async with watching(browser, ALSO) as watch:

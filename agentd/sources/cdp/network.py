@@ -14,7 +14,7 @@ from agentd.sources.cdp.asks import LONGEST_BODY, Asks, WantsBody
 from agentd.sources.cdp.gaps import REQUESTS, gap
 from agentd.sources.cdp.headers import Heads, header, kept
 from agentd.sources.cdp.messages import Messages
-from agentd.sources.cdp.requests import Held, Request
+from agentd.sources.cdp.requests import Held, Request, number_of, type_of
 from agentd.sources.cdp.state import Browser, Params, Seen, SessionState
 
 MOST_REQUESTS = 4096
@@ -93,7 +93,7 @@ class Network:
         elif request is not None:
             return  # the parent's session told of it already: a navigation that moved to another process
         else:
-            request = Request({}, _type(params), session, params.get("loaderId", ""), via=session.via)
+            request = Request({}, type_of(params), session, params.get("loaderId", ""), via=session.via)
             request.heads = Heads() if self._asks.headers else None
             request.secrets, request.as_of = browser.secrets, browser.secrets.news
             yield from self._keep(number, request)
@@ -176,7 +176,7 @@ class Network:
         if answer:
             request.seen = params["statusCode"]
         elif request.carries:
-            request.length = _number(header(params.get("headers", {}), "content-length"))
+            request.length = number_of(header(params.get("headers", {}), "content-length"))
         if request.heads is not None:
             names = self._asks.response_headers if answer else self._asks.request_headers
             request.heads.real(kept(params.get("headers", {}), names, browser.secrets), answer=answer)
@@ -362,11 +362,15 @@ class Network:
         match method:
             case "Network.webSocketCreated":
                 request = Request({}, "WebSocket", session, via=session.via)
+                request.heads = Heads() if self._asks.headers else None
                 url = browser.secrets.mask_url(params["url"])
                 request.base = _base(session, None, number) | {"method": "GET", "url": url}
                 yield from self._keep(number, request)
                 yield Seen("request.sent", request.about())
+            case "Network.webSocketWillSendHandshakeRequest":
+                self._handshake(browser, number, sent=params["request"].get("headers", {}))
             case "Network.webSocketHandshakeResponseReceived":
+                self._handshake(browser, number, answer=params["response"].get("headers", {}))
                 if opened := self._requests.get(number):
                     yield from self._finished(number, status=params["response"]["status"])
                     self.messages.opened(number, opened.base)
@@ -378,20 +382,22 @@ class Network:
             case "Network.webSocketFrameSent" | "Network.webSocketFrameReceived" | "Network.eventSourceMessageReceived":
                 yield from self.messages.told(session, method, params, browser.secrets)
 
+    def _handshake(
+        self, browser: Browser, number: str, *, sent: Params | None = None, answer: Params | None = None
+    ) -> None:
+        request = self._requests.get(number)
+        if request is None or request.heads is None:
+            return
+        hop = request.heads.hop(0)
+        if sent is not None:
+            hop.sent = kept(sent, self._asks.request_headers, browser.secrets)
+        if answer is not None:
+            hop.answer = kept(answer, self._asks.response_headers, browser.secrets)
+
 
 def _base(session: SessionState, frame: str | None, number: str) -> dict[str, Any]:
     where = {"tab": session.tab, "frame": frame or session.root} if session.tab else {}
     return where | {"request": number}
-
-
-def _type(params: Params) -> str:
-    if params.get("initiator", {}).get("type") == "preflight":
-        return "Preflight"
-    return str(params.get("type", "Other"))
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isdecimal() and len(text) < 16 else None
 
 
 __all__ = ["LONGEST_BODY", "Asks", "Missing", "Network", "WantsBody"]

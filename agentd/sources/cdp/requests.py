@@ -13,7 +13,7 @@ from typing import Any
 from agentd.sources.cdp import bodies
 from agentd.sources.cdp.headers import Heads
 from agentd.sources.cdp.masking import Secrets
-from agentd.sources.cdp.state import Seen, SessionState
+from agentd.sources.cdp.state import Params, Seen, SessionState
 from agentd.sources.cdp.streamed import Streamed
 
 
@@ -132,3 +132,15 @@ _PARTS = frozenset(("Script", "Stylesheet", "Image", "Font", "Media", "Preflight
 """Types of what a document is made of: a rule's address may take it in, what a rule wants to read it is not."""
 _EMPTY = frozenset((204, 205, 304))
 CACHES = frozenset(("memory", "disk", "prefetch", "cache_storage"))
+
+
+def type_of(params: Params) -> str:
+    """The kind of resource that `Network.requestWillBeSent` is about."""
+    if params.get("initiator", {}).get("type") == "preflight":
+        return "Preflight"
+    return str(params.get("type", "Other"))
+
+
+def number_of(text: str) -> int | None:
+    """A header's whole number, or None."""
+    return int(text) if text.isdecimal() and len(text) < 16 else None
