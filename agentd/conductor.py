@@ -120,11 +120,14 @@ class Conductor:
         return self.steps.seq_of("step.sealed") if self.steps.current == step else None
 
     async def _finish(self, why: str | None) -> None:
-        """Fence what came before a boundary, and seal a step that was still settling where ``why`` is given."""
+        """Fence what came before a boundary; where ``why`` is given, the open step ends here: its sources have their
+        say, and it is sealed if it was still settling."""
         self._sealer.stop()
         await self._sources.fence()
-        if why is not None and self.steps.ended and not self.steps.sealed:
-            await self._last()
+        if why is None or self.steps.current is None or self.steps.sealed:
+            return
+        await self._last()
+        if self.steps.ended:
             self._say("step.sealed", {"step": self.steps.current, "why": why}, None)
 
     async def _last(self) -> None:

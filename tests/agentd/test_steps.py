@@ -137,6 +137,15 @@ async def test_work_that_the_next_step_interrupts_is_done_before_that_begins(tmp
     await stage.conductor.close("done")
 
 
+async def test_work_at_the_end_of_a_step_that_nobody_ended(tmp_path: Path) -> None:
+    """The next step's beginning is its end."""
+    stage = Stage(tmp_path)
+    stage.probe_s = 0.0
+    await stage.conductor.begin(0)
+    await stage.conductor.begin(1)
+    assert stage.kinds == ["step.began", "probe.answered", "step.began"]
+
+
 async def test_what_was_under_way_is_journalled_before_the_seal(tmp_path: Path) -> None:
     """The fence brings late observations into the step, and with no quiet wanted the seal follows at once."""
     stage = Stage(tmp_path)
