@@ -177,3 +177,20 @@ async def test_enter_right_after_the_last_key(browser: Chromium, page: Page, sit
         await page.keyboard.press("Enter")
         await watch.one("request.finished", url=site.url + "/login?k=***")
     assert SECRET not in orjson.dumps(watch.seen).decode()
+
+
+async def test_a_user_whose_password_is_the_users_name(browser: Chromium, page: Page, site: Site) -> None:
+    """`admin` stood in the open before it was a password: a rule about the user has to see it."""
+    site.page("/done", "<title>done</title><p>Welcome, admin")
+    form = "<form action=/done method=post><input name=user><input type=password name=pw><button>Log in</button></form>"
+    url = site.page("/", form)
+    plan = {"request_bodies": ["/*"], "origin": site.url, "text": True}
+    async with watching(browser, plan) as watch:
+        await page.goto(url)
+        await page.locator("[name=user]").press_sequentially("admin", delay=40)
+        await page.locator("[name=pw]").press_sequentially("admin", delay=40)
+        await page.click("button")
+        finished = await watch.one("request.finished", url=site.url + "/done", method="POST")
+        await watch.one("text.appeared", text="Welcome, admin")
+    assert finished["body"]["text"] == "user=admin&pw=***"
+    assert watch.all("form.submitted")[0]["fields"] == [["user", "admin"], ["pw", None]]

@@ -65,6 +65,7 @@ export function openFields({ listenTo, say, describe, secrets, roots }) {
     const before = told.get(refOf(element));
     const trusted = extra.trusted || (before?.print === print && before.trusted === true);
     note(element, { print, trusted });
+    if (trusted && typeof print === "string" && !secrets.isSecret(element)) secrets.noteClear(print);
     const whole = extra.commit === true || extra.baseline === true;
     say("field.filled", { ...state(element, whole), ...extra, ...("trusted" in extra && { trusted }) });
   }

@@ -5,6 +5,7 @@
 const AUTOCOMPLETE = /(^|\s)(current-password|new-password|one-time-code|cc-number|cc-csc)(\s|$)/i;
 const SHORTEST = 4; // what is shorter stands for much else too
 const MOST_HELD = 50;
+const MOST_CLEAR = 200;
 
 // `names`: the lists of agentd/masking/names.py and what the task adds, as words.
 export function openSecrets(say, salt, names) {
@@ -12,6 +13,7 @@ export function openSecrets(say, salt, names) {
   const named = new Set();
   const held = new Set(); // values that stood in them when a person turned elsewhere: a page may show one later
   const said = new Map(); // secret field -> {value, whole} that the daemon knows of
+  const clear = new Set(); // values that a person put into other fields before: a user "admin" with that password
 
   function remember(element) {
     if (fields.has(element)) return;
@@ -37,6 +39,10 @@ export function openSecrets(say, salt, names) {
     return now;
   }
 
+  function isLong(value) {
+    return value.length >= SHORTEST && !clear.has(value);
+  }
+
   // The daemon knows a value half typed only until there is more of it: it may be a word that stands elsewhere, too.
   function sayValue(element, whole) {
     const before = said.get(element);
@@ -44,7 +50,7 @@ export function openSecrets(say, salt, names) {
       before.whole ||= whole;
       return;
     }
-    if (element.value.length < SHORTEST) return;
+    if (!isLong(element.value)) return;
     const instead = before && !before.whole ? { instead: hash(salt + before.value) } : {};
     said.set(element, { value: element.value, whole });
     say("secret", { hash: hash(salt + element.value), ...instead });
@@ -58,18 +64,23 @@ export function openSecrets(say, salt, names) {
       for (const field of root.querySelectorAll("input[type=password]")) remember(field);
       if (event.type === "keydown" && event.key !== "Enter") return; // a value half typed is a part of many words
       for (const field of fields) {
-        if (field.value.length >= SHORTEST && held.size < MOST_HELD) held.add(field.value);
+        if (isLong(field.value) && held.size < MOST_HELD) held.add(field.value);
         sayValue(field, true);
       }
     },
     sayValue,
+    // What stood in the open before it was anybody's password is known to all.
+    noteClear(value) {
+      const secret = [...fields].some((field) => field.value === value) || held.has(value);
+      if (!secret && clear.size < MOST_CLEAR) clear.add(value);
+    },
     // `text` without the values of secret fields that are long enough to be told from other text, and without those,
     // however short, that stand within `roots`.
     hideIn(text, roots = []) {
       if (!fields.size) return text;
       const values = new Set(held);
       for (const field of fields) {
-        const here = field.value.length >= SHORTEST || roots.some((root) => root.contains(field));
+        const here = isLong(field.value) || roots.some((root) => root.contains(field));
         if (here && field.value) values.add(field.value);
       }
       let shown = text;
