@@ -83,7 +83,9 @@ class _Why:
         standing = self._conditions.standing(top)
         if standing.best >= 1.0 or standing.now >= 1.0:
             why = list(self._held_back(n, spec, standing.now >= 1.0))
-            yield from why or ["came true, but before the first step or while a source saw nothing: nobody's"]
+            told = any(m.id == spec.id and not m.baseline for m in self._reached)
+            nobodys = "came true, but before the first step or while a source saw nothing: nobody's"
+            yield from why or ([] if told else [nobodys])
         else:
             yield f"did not pay: {standing.best:.0%} of it came true" if standing.best > 0 else "did not pay"
         yield from self._parts(top)

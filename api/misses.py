@@ -75,7 +75,12 @@ class Misses:
         for node in self._leaves:
             assert isinstance(node.rule, Rule)
             if event.kind in node.rule.heard(node.args):
-                miss = _miss(node.rule, node.args, event, world, step)
+                try:
+                    miss = _miss(node.rule, node.args, event, world, step)
+                except Exception:  # as in detectors/conditions.py: the step's reason names it
+                    if foreign(node.rule.name) is None:
+                        raise
+                    continue
                 known = self.nearest.get(node.id)
                 if known is None or miss.nearness >= known.nearness:
                     self.nearest[node.id] = miss

@@ -108,6 +108,7 @@ def likeness_of_words(one: str, other: str) -> float:
     return round(fuzz.token_sort_ratio(one, other, processor=utils.default_process)) / 100
 
 
+@lru_cache(maxsize=1024)  # a list in any order compares each of its dates with many
 def day(text: str, day_first: bool) -> tuple[int, int, int] | None:
     """(year, month, day) that the whole text says; None for what is no date, or not all of one."""
     import datetime

@@ -11,14 +11,20 @@ Path = tuple[str | int, ...]
 
 
 class Reader:
-    """Collects the problems of one task."""
+    """Collects the problems of one task. ``stored``: it was taken before, maybe by a build that asked for less."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, stored: bool = False) -> None:
+        self.stored = stored
         self.problems: list[SpecError] = []
 
     def note(self, path: Path, value: Any, wanted: str) -> None:
         """Remember a problem."""
         self.problems.append(SpecError(path, value, wanted))
+
+    def note_new(self, path: Path, value: Any, wanted: str) -> None:
+        """Remember a problem that older builds did not find: who has taken the task goes on with it."""
+        if not self.stored:
+            self.note(path, value, wanted)
 
     def get(
         self, spec: Mapping[str, Any], key: str, path: Path, ok: Callable[[Any], bool], wanted: str, default: Any = None

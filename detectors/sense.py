@@ -25,7 +25,7 @@ def check_milestone(read: Reader, m: MilestoneSpec, path: Path, credit: Mapping[
             (*path, "repeat"), m.repeat, "1, or a single rule that is credited by progress and need not hold at the end"
         )
     elif m.repeat > 1 and m.penalty is None and _single(m.when, origin):
-        read.note((*path, "repeat"), m.repeat, f"1, or `distinct` in {m.when.rule}: {_ONE}")
+        read.note_new((*path, "repeat"), m.repeat, f"1, or `distinct` in {m.when.rule}: {_ONE}")
     if m.since is not None and m.within is None:
         read.note((*path, "since"), m.since, "within: {steps: …} or {seconds: …} beside it")
     if m.penalty is not None and (m.must_hold_at_end or m.revoke_on):
@@ -45,18 +45,18 @@ def check_parts(
         read.note((*path, "of"), name, "single rules: of a condition made of conditions nobody knows what it is about")
         return
     if name == "sequence" and not _positive(parts[-1]):
-        read.note(
+        read.note_new(
             (*path, "of", len(parts) - 1), parts[-1].rule, "something that happens: what comes last ends a sequence"
         )
     if name == "count" and single and args["at_least"] > len(parts) and all(_single(part, origin) for part in parts):
         wanted = f"at most {len(parts)}, or `distinct` in its parts, or distinct: false: {_ONE}"
-        read.note((*path, "at_least"), args["at_least"], wanted)
+        read.note_new((*path, "at_least"), args["at_least"], wanted)
     for n, part in enumerate(parts if name == "same" else ()):
         first = n == 0 and args.get("of_first") is not None
         by = args["of_first"] if first else args["by"]
         if not any(can_have(kind, by) for kind in _heard(part, origin)):
             wanted = f"what events of {part.rule} have: tab, frame, file, app, window, value or a path into their data"
-            read.note((*path, "of_first" if first else "by"), by, wanted)
+            read.note_new((*path, "of_first" if first else "by"), by, wanted)
 
 
 _ONE = "all that it finds is one thing"

@@ -61,9 +61,12 @@ class TaskError(DetectorError):
         super().__init__("; ".join(map(str, problems)))
 
 
-def task_from_json(spec: Any) -> Task:
-    """The `Task` that ``spec`` says. Raises `TaskError` with every problem that it has."""
-    read = Reader()
+def task_from_json(spec: Any, *, stored: bool = False) -> Task:
+    """The `Task` that ``spec`` says. Raises `TaskError` with every problem that it has.
+
+    ``stored``: the task was taken before; what only newer builds refuse is let be.
+    """
+    read = Reader(stored=stored)
     if not isinstance(spec, Mapping):
         raise TaskError([SpecError((), spec, "an object with id, version, instruction and milestones")])
     if "tools" in spec:

@@ -30,7 +30,7 @@ async def declared(audits: Audits, number: int) -> Declared:
     """The task in row ``number``; one that was edited into nonsense declares nothing (`audit verify` names it)."""
     row = await audits.task(number)
     try:
-        task = task_from_json(orjson.loads(row.body))
+        task = task_from_json(orjson.loads(row.body), stored=True)
     except (DetectorError, ValueError):
         return Declared(row.id, row.version, row.attainable, (), frozenset(), {})
     components = {one.id: one.component for one in task.milestones}

@@ -33,7 +33,7 @@ def task_bytes(task: Task) -> bytes:
 @lru_cache(maxsize=256)
 def ruleset_of(task: bytes) -> Ruleset:
     """The compiled rules of a task in its canonical form. Raises `TaskError` if this build does not have them."""
-    return compile_task(task_from_json(orjson.loads(task)))
+    return compile_task(task_from_json(orjson.loads(task), stored=True))
 
 
 def score(segments: Iterable[Segment], *rulesets: Ruleset, said: Said = ()) -> list[Result]:

@@ -122,7 +122,7 @@ def base_of(url: str, encoded: bool = False) -> str:
     return f"{parts.scheme}://{host}{unquote(path).rstrip('/')}{fragment}".lower()
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def query_of(url: str, encoded: bool = False) -> Mapping[str, str]:
     """The first value of each parameter in their order, without the white space around it."""
     try:

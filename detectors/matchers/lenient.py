@@ -15,6 +15,10 @@ from detectors import outside
 from detectors.errors import SpecError
 from detectors.matchers.lenient_kinds import KINDS
 
+Read = dict[tuple[str, str], Any]
+"""What the texts of one value were read as, by kind: a list in any order compares each of them with many."""
+_NONE = object()
+
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
@@ -68,12 +72,21 @@ class Lenient:
             raise SpecError((*path, kind), spec[kind], str(error)) from None
         return cls(kind, wanted, tuple(Pattern.parse(one, (*path, "pattern")) for one in patterns))
 
-    def matches(self, value: Any) -> bool:
-        """Whether ``value``, whatever JSON it is, is one of the wanted."""
-        try:
-            found = KINDS[self.kind].read(value)
-        except (ValueError, OverflowError):
+    def matches(self, value: Any, read: Read | None = None) -> bool:
+        """Whether ``value``, whatever JSON it is, is one of the wanted; a text in ``read`` is not read again."""
+        if read is None or not isinstance(value, str):
+            found = self._found(value)
+        elif (found := read.get((self.kind, value))) is None:
+            found = read[self.kind, value] = self._found(value)
+        if found is _NONE:
             return False
         if any(KINDS[self.kind].same(one, found) for one in self.wanted):
             return True
         return any(one.matches(str(found)) for one in self.patterns)
+
+    def _found(self, value: Any) -> Any:
+        """The value as one of the kind; `_NONE` for what is none."""
+        try:
+            return KINDS[self.kind].read(value)
+        except (ValueError, OverflowError):
+            return _NONE

@@ -59,7 +59,8 @@ def _string(raw: Any) -> str:
 
 
 def _same_string(one: str, other: str) -> bool:
-    return one == other or one.strip(_QUOTES) == other.strip(_QUOTES)
+    near = len(other) <= len(one) + SHORT  # as many as anybody puts around a text; stripping more costs time
+    return one == other or (near and one.strip(_QUOTES) == other.strip(_QUOTES))
 
 
 def _short(raw: Any) -> str:
@@ -157,6 +158,8 @@ def _month(raw: Any) -> int:
 
 def _coordinates(raw: Any) -> tuple[float, float]:
     if isinstance(raw, dict):
+        if len(raw) > SHORT:
+            raise ValueError("one value")
         keys = {str(key).lower(): value for key, value in raw.items()}
         pair = [next((keys[k] for k in keys if _names(k, word)), None) for word in ("latitude", "longitude")]
     elif isinstance(raw, list):

@@ -37,17 +37,28 @@ def number(text: str) -> float | None:
 
 def glob(pattern: str, text: str) -> bool:
     """``*`` any run, ``?`` one character, all else itself; O(len(pattern) · len(text)) at the worst."""
-    p = t = 0
-    star, mark = -1, 0
-    while t < len(text):
-        if p < len(pattern) and pattern[p] == "*":
-            star, mark = p, t
-            p += 1
-        elif p < len(pattern) and pattern[p] in ("?", text[t]):
-            p, t = p + 1, t + 1
-        elif star >= 0:
-            mark += 1
-            p, t = star + 1, mark
-        else:
+    head, *parts = pattern.split("*")
+    if not parts:
+        return len(text) == len(head) and _stands(head, text, 0)
+    tail = parts.pop()
+    at, end = len(head), len(text) - len(tail)
+    if at > end or not _stands(head, text, 0) or not _stands(tail, text, end):
+        return False
+    for part in parts:
+        at = _find(part, text, at, end)
+        if at < 0:
             return False
-    return all(c == "*" for c in pattern[p:])
+        at += len(part)
+    return True
+
+
+def _stands(part: str, text: str, at: int) -> bool:
+    if "?" not in part:
+        return text.startswith(part, at)
+    return all(p in ("?", c) for p, c in zip(part, text[at : at + len(part)], strict=True))
+
+
+def _find(part: str, text: str, at: int, end: int) -> int:
+    if "?" not in part:
+        return text.find(part, at, end)
+    return next((n for n in range(at, end - len(part) + 1) if _stands(part, text, n)), -1)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import orjson
 
 from detectors.errors import SpecError
-from detectors.matchers.lenient import Lenient
+from detectors.matchers.lenient import Lenient, Read
 from detectors.matchers.structures import MOST, assigned
 
 DEEPEST = 8
@@ -20,7 +20,7 @@ Path = tuple[str | int, ...]
 class Nothing:
     """Null, or nothing at all."""
 
-    def matches(self, value: Any) -> bool:
+    def matches(self, value: Any, read: Read | None = None) -> bool:
         """Whether there is nothing."""
         return value is None
 
@@ -32,13 +32,13 @@ class Object:
     keys: Mapping[str, Any]
     more: bool
 
-    def matches(self, value: Any) -> bool:
+    def matches(self, value: Any, read: Read | None = None) -> bool:
         """Whether ``value``, an object or a text that is one, has them."""
         if isinstance(value, str) and value.lstrip().startswith("{"):
-            value = _read(value)
+            value = _object(value, read)
         if not isinstance(value, dict) or not (self.more or value.keys() <= self.keys.keys()):
             return False
-        return all(part.matches(value.get(key)) for key, part in self.keys.items())
+        return all(part.matches(value.get(key), read) for key, part in self.keys.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +48,15 @@ class Items:
     items: tuple[Any, ...]
     ordered: bool
 
-    def matches(self, value: Any) -> bool:
+    def matches(self, value: Any, read: Read | None = None) -> bool:
         """Whether ``value`` is such a list."""
         found = value if isinstance(value, list) else [] if value is None else [value]
         if len(found) != len(self.items) or len(found) > MOST:
             return False
         if self.ordered:
-            return all(wanted.matches(one) for wanted, one in zip(self.items, found, strict=True))
-        return assigned(self.items, found, lambda wanted, one: wanted.matches(one))
+            return all(wanted.matches(one, read) for wanted, one in zip(self.items, found, strict=True))
+        seen: Read = {} if read is None else read
+        return assigned(self.items, found, lambda wanted, one: wanted.matches(one, seen))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,14 @@ def part(spec: Any, path: Path, depth: int = 0) -> Any:
 def _known(spec: Mapping[str, Any], keys: set[str], path: Path) -> None:
     if set(spec) - keys:
         raise SpecError(path, spec, f"no other keys than {', '.join(sorted(keys))}")
+
+
+def _object(text: str, read: Read | None) -> Any:
+    if read is None:
+        return _read(text)
+    if (found := read.get(("{", text))) is None:
+        found = read["{", text] = _read(text)
+    return found
 
 
 def _read(text: str) -> Any:

@@ -21,7 +21,11 @@ def assigned(wanted: Sequence[Any], found: Sequence[Any], matches: Any) -> bool:
     """Whether each of ``wanted`` can have one of ``found`` of its own, none left over (bipartite matching)."""
     if len(wanted) != len(found):
         return False
-    fits = [[f for f, item in enumerate(found) if matches(w, item)] for w in wanted]
+    fits: list[list[int]] = []
+    for w in wanted:
+        fits.append([f for f, item in enumerate(found) if matches(w, item)])
+        if not fits[-1]:
+            return False
     taken: dict[int, int] = {}
 
     def place(w: int, tried: set[int]) -> bool:

@@ -40,7 +40,7 @@ def parse_url(text: str) -> Url | None:
     return _parsed(text) if len(text) <= MAX_URL else None
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def _parsed(text: str) -> Url | None:
     # A trailing slash of the path does not count.
     try:

@@ -38,12 +38,13 @@ def other_request_made(event: Event, world: World, args: Args) -> Iterator[Readi
 
 
 def _counts(hop: Mapping[str, Any], args: Args) -> bool:
-    # What is too long to be looked at is looked at as far as that: nobody hides behind a long query.
-    url, status = str(hop.get("url"))[:MAX_URL], hop.get("status")
+    url, status = str(hop.get("url")), hop.get("status")
+    # Nobody hides behind a long query: of what is too long the beginning counts, and only its whole path is allowed.
+    asked = url if len(url) <= MAX_URL else url.partition("#")[0].partition("?")[0]
     return (
         args.method.matches(str(hop.get("method")).upper())
         and type(status) is int
         and status < 400
-        and args.url.matches(url)
-        and not any(allowed.matches(url) for allowed in args.allowed)
+        and args.url.matches(url[:MAX_URL])
+        and not any(allowed.matches(asked) for allowed in args.allowed)
     )

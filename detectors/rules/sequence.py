@@ -30,7 +30,8 @@ def sequence(children: Sequence[Standing], own: Standing, child: int, moment: Mo
         own.reached = [[] for _ in children]
     reached = own.reached
     came = moment.seq in children[child].at and children[child].now >= 1.0
-    if came and (not reached[child] or args.within is not None):
+    told = bool(reached[child]) and reached[child][-1][0] == moment.seq  # by another reading of the same event
+    if came and not told and (not reached[child] or args.within is not None):
         start = _start(children, reached, child, moment, args)
         if start is not None:
             # Of each part its latest chain, and the one before: two parts may come with the same event.

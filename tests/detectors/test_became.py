@@ -42,6 +42,12 @@ FILES = [created(f"{n}.csv") for n in range(3)]
 CSV = {"file_created": {"name": {"glob": "*.csv"}}}
 COUNTED = {"count": {"at_least": 3, "of": [CSV]}}
 THREE: dict[str, Any] = {"id": "three", "component": "file", "when": COUNTED, "must_hold_at_end": True}
+RENAMED = [{"file_matches": {"name": {"glob": "*.csv"}}}, {"file_matches": {"name": "b.csv"}}]
+
+
+def moved(old: str, new: str) -> Said:
+    kind, data = created(new, "file.moved")
+    return kind, {**data, "from": old}
 
 
 def probed(value: Any, when: str = "step") -> Said:
@@ -98,6 +104,9 @@ CASES: dict[str, Case] = {
     "two that must not be": (sequence("A", "(No)", "(Nor)", "B"), [[clicked("A")], [clicked("B")]], [0, 0.2], None),
     "two that must not be, alone": (sequence("A", "(No)", "(Nor)", "B"), [[clicked("B")]], [0], None),
     "what must not be comes first": (sequence("(No)", "B"), [[clicked("B")]], [0.2], None),
+    "one event that ends one thing and brings the next": (
+        [{"id": "s", "component": "ui", "when": {"sequence": {"within": {"steps": 5}, "of": RENAMED}}}],
+        [[created("a.csv")], [moved("a.csv", "b.csv")]], [0, 0.2], None),
     "what was undone before the beginning": (
         [{"id": "s", "component": "ui", "when": {"sequence": [*clicks("A"), BAD, *clicks("B")]}}],
         [[ON, OFF], [clicked("A")], [clicked("B")]], [0, 0, 0.2], None),

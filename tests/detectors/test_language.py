@@ -350,6 +350,17 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("name", ["count of one", "repeat of one", "same first of nothing", "the end of a sequence"])
+def test_a_task_that_an_older_build_took_is_still_read(name: str) -> None:
+    """Episodes of it can be opened, scored again and verified; nobody registers another one like it."""
+    change, _ = BAD[name]
+    spec = {"id": "t", "version": "1", "instruction": "-", "origin": "http://shop.test", **change}
+    weights = {"tool": 1, "nav": 1, "ui": 1, "file": 1, "form": 1, "goal": 1}
+    with pytest.raises(TaskError):
+        task_from_json(spec | {"weights": weights})
+    assert task_from_json(spec | {"weights": weights}, stored=True).id == "t"
+
+
 @pytest.mark.parametrize("name", BAD)
 def test_what_makes_no_sense_is_refused(name: str) -> None:
     """With the path and what was wanted."""

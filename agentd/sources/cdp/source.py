@@ -28,6 +28,10 @@ BASELINE_S = 3.0
 
 LATE_S = 2.0
 """How long a step's seal waits for a page that is busy, in seconds."""
+LEAST_S = 0.05
+"""A wait that is too short to say of a page that it did not answer."""
+REST_S = 0.06
+"""As long as a page works off what it is behind with at once (page/slices.js), in seconds."""
 
 log = structlog.get_logger(__name__)
 
@@ -139,6 +143,7 @@ class _Live:
         self._waits: dict[str, list[Reply]] = {}  # session -> what a fence waits for in it
         self._stirred: set[str] = set()  # sessions that said something since they were last done with
         self._late: dict[str, tuple[str, ...]] = {}  # session -> what it has not told all of
+        self._answered = True  # whether all of those answered, and have more to tell
 
     def take(self, session: str, method: str, params: Params) -> None:
         """One message from the browser."""
@@ -191,12 +196,15 @@ class _Live:
             if parts and session in self._stirred:
                 self._late[session] = tuple(dict.fromkeys((*self._late.get(session, ()), *parts)))
         self._stirred &= set(self._late)
+        self._answered = not any(wait in late for wait, session in flushes.items() if session in self._late)
 
     async def catch_up(self, timeout_s: float) -> None:
         """Fence again until no page is late, or for so long; what is not told then is a gap."""
         loop = asyncio.get_running_loop()
         until = loop.time() + timeout_s
-        while self._late and (left := until - loop.time()) > 0:
+        while self._late and (left := until - loop.time()) > LEAST_S:
+            if self._answered:
+                await asyncio.sleep(REST_S)  # what is behind has the page's time only in pieces
             await self.fence(left)
         parts = dict.fromkeys(part for of in self._late.values() for part in of)
         for seen in gap(parts, "a page was too busy to tell all before the step was sealed"):

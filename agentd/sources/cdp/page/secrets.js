@@ -51,7 +51,8 @@ export function openSecrets(say, salt, names) {
       return;
     }
     if (!isLong(element.value)) return;
-    const instead = before && !before.whole ? { instead: hash(salt + before.value) } : {};
+    const elsewhere = before && [...said].some(([other, one]) => other !== element && one.value === before.value);
+    const instead = before && !before.whole && !elsewhere ? { instead: hash(salt + before.value) } : {};
     said.set(element, { value: element.value, whole });
     say("secret", { hash: hash(salt + element.value), ...instead });
   }
