@@ -5,6 +5,7 @@
     ├── ConflictError 409
     │   ├── GapInLogError  ForkedLogError  OtherEpisodeError  EpisodeClosedError  WrongStepError
     │   ├── TaskExistsError  RulesetChangedError
+    │   ├── ForeignKeyError
     │   └── SandboxTakenError  SandboxLostError  VersionSkewError
     ├── TooLargeError 413
     ├── InvalidError 422
@@ -129,6 +130,12 @@ class RulesetChangedError(ConflictError):
     """The episode was opened under rules that this build no longer has."""
 
     slug = "ruleset-changed"
+
+
+class ForeignKeyError(ConflictError):
+    """The database is signed with another key than this service has."""
+
+    slug = "foreign-key"
 
 
 class SandboxTakenError(ConflictError):

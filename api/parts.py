@@ -21,7 +21,7 @@ from api.cascade.worker import Stores, Worker
 from api.channel import Channel
 from api.errors import UnavailableError
 from api.fleet.ending import end
-from api.fleet.watch import Watch
+from api.fleet.watch import LOOKS, Watch
 from api.following import Follower
 from api.gate import Gate
 from api.keys import Keys, first_admin_token, load_keys
@@ -134,7 +134,7 @@ class Parts:
         opinions, readings = Opinions(together, database.embedded, runner), Readings(log)
         for remembering in (engines, episodes, ledger, streams, outlines, readings):
             notifier.on_gone(remembering.forget)
-        sandboxes, leases = Sandboxes(database), Leases(database, notifier)
+        sandboxes, leases = Sandboxes(database), Leases(database, notifier, 2 * limits.sandbox_lost_s / LOOKS)
         rescores = Rescores(database)
         return cls(
             settings=settings,

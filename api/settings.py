@@ -19,7 +19,8 @@ class Limits:
 
     ``requests_per_s`` and ``bytes_per_s`` (of segments) are a token's at one replica, 0 for none; for ``burst_s``
     seconds' worth it may be faster. ``appends`` are a replica's segments in flight, ``appends_bytes`` theirs,
-    ``appends_token`` those of one token, and ``appends_at_once`` how many are worked at together.
+    ``appends_token`` those of one token, and ``appends_at_once`` how many are worked at together. ``lease_ms``: how
+    long who opens an episode waits for an idle sandbox's daemon to be told of it.
     """
 
     frame_bytes: int = 4 * 1024 * 1024
@@ -37,6 +38,7 @@ class Limits:
     engines_cached: int = 2_048
     keys_kept_days: int = 7
     sandbox_lost_s: float = 60.0
+    lease_ms: int = 1_000
     requests_per_s: float = 5_000.0
     bytes_per_s: float = 64.0 * 1024 * 1024
     burst_s: float = 10.0

@@ -44,7 +44,7 @@ class Upkeep:
         await self._partitions.ahead()
         await self._answers.forget(self._keys_kept_days)
         await self._arrivals.trim()
-        if self._keep_days is not None:
+        if self._keep_days is not None and not self._removal.refused:
             due = await self._removal.due(now(-timedelta(days=self._keep_days)))
             gone = await self._removal.prune(due, f"kept for {self._keep_days:g} days", "retention")
             if gone:

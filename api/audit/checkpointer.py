@@ -1,7 +1,8 @@
 """Signs the head of each closed episode and, daily, the head of the tree over all of them; sees to their delivery.
 
 What has to be signed is queued in the transaction that closes the episode, so a crash at any moment loses none.
-Of many replicas one works at a time, and the tree's row is locked while it grows: each checkpoint is made once.
+Of many replicas one works at a time, and the tree's row is locked while it grows: each checkpoint is made once. Where
+somebody gave the database another key meanwhile (`milestoned db adopt-key`), nothing more is signed with this one.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ import zstandard
 from api.audit.delivery import Delivery, DeliveryError
 from api.audit.facts import FactReader, Facts
 from api.audit.judging import chain_head
-from api.audit.note import Checkpoint, Signing, signed
+from api.audit.note import Checkpoint, PublicKey, Signing, signed
 from api.audit.statement import encoded, episode_head, log_origin, rewards_digest, statement
 from api.audit.tree import Tree
-from api.errors import UnavailableError
+from api.errors import ForeignKeyError, UnavailableError
 from api.ledger import Ledger
 from api.metrics import Metrics
 from api.store.audits import Audits
@@ -83,6 +84,9 @@ class Checkpointer:
             except (UnavailableError, DeliveryError) as error:
                 pause = min(SLOWEST_S, max(EVERY_S, pause * 2))
                 log.warning("Checkpoints have to wait.", why=str(error), again_in_s=pause)
+            except ForeignKeyError as error:
+                log.error("This service signs no more checkpoints.", why=error.detail)
+                return
             except Exception:  # a fault of ours: without this task nothing would ever be signed again
                 pause = min(SLOWEST_S, max(EVERY_S, pause * 2))
                 log.exception("Checkpoints can't be made.", again_in_s=pause)
@@ -91,7 +95,7 @@ class Checkpointer:
     async def turn(self, *, head: bool = False) -> bool:
         """Sign what is queued, and the head over all where it is due or ``head``; deliver. Whether there is more.
 
-        Raises `UnavailableError`, `DeliveryError`.
+        Raises `UnavailableError`, `DeliveryError`, `ForeignKeyError`.
         """
         async with self._turn, self._audits.alone() as mine:
             if not mine:
@@ -131,6 +135,7 @@ class Checkpointer:
             return
         made = 0
         async with self._audits.signing() as work:
+            self._own(work.tree)
             tree = Tree.load(work.tree.size, bytes(work.tree.full))
             for one in closed:
                 if not await work.take(one.episode) or one.leaf is None or one.head is None:
@@ -151,11 +156,17 @@ class Checkpointer:
         async with self._audits.signing() as work:
             if not _due(work.tree, asked):
                 return
+            self._own(work.tree)
             tree = Tree.load(work.tree.size, bytes(work.tree.full))
             head = Checkpoint(log_origin(self._signer.name), tree.size, tree.root())
             await work.add_note(head.origin, head.size, signed(head.text(), self._signer))
             await work.grown(signed_size=tree.size, signed_day=_today())
         self._metrics.checkpoints.labels("all").inc()
+
+    def _own(self, tree: Any) -> None:
+        own = PublicKey(self._signer.name, self._signer.public).text()
+        if tree.key not in (None, own):
+            raise ForeignKeyError(f"signing key: got {own}, but the database is signed with {tree.key} by now")
 
     async def _deliver(self) -> None:
         if self._delivery is None:

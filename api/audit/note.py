@@ -34,6 +34,7 @@ class Signing(Protocol):
     """What signs: `api.signing.Signer`."""
 
     name: str
+    public: bytes
 
     @property
     def hash(self) -> bytes: ...

@@ -93,6 +93,10 @@ async def _schema(args: argparse.Namespace, settings: Settings) -> int:
 
 
 async def _adopt(_args: argparse.Namespace, settings: Settings) -> int:
+    # A service that runs would go on with what it found at its start.
+    lock = _alone(settings)
+    if lock is None:
+        return 2
     signer = Signer.kept(settings)
     database = Database(settings.database)
     try:
@@ -100,7 +104,12 @@ async def _adopt(_args: argparse.Namespace, settings: Settings) -> int:
         await claim(Audits(database), signer, anew=True)
     finally:
         await database.close()
-    print("signed with this key from now on; `milestoned audit verify` names each note of the other one")
+        if lock:
+            os.close(lock)
+    print(
+        "signed with this key once every service on this database is restarted; `milestoned audit verify` names each "
+        "note of the other one"
+    )
     return 0
 
 

@@ -4,7 +4,8 @@ Law 3 has the journal number events. A lost journal numbers none, so the service
 event that it has: that the journal's rest is lost, the steps that were asked for and never came, and the end. It goes
 through the same door as a daemon's, so the first one wins and the rewards follow from the log alone: whatever was not
 sealed is null with ``mask`` (docs/decisions/0013-a-lost-sandbox.md). An episode of which this build has not the rules
-is ended without them, to the same effect.
+is ended without them: the same steps are masked, but that its goal was reached before is not said
+(api/fleet/stranger.py).
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 After an upgrade, or where a plug-in is gone, this build has not the rules under which an episode was opened, so it can
 compute nothing of it. What it can do without them is to say so: each step that is not sealed is `unobserved` under the
-digest of the episode's own rules, as a log whose journal was lost makes them under any rules.
+digest of the episode's own rules, as a log whose journal was lost makes them under any rules. The engine would also
+have said that the goal was reached before, and which other sources were blind; the stand-in leaves both unsaid.
 """
 
 from __future__ import annotations

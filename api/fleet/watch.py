@@ -79,6 +79,8 @@ class Watch:
                 await self.look(time.monotonic())
             except UnavailableError as error:
                 log.warning("The fleet can't be looked at now.", why=error.detail)
+            except Exception:  # a fault of ours: without this task no sandbox is ever given up, nor its episode ended
+                log.exception("The fleet can't be looked at.", again_in_s=self._look_s)
             await asyncio.sleep(self._look_s)
 
     async def look(self, at: float) -> None:

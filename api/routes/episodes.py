@@ -65,12 +65,22 @@ async def opened(parts: Parts, who: Principal, wanted: OpenEpisode, intent: str 
     episode = await parts.episodes.open(who, task, wanted.labels, wanted.seed, intent, parts.keys)
     token = parts.keys.append_token(episode)
     plan = (await parts.tasks.ruleset(task.number)).plan(episode)
-    said = {"episode": episode, "task": task.id, "version": task.version, "digest": task.digest}
+    said: dict[str, Any] = {"episode": episode, "task": task.id, "version": task.version, "digest": task.digest}
     said |= {"token": token, "plan": plan}
     if wanted.sandbox is None:
         return said
     await parts.leases.ask(who.tenant, episode, {} if wanted.sandbox == "any" else wanted.sandbox)
-    return {**said, "sandbox": leases.describe(await parts.leases.of(episode))}
+    return {**said, "sandbox": leases.describe(await _given(parts, episode))}
+
+
+async def _given(parts: Parts, episode: str) -> Any:
+    """The episode's lease: where an idle sandbox was found, once its daemon was told, which takes a moment."""
+    deadline = Deadline(parts.settings.limits.lease_ms)
+    while True:
+        changed = parts.notifier.watch(leases.settled(episode))
+        lease = await parts.leases.of(episode)
+        if not leases.untold(lease) or not await parts.notifier.wait(changed, deadline.left()):
+            return lease
 
 
 @router.post(
@@ -122,7 +132,7 @@ async def status(request: Request) -> Response:
 @router.delete(
     "/v1/episodes/{episode}",
     summary="Delete an episode",
-    responses={200: {"model": TombstoneShape}, **problems(401, 403, 404, 422)},
+    responses={200: {"model": TombstoneShape}, **problems(401, 403, 404, 409, 422)},
     openapi_extra={"parameters": [_REASON]},
 )
 async def delete(request: Request) -> Response:

@@ -68,7 +68,11 @@ async def beat(request: Request) -> Response:
     if said.failed is not None and row.episode == said.failed.episode:
         await parts.leases.lose(said.failed.episode, f"its daemon could not go on: {said.failed.why}"[:1_024])
     row = await parts.sandboxes.beat(row, said.through, said.gaps)
-    return answer(await _told(parts, await _busy(parts, row, Deadline(said.wait_ms)), said.on))
+    row = await _busy(parts, row, Deadline(said.wait_ms))
+    if row.episode != said.on and await request.is_disconnected():
+        # Nobody is told by this answer: the daemon asks again, or was lost and the episode goes to another one.
+        return Response(status_code=499)
+    return answer(await _told(parts, row, said.on))
 
 
 async def _busy(parts: Parts, row: Any, deadline: Deadline) -> Any:

@@ -163,11 +163,14 @@ def translated() -> Iterator[None]:
 
 
 def _passing(error: DBAPIError) -> bool:
-    """Whether a driver's error is of a moment: connection lost or refused, deadlock, no room, shutting down.
+    """Whether a driver's error is of a moment: connection lost or refused, deadlock, no room, shutting down; or no such
+    role, database or privilege (42501), which an operator mends while the service waits.
 
     By the class of SQLSTATE (Postgres' documentation, appendix A).
     """
-    return error.connection_invalidated or _sqlstate(error)[:2] in ("08", "40", "53", "55", "57", "58")
+    state = _sqlstate(error)
+    passing = state == "42501" or state[:2] in ("08", "28", "3D", "40", "53", "55", "57", "58")
+    return error.connection_invalidated or passing
 
 
 def _sqlstate(error: DBAPIError) -> str:

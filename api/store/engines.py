@@ -123,7 +123,7 @@ class Engines:
         last = await self._database.first(_REWARD, {"episode": episode})
         sealed = step < 0 or (last is not None and last.step >= step)
         earned = [] if sealed else await self._database.all(_EARNED, {"episode": episode, "step": step})
-        components = () if last is None else orjson.loads(last.body)["components"]
+        components = orjson.loads(last.body)["components"] if last else await self._tasks.components(row.task_number)
         pending = [milestone_from_json(orjson.loads(one.body)) for one in earned]
         stranger = Stranger(row.id, row.digest, components, (row.through, step), sealed, pending)
         closed = row.status == "closed"

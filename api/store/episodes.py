@@ -14,6 +14,7 @@ from api.keys import Keys
 from api.store.database import Database, now
 from api.store.marks import label_rows
 from api.store.partitions import Partitions, today
+from api.store.tasks import Opening
 from api.store.tokens import Principal, Terms, token_row
 from api.store.tombstones import find, gone, refuse_deleted
 from api.tables import episode_marks, episodes, tokens
@@ -37,13 +38,13 @@ class Episodes:
     async def open(
         self,
         who: Principal,
-        task: Any,
+        task: Opening,
         labels: dict[str, Any],
         seed: int | None,
         intent: str | None,
         keys: Keys,
     ) -> str:
-        """Open an episode of the task's row and give its id.
+        """Open an episode of ``task`` and give its id.
 
         What ``intent`` opened before is found again, here and in every replica. Raises `KeyReusedError` where that has
         other content, `GoneError` where it was deleted.
@@ -124,7 +125,7 @@ class Episodes:
 
 
 def _row(
-    who: Principal, id: str, task: Any, labels: dict[str, Any], seed: int | None, intent: str | None
+    who: Principal, id: str, task: Opening, labels: dict[str, Any], seed: int | None, intent: str | None
 ) -> dict[str, Any]:
     return {
         "id": id,

@@ -10,8 +10,11 @@ may act there from then on, and whoever watched elsewhere would see nothing and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import random
+import secrets
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from datetime import timedelta
 from typing import Any, Literal
 
 import orjson
@@ -33,11 +36,13 @@ _OF = (
     .outerjoin(sandboxes, leases.c.sandbox == sandboxes.c.id)
     .where(leases.c.episode == bindparam("episode"))
 )
+_STALE = (sandboxes.c.heard_at < bindparam("stale")).label("stale")
 _IDLE = (
-    select(sandboxes.c.id, sandboxes.c.labels)
+    select(sandboxes.c.id, sandboxes.c.labels, _STALE)
     .where(sandboxes.c.state == "idle", sandboxes.c.tenant == bindparam("tenant"))
-    # Who was heard of last is the least likely to be dead without anybody's having noticed.
-    .order_by(sandboxes.c.heard_at.desc(), sandboxes.c.id)
+    # Who missed a beat may be dead without anybody's having noticed, so comes last. Among the others the order is
+    # nobody's merit: one that fails each episode at once would be heard of last each time, and get all of them.
+    .order_by(_STALE, sandboxes.c.id < bindparam("pivot"), sandboxes.c.id)
     .limit(_PAGE)
     .offset(bindparam("after"))
 )
@@ -71,10 +76,11 @@ def settled(episode: str) -> Topic:
 
 
 class Leases:
-    """The leases of one database."""
+    """The leases of one database. A sandbox that was not heard of for ``stale_s`` is given an episode last."""
 
-    def __init__(self, database: Database, notifier: Notifier) -> None:
+    def __init__(self, database: Database, notifier: Notifier, stale_s: float) -> None:
         self._database, self._notifier = database, notifier
+        self._stale = timedelta(seconds=stale_s)
 
     async def ask(self, tenant: str, episode: str, selector: Selector) -> None:
         """Queue the episode for a sandbox and give it one that is idle; asked again it changes nothing."""
@@ -84,9 +90,9 @@ class Leases:
             with suppress(IntegrityError):  # another replica was asked in this moment
                 async with self._database.write() as conn:
                     await conn.execute(insert(leases), asked)
-        after = 0
-        while idle := await self._database.all(_IDLE, {"tenant": tenant, "after": after}):
-            for sandbox in idle:
+        after, order = 0, {"tenant": tenant, "stale": now(-self._stale), "pivot": f"sb_{secrets.token_hex(10)}"}
+        while idle := await self._database.all(_IDLE, {**order, "after": after}):
+            for sandbox in _shuffled(idle):
                 if _fits(selector, orjson.loads(sandbox.labels)) and await self._give(sandbox.id, episode) != "busy":
                     return
             after += len(idle)
@@ -175,14 +181,23 @@ class Leases:
         return int((await self._database.first(statement))[0])
 
 
+def _shuffled(idle: Sequence[Any]) -> list[Any]:
+    return sorted(idle, key=lambda sandbox: (bool(sandbox.stale), random.random()))
+
+
 def _fits(selector: Selector, labels: Mapping[str, Any]) -> bool:
     return all(labels.get(name) == value for name, value in selector.items())
+
+
+def untold(row: Any) -> bool:
+    """Whether the lease has a sandbox whose daemon was not told of it yet."""
+    return row.state == "held" and row.held_at is None
 
 
 def describe(row: Any) -> dict[str, Any]:
     """A lease as the wire has it."""
     sandbox = None
-    if row.state == "held" and row.held_at is None:
+    if untold(row):
         return {"episode": row.episode, "state": "queued", "why": None, "sandbox": None}
     if row.sandbox is not None and row.name is not None:
         sandbox = {

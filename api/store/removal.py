@@ -14,7 +14,7 @@ import orjson
 from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.errors import UnavailableError
+from api.errors import ForeignKeyError
 from api.notify import GONE, Notifier
 from api.signing import Signer
 from api.store.broadcast import CHANNEL
@@ -71,12 +71,18 @@ class Removal:
         """Delete nothing from now on: a tombstone by another key would count as forged."""
         self._refused = why
 
+    @property
+    def refused(self) -> bool:
+        """Whether nothing can be deleted here."""
+        return self._refused is not None
+
     def _may(self) -> None:
         if self._refused is not None:
-            raise UnavailableError(f"nothing can be deleted here: {self._refused}")
+            raise ForeignKeyError(f"nothing can be deleted here: {self._refused}")
 
     async def delete(self, episode: str, reason: str, by: str) -> dict[str, Any]:
-        """Delete one episode; gives its tombstone as the wire has it. Raises `NotFoundError`, `GoneError`."""
+        """Delete one episode; gives its tombstone as the wire has it. Raises `NotFoundError`, `GoneError`,
+        `ForeignKeyError`."""
         self._may()
         async with self._database.write() as conn:
             await self._alone(conn)

@@ -13,11 +13,14 @@ from api.store.tasks import Tasks
 from api.tables import episodes, tokens
 
 _UNDER = (episodes.c.task_number, episodes.c.digest)
-_NOT_OVER = select(*_UNDER, func.count().label("many")).where(episodes.c.status != "closed").group_by(*_UNDER)
 # By the owners, since the index on the status begins with them.
-_CLOSING = select(episodes.c.id, *_UNDER).where(
-    episodes.c.status == "closing", episodes.c.tenant.in_(select(tokens.c.tenant).distinct())
+_OWNED = episodes.c.tenant.in_(select(tokens.c.tenant).distinct())
+_NOT_OVER = (
+    select(*_UNDER, func.count().label("many"))
+    .where(episodes.c.status.in_(("open", "closing")), _OWNED)
+    .group_by(*_UNDER)
 )
+_CLOSING = select(episodes.c.id, *_UNDER).where(episodes.c.status == "closing", _OWNED)
 
 
 class Strangers:

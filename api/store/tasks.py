@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, insert, select
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.errors import NotFoundError, RulesetChangedError, TaskExistsError
 from api.store.database import Database
@@ -21,6 +20,8 @@ from detectors.task_json import task_from_json, task_to_json
 from detectors.types import Task
 
 _COMPILED = 256
+_ENDINGS = ("outcome", "efficiency", "shaping")
+"""Parts of a task that pay, each as a component of its name."""
 _COLUMNS = (tasks.c.number, tasks.c.id, tasks.c.version, tasks.c.digest, tasks.c.attainable, tasks.c.body)
 _ONE = select(*_COLUMNS).where(
     tasks.c.tenant == bindparam("tenant"), tasks.c.id == bindparam("id"), tasks.c.version == bindparam("version")
@@ -32,6 +33,15 @@ _LATEST = (
     .limit(1)
 )
 _BODY = select(tasks.c.body).where(tasks.c.number == bindparam("number"))
+
+
+class Opening(NamedTuple):
+    """What an episode is opened of: a task's row, and the digest that its rules have in this build."""
+
+    number: int
+    id: str
+    version: str
+    digest: str
 
 
 class Tasks:
@@ -61,8 +71,6 @@ class Tasks:
                     f"version: {task.id} has a version {task.version} with other content; wanted a new version",
                     digest=found.digest,
                 )
-            elif found.digest != row["digest"]:
-                await _under(conn, found.number, row)
         return found is None, row
 
     async def find(self, tenant: str, id: str, version: str | None) -> Any:
@@ -78,21 +86,26 @@ class Tasks:
             raise NotFoundError(f"task: there is no task {said}")
         return row
 
-    async def current(self, tenant: str, id: str, version: str | None) -> Any:
-        """The row as `find` gives it, under this build's rules: an episode is opened under those, whichever build the
-        task was registered with. Raises `NotFoundError`, `RulesetChangedError`."""
+    async def current(self, tenant: str, id: str, version: str | None) -> Opening:
+        """The task under this build's rules, whichever build it was registered with: an episode is opened under those.
+
+        Raises `NotFoundError`, `RulesetChangedError`.
+        """
         row = await self.find(tenant, id, version)
         rules = await self.ruleset(row.number)
-        if rules.digest == row.digest:
-            return row
-        async with self._database.write() as conn:
-            await _under(conn, row.number, {"digest": rules.digest, "attainable": rules.attainable})
-        return await self.find(tenant, id, row.version)
+        # The row stays as it was registered: while an upgrade goes on, replicas of the other build serve too.
+        return Opening(row.number, row.id, row.version, rules.digest)
 
     async def listed(self, tenant: str) -> Sequence[Any]:
         """Every version of every task of ``tenant``'s, in the order of their registration."""
         columns = (tasks.c.id, tasks.c.version, tasks.c.digest, tasks.c.attainable)
         return await self._database.all(select(*columns).where(tasks.c.tenant == tenant).order_by(tasks.c.number))
+
+    async def components(self, number: int) -> list[str]:
+        """What a task's rewards are made of, as its text says: also where this build can't read its rules."""
+        body = orjson.loads((await self._database.first(_BODY, {"number": number})).body)
+        named = {one["component"] for one in body.get("milestones", ()) if "component" in one}
+        return sorted(named | {name for name in _ENDINGS if name in body})
 
     async def ruleset(self, number: int) -> Ruleset:
         """The compiled rules of a task, by its row's number. Raises `RulesetChangedError` where this build can't."""
@@ -100,16 +113,10 @@ class Tasks:
         if rules is None:
             row = await self._database.first(_BODY, {"number": number})
             try:
-                rules = compile_task(task_from_json(orjson.loads(row.body)))
+                rules = compile_task(task_from_json(orjson.loads(row.body), stored=True))
             except DetectorError as error:
                 raise RulesetChangedError(f"task: this build can't read what another registered: {error}") from error
             self._compiled[number] = rules
             if len(self._compiled) > _COMPILED:
                 self._compiled.popitem(last=False)
         return rules
-
-
-async def _under(conn: AsyncConnection, number: int, now: Mapping[str, Any]) -> None:
-    """Note under which rules this build has the task."""
-    values = {name: now[name] for name in ("digest", "attainable")}
-    await conn.execute(update(tasks).where(tasks.c.number == number).values(values))

@@ -138,7 +138,7 @@ class AsyncRewardClient:
         )
 
     async def stream_lines(self, reader: StreamReader) -> AsyncIterator[StreamItem]:
-        """Follow a stream over broken connections until the episode's end. Raises `PeerUnreachableError`."""
+        """Follow a stream over broken connections until its end, `ended`. Raises `PeerUnreachableError`."""
         while not reader.ended:
             attempt = reader.attempt(self.peers)
             failed = False
@@ -239,7 +239,10 @@ class AsyncEpisode:
         return await self._client.call(calls.events(self.id, after, limit, kind))
 
     def stream(self, after: int | None = None) -> AsyncIterator[StreamItem]:
-        """Events, milestones and rewards as they come, until the episode's end."""
+        """Events, milestones and rewards as they come, until it is closed and every judge has had its last word.
+
+        Where a judge is asked that may be a while after the close; who wants no more than the log leaves earlier.
+        """
         return self._client.stream_lines(StreamReader(self.id, after))
 
     async def recording(self, target: str | os.PathLike[str]) -> int:

@@ -138,7 +138,7 @@ class RewardClient:
         )
 
     def stream_lines(self, reader: StreamReader) -> Iterator[StreamItem]:
-        """Follow a stream over broken connections until the episode's end. Raises `PeerUnreachableError`."""
+        """Follow a stream over broken connections until its end, `ended`. Raises `PeerUnreachableError`."""
         while not reader.ended:
             attempt = reader.attempt(self.peers)
             failed = False
@@ -238,7 +238,10 @@ class Episode:
         return self._client.call(calls.events(self.id, after, limit, kind))
 
     def stream(self, after: int | None = None) -> Iterator[StreamItem]:
-        """Events, milestones and rewards as they come, until the episode's end."""
+        """Events, milestones and rewards as they come, until it is closed and every judge has had its last word.
+
+        Where a judge is asked that may be a while after the close; who wants no more than the log leaves earlier.
+        """
         return self._client.stream_lines(StreamReader(self.id, after))
 
     def recording(self, target: str | os.PathLike[str]) -> int:

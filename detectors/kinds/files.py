@@ -15,8 +15,8 @@ FILES: dict[str, Kind] = {
         "files",
         f"{_FILE} baseline",
         "The file was there when the source attached. `links`: how many names the same file has, where it is more than "
-        "one; `unread`: why there is no `sha256` (`large`, `slow`, `denied`); of a symbolic link, `link` says where it "
-        "points.",
+        "one; `unread`: why there is no `sha256` (`large`, `slow`, `denied`, or `busy`: it was being written at the "
+        "close); of a symbolic link, `link` says where it points.",
     ),
     "file.created": kind(
         "files", f"{_FILE} via", "A new file, its content settled; `via`: it came by `write`, `rename` or `download`."

@@ -8,6 +8,7 @@ from typing import Any
 
 from detectors.arguments import arg
 from detectors.matchers import BodyMatch, StatusMatch, TextMatch, UrlMatch
+from detectors.matchers.asked import asked
 from detectors.matchers.url import url_key
 from detectors.registry import rule
 from detectors.shape import listed, mapping
@@ -30,8 +31,9 @@ class Args:
 
     def asks(self) -> dict[str, list[Any]]:
         """Bodies are kept only where a rule needs them."""
-        asked = {"request_bodies": self.body, "response_bodies": self.answer}
-        return {name: [self.url.address] for name, wanted in asked.items() if wanted is not None}
+        bodies = {"request_bodies": self.body, "response_bodies": self.answer}
+        entry = asked(self.url.address, self.method.keys(), self.status if self.redirect_to is None else _OK)
+        return {name: [entry] for name, wanted in bodies.items() if wanted is not None}
 
 
 def _paths(event: Event) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 from detectors.arguments import arg
 from detectors.matchers import AddressesMatch, ContentMatch, StatusMatch, TextMatch
+from detectors.matchers.asked import asked
 from detectors.matchers.call import base_of
 from detectors.matchers.plain import text_key
 from detectors.registry import rule
@@ -42,17 +43,18 @@ class Args:
 
     def asks(self) -> dict[str, list[Any]]:
         """Bodies and headers are kept only where a rule needs them."""
-        asked: dict[str, list[Any]] = {}
+        kept: dict[str, list[Any]] = {}
+        methods = self.method.keys() if self.method else ("get",) if self.which == "document" else None
         for name, wanted in (("request_bodies", self.body), ("response_bodies", self.answer)):
             if wanted is not None:
-                asked[name] = self.url.asked
+                kept[name] = [asked(url, methods, self.status) for url in self.url.asked]
         if self.referer is not None:
-            asked["request_headers"] = ["referer"]
+            kept["request_headers"] = ["referer"]
         for name, header, wanted in _cookie_headers(self):
             if wanted is not None:
-                asked[name] = [*asked.get(name, ()), header]
-                asked["cookies"] = [*asked.get("cookies", ()), *wanted.names]
-        return asked
+                kept[name] = [*kept.get(name, ()), header]
+                kept["cookies"] = [*kept.get("cookies", ()), *wanted.names]
+        return kept
 
 
 def _wanted(args: Args) -> tuple[str, ...] | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from detectors.arguments import arg
 from detectors.matchers import StateMatch, StatusMatch, TextMatch, UrlMatch
+from detectors.matchers.asked import asked
 from detectors.matchers.url import url_key
 from detectors.registry import Keys, rule
 from detectors.types import Event, Reading
@@ -25,7 +26,7 @@ class Args:
 
     def asks(self) -> dict[str, list[Any]]:
         """The bodies of these requests."""
-        return {"request_bodies": [self.url.address]}
+        return {"request_bodies": [asked(self.url.address, self.method.keys(), _OK)]}
 
 
 def _path(event: Event) -> Keys:

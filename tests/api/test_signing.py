@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from pathlib import Path
 
 import pytest
 
 from api.app import create_app
-from api.errors import UnavailableError
+from api.audit.owning import claim
+from api.errors import ForeignKeyError
 from api.parts import Parts
 from api.settings import Settings
 from api.signing import Signer, SigningKeyError, verify
+from api.upkeep import Upkeep
 from tests.api.audit.audited import differences, sign, tamper, told
-from tests.api.processes import milestoned
+from tests.api.processes import Process, milestoned
 from tests.api.service import ADMIN, SECRET, Service, Store, running
+from tests.support.postgres import Postgres, needs_postgres
 
 # RFC 8032, 7.1, test 2.
 SEED = bytes.fromhex("4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb")
@@ -96,8 +100,9 @@ async def test_a_replica_with_another_key_signs_and_deletes_nothing(
         assert "MILESTONED_SIGNING_KEY" in str(parts.owner.foreign)
         if noted:
             assert parts.owner.key.key == Signer.load(Settings(store.folder)).public
-        with pytest.raises(UnavailableError, match="nothing can be deleted here"):
+        with pytest.raises(ForeignKeyError, match="nothing can be deleted here") as refused:
             await parts.removal.delete("ep_of_another", "test", "test")
+        assert (refused.value.status, dict(refused.value.headers)) == (409, {}), "asked again it is refused again"
     own = (store.folder / "signing.key").read_text()
     (tmp_path / "same").mkdir()
     (tmp_path / "same" / "signing.key").write_text(own)
@@ -120,13 +125,71 @@ async def test_a_lost_key_is_replaced_by_hand_and_never_by_itself(store: Store, 
     (store.folder / "signing.key").write_text(base64.b64encode(SEED).decode())
     refused = milestoned(tmp_path, "db", "prune", "--older-than", "1d", *data)
     assert (refused.returncode, "adopt-key" in refused.stderr) == (2, True), refused.stderr
-    assert milestoned(tmp_path, "db", "adopt-key", *data).returncode == 0
+    process = Process(store.folder)
+    process.start()
+    try:
+        refused = milestoned(tmp_path, "db", "adopt-key", *data)
+    finally:
+        process.stop()
+    assert (refused.returncode, "a service works here" in refused.stderr) == (2, True), refused.stderr
+    adopted = milestoned(tmp_path, "db", "adopt-key", *data)
+    assert (adopted.returncode, "once every service on this database is restarted" in adopted.stdout) == (0, True)
     async with running(store) as service:
         assert any(one["what"].startswith("checkpoint") for one in map(as_dict, await differences(service)))
 
 
+def test_a_mistyped_folder_is_not_made(tmp_path: Path) -> None:
+    for command in (["prune", "--older-than", "1d"], ["adopt-key"]):
+        refused = milestoned(tmp_path, "db", *command, "--data", "nowhere")
+        assert (refused.returncode, "there is no database" in refused.stderr) == (2, True), refused.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_who_runs_while_another_adopts_signs_nothing_more(service: Service) -> None:
+    parts = service.app.state.parts
+    await parts.checkpointer.stop()
+    for _ in range(2):  # the second is under no head over all
+        await told(service)
+        await parts.checkpointer.turn()
+    before = await service.rows("checkpoints")
+    await claim(parts.audits, Signer(SEED), anew=True)
+    with pytest.raises(ForeignKeyError, match="by now"):
+        await parts.checkpointer.turn(head=True)
+    await told(service)
+    with pytest.raises(ForeignKeyError, match="by now"):
+        await parts.checkpointer.turn()
+    assert (await service.rows("checkpoints"), await service.rows("closings")) == (before, 1)
+    parts.checkpointer.start()  # it ends by itself, instead of trying for ever
+    async with asyncio.timeout(20):
+        await parts.checkpointer._task
+
+
+async def test_upkeep_goes_on_where_nothing_may_be_deleted(service: Service) -> None:
+    parts = service.app.state.parts
+    await told(service)
+    await tamper(service, "UPDATE episodes SET closed_at = '2020-01-01T00:00:00.000Z'")
+    parts.removal.refuse("test")
+    upkeep = Upkeep(parts.episodes.partitions, parts.removal, parts.answers, parts.arrivals, 7, 1.0)
+    await upkeep.once()
+    assert await service.rows("episodes") == 1
+
+
 def as_dict(difference: object) -> dict[str, str]:
     return difference._asdict() if hasattr(difference, "_asdict") else {"what": str(difference)}
+
+
+@needs_postgres
+@pytest.mark.parametrize(
+    ("user", "database", "why"), [("postgres", "nothere", "does not exist"), ("nobody", "postgres", '"nobody"')]
+)
+def test_a_database_or_role_that_is_not_there_is_said_in_a_line(
+    tmp_path: Path, postgres: Postgres, user: str, database: str, why: str
+) -> None:
+    url = f"postgresql://{user}:x@127.0.0.1:{postgres.port}/{database}"
+    for command in (["serve", "--port", "0"], ["db", "check"]):
+        refused = milestoned(tmp_path, *command, "--data", "d", "--database", url)
+        assert (refused.returncode, len(refused.stderr.splitlines())) == (1, 1), refused.stderr
+        assert why in refused.stderr
 
 
 def test_a_service_that_can_not_start_says_why_in_a_line(tmp_path: Path) -> None:

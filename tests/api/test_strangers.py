@@ -10,7 +10,7 @@ import pytest
 from api.store.strangers import Strangers
 from api.store.tasks import Tasks
 from detectors.engine import Engine
-from tests.api.audit.audited import tamper
+from tests.api.audit.audited import differences, sign, tamper, told
 from tests.api.daemon import OPENED
 from tests.api.service import TASK, Service, Store, events, frames, running
 from tests.api.test_fleet import LOST_S, eyes, joined, lose_everybody
@@ -69,6 +69,24 @@ async def test_a_lost_one_ends_with_what_was_sealed_and_the_rest_masked(service:
     assert await strange(service) == 0
 
 
+async def test_its_rewards_have_the_components_of_the_task_though_none_was_sealed(service: Service) -> None:
+    ours, theirs = [await service.open() for _ in range(2)]
+    for id, token in (ours, theirs):
+        await service.tell(id, token, *SEALED[:3])
+    dropped = ("journal.dropped", {"source": "journal", "reason": "gone"})
+    first = frames(events(ours[0], dropped, ("episode.closed", {"reason": "gone"}), first=4), prev=(
+        await service.get(f"/v1/episodes/{ours[0]}")
+    ).json()["head"])  # fmt: skip
+    assert (await service.append(ours[0], first[0], ours[1])).status_code == 200
+    await upgraded(service, theirs[0])
+    assert (await service.post(f"/v1/episodes/{theirs[0]}:close", {"wait_ms": 0})).status_code == 202
+    watch = eyes(service)
+    await watch.look(0.0)
+    await watch.look(LOST_S)
+    with_rules, without = [(await service.reward(id, 0)).json()["components"] for id, _ in (ours, theirs)]
+    assert without == with_rules == {"goal": None, "nav": None, "ui": None}
+
+
 async def test_one_that_a_trainer_closes_ends_without_its_daemon(service: Service) -> None:
     id, token = await service.open()
     made = await service.tell(id, token, *SEALED)
@@ -122,6 +140,18 @@ GONE = [{"id": "gone", "when": {"rule_of_a_plug_in": {}}}]
 
 async def task_body(service: Service) -> bytes:
     return bytes((await service.app.state.parts.audits.task(1)).body)
+
+
+async def test_the_build_that_opened_an_episode_still_verifies_it_after_another_opened_one(store: Store) -> None:
+    async with running(store) as service:
+        await told(service)
+        await sign(service)
+        await tamper(service, f"UPDATE tasks SET digest = '{OTHER}'")  # another build registered it
+        await service.open()
+        await told(service)
+        await sign(service)
+        assert await differences(service) == []
+        assert (await service.get("/v1/tasks/" + TASK["id"])).json()["digest"] == OTHER
 
 
 async def test_a_task_of_an_older_build_opens_episodes_under_the_rules_of_this_one(store: Store) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from agentd.sources.cdp.asks import Asks
+from agentd.sources.cdp.asks import ALWAYS, Asks
 from agentd.sources.cdp.normaliser import Normaliser
 from agentd.sources.cdp.page_events import MOST_HELD
 
@@ -17,7 +17,7 @@ PAGE = {"id": "T", "loaderId": "L1", "url": "https://a.example/"}
 @pytest.fixture
 def fold() -> Normaliser:
     """A browser with one tab T, attached as session S, its baseline told."""
-    normaliser = Normaliser("bind", "salt", Asks(request_body=lambda _: True))
+    normaliser = Normaliser("bind", "salt", Asks(request_body=lambda method, url: ALWAYS))
     info = {"targetId": "T", "type": "page", "url": "", "title": ""}
     told(normaliser, "", "Target.targetCreated", targetInfo=info)
     told(normaliser, "", "Target.attachedToTarget", sessionId="S", targetInfo=info)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import pytest
 
-from agentd.sources.cdp.masking import MOST, Secrets, cover, hash53, mask_body
+from agentd.sources.cdp.masking import MOST, MOST_CLEAN, MOST_HASHED, Secrets, cover, hash53, mask_body
 
 MULTIPART = (
     '--B\r\nContent-Disposition: form-data; name="user"\r\n\r\nada\r\n'
@@ -95,6 +96,38 @@ def test_a_told_value_is_known_again_in_running_text(text: str, masked: str) -> 
 def test_a_long_text_does_not_hold_the_daemon_up(part: str | Callable[[int, int], str]) -> None:
     text = "".join(part(n, n + 1) for n in range(50_000)) if callable(part) else part * 100_000
     assert Secrets("salt", (), [hash53("salthunter2")]).mask_text(text) == text
+
+
+def test_words_that_are_known_to_be_none_are_not_hashed_again() -> None:
+    lines = [f"Row {n}: order {n * 7} of customer Ada Lovelace, shipped to Berlin" for n in range(2_000)]
+    secrets = Secrets("salt", (), [hash53("salthunter2")])
+
+    def spent() -> float:
+        began = time.process_time()
+        assert [secrets.mask_text(line) for line in lines] == lines
+        return time.process_time() - began
+
+    first = spent()
+    assert min(spent(), spent()) < first / 2
+
+
+def test_a_word_that_was_none_is_one_once_the_page_tells_it() -> None:
+    secrets = Secrets("salt", (), [hash53("salthunter2")])
+    text = "a hunter3! b hunter3 hunter2"
+    assert secrets.mask_text(text) == "a hunter3! b hunter3 ***"
+    assert secrets.mask_text("hunter3") == "hunter3"
+    secrets.told({"hash": hash53("salthunter3")})
+    assert secrets.mask_text(text) == "a ***! b *** ***"
+    assert secrets.mask_text("hunter3") == "***"
+
+
+def test_a_value_is_masked_however_often_it_stands_there_and_whatever_came_before() -> None:
+    secrets = Secrets("salt", (), [hash53("salthunter2")])
+    for number in range(0, MOST_CLEAN + 5_000, 5_000):
+        secrets.mask_text(" ".join(f"w{one}" for one in range(number, number + 5_000)))
+    text = "hunter2 " * (MOST_HASHED // 4)
+    assert "hunter2" not in secrets.mask_text(text)
+    assert len(secrets._clean) + len(secrets._read) <= MOST_CLEAN + 10_000
 
 
 def test_without_secrets_nothing_is_hashed() -> None:

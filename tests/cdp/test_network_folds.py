@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentd.sources.cdp.asks import Asks
+from agentd.sources.cdp.asks import ALWAYS, Asks
 from agentd.sources.cdp.headers import MOST_HEADERS
 from agentd.sources.cdp.network import MOST_EARLY, MOST_REQUESTS
 from agentd.sources.cdp.normaliser import Normaliser
@@ -147,7 +147,7 @@ def test_a_request_that_is_forgotten_on_its_way_is_a_gap() -> None:
 
 
 def test_an_answers_body_waits_only_its_own_request() -> None:
-    fold = Normaliser("", "", Asks(response_body=lambda url: True))
+    fold = Normaliser("", "", Asks(response_body=lambda method, url: ALWAYS))
     sent(fold, "1")
     sent(fold, "2")
     for number in ("1", "2"):

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from agentd.sources.cdp.asks import LONGEST_BODY, Asks
+from agentd.sources.cdp.asks import ALWAYS, LONGEST_BODY, Asks
 from agentd.sources.cdp.masking import hash53
 from agentd.sources.cdp.normaliser import Normaliser
+from detectors.errors import SpecError
 from tests.cdp.test_network_folds import ended, head, sent, told
 
 LEFT = {"frame": {"id": "T", "loaderId": "M", "url": "https://a.example/done"}}
@@ -54,30 +55,109 @@ def test_an_abort_is_the_pages_own_or_comes_of_leaving(began: dict[str, str], ki
     assert got == kind
 
 
+@pytest.mark.parametrize(("onward", "kind"), [(False, "request.failed"), (True, "request.finished")])
+def test_a_document_that_came_back_out_of_the_cache_is_there_until_it_is_left(onward: bool, kind: str) -> None:
+    """It bears the loader that it came with, not the one under which going back began."""
+    fold = at_page()
+    back = {"frameId": "T", "loaderId": "M", "navigationType": "historyDifferentDocument", "url": "https://a.example/0"}
+    list(fold.feed("", "Page.frameStartedNavigating", back))
+    restored = {"id": "T", "loaderId": "K", "url": "https://a.example/0"}
+    list(fold.feed("", "Page.frameNavigated", {"type": "BackForwardCacheRestore", "frame": restored}))
+    request = {"url": "https://a.example/x", "method": "GET"}
+    told(fold, "requestWillBeSent", requestId="2", frameId="T", loaderId="K", type="Fetch", request=request)
+    told(fold, "responseReceived", requestId="2", type="Fetch", response=head())
+    if onward:
+        list(fold.feed("", "Page.frameStartedNavigating", back | {"loaderId": "N"}))
+    [(got, _)] = told(fold, "loadingFailed", requestId="2", errorText="net::ERR_ABORTED", canceled=True)
+    assert got == kind
+
+
+def test_a_stream_ends_with_the_document_that_is_left() -> None:
+    """Nothing else ends one, so that it would stand in the table for ever."""
+    fold = at_page()
+    request = {"url": "https://a.example/stream", "method": "GET"}
+    told(fold, "requestWillBeSent", requestId="2", frameId="T", loaderId="L", type="EventSource", request=request)
+    told(fold, "responseReceived", requestId="2", type="EventSource", response=head())
+    onward = {"frameId": "T", "loaderId": "M", "navigationType": "differentDocument", "url": "https://a.example/done"}
+    list(fold.feed("", "Page.frameStartedNavigating", onward))
+    [(got, _)] = told(fold, "loadingFailed", requestId="2", errorText="net::ERR_ABORTED", canceled=True)
+    assert got == "request.failed"
+    assert list(fold.network._requests) == ["1"]
+
+
+AT = {"origin": "https://a.example", "path": "/p"}
+READ = {"url": AT, "methods": ["post"], "refused": False}
+
+
+@pytest.mark.parametrize(
+    ("entries", "method", "status", "gaps"),
+    [
+        pytest.param([AT], "GET", 200, 1, id="an address alone asks for all"),
+        pytest.param([AT], "POST", 500, 1, id="and for refusals"),
+        pytest.param([READ], "POST", 201, 1, id="taken"),
+        pytest.param([READ], "POST", 400, 0, id="refused"),
+        pytest.param([READ], "POST", 500, 0, id="failed at the server"),
+        pytest.param([READ], "GET", 200, 0, id="another method"),
+        pytest.param([READ | {"refused": True}], "POST", 422, 1, id="whose refusal is read"),
+        pytest.param([READ | {"refused": True}], "GET", 422, 0, id="another method, refused"),
+        pytest.param([{"url": AT, "refused": False}], "GET", 200, 1, id="any method"),
+        pytest.param([READ, READ | {"methods": ["get"]}], "GET", 200, 1, id="of two rules one reads it"),
+        pytest.param([READ, READ | {"refused": True}], "POST", 500, 1, id="of two rules one reads refusals"),
+        pytest.param([READ | {"url": AT | {"path": "/q"}}], "POST", 200, 0, id="another address"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("name", "reply"),
+    [("request_bodies", "getRequestPostData"), ("response_bodies", "getResponseBody")],
+    ids=["its body", "the answer"],
+)
+def test_a_body_that_no_rule_reads_is_no_gap(
+    name: str, reply: str, entries: list[Any], method: str, status: int, gaps: int
+) -> None:
+    fold = Normaliser("", "", Asks.of({name: entries}), live=True)
+    fold.browser.settled = True
+    request = {"url": "https://a.example/p", "method": method, "hasPostData": True}
+    seen = sent(fold, request=request)
+    seen += told(fold, "responseReceived", requestId="1", response=head(status, url=request["url"]))
+    seen += ended(fold)
+    seen += told(fold, reply, requestId="1")
+    assert [kind for kind, _ in seen] == ["request.sent", "request.finished"] + gaps * ["gap.began", "gap.ended"]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [{"url": AT, "methods": "post"}, {"url": AT, "method": ["post"]}, {"url": {}}, {"methods": ["post"]}, 7],
+)
+def test_an_entry_of_a_plan_that_is_none_is_refused(entry: Any) -> None:
+    with pytest.raises(SpecError):
+        Asks.of({"request_bodies": [entry]})
+
+
 @pytest.mark.parametrize(
     ("reply", "gaps"),
     [({"body": "ok"}, 0), ({"body": "x" * (LONGEST_BODY + 1)}, 1), ({}, 1)],
     ids=["whole", "cut", "lost"],
 )
 def test_a_wanted_answer_that_is_not_known_is_a_gap(reply: dict[str, str], gaps: int) -> None:
-    fold = at_page(response_body=lambda url: True)
+    fold = at_page(response_body=lambda method, url: ALWAYS)
     assert ended(fold) == []
     got = [kind for kind, _ in told(fold, "getResponseBody", requestId="1", **reply)]
     assert got == ["request.finished"] + gaps * ["gap.began", "gap.ended"]
 
 
-def test_what_a_document_is_made_of_is_no_answer_to_read() -> None:
-    fold = at_page(response_body=lambda url: True)
+@pytest.mark.parametrize("kind", ["Image", "Manifest", "TextTrack", "Other", "CSPViolationReport"])
+def test_what_a_document_is_made_of_is_no_answer_to_read(kind: str) -> None:
+    fold = at_page(response_body=lambda method, url: ALWAYS)
     image = {"url": "https://a.example/i", "method": "GET"}
-    told(fold, "requestWillBeSent", requestId="2", type="Image", request=image)
-    told(fold, "responseReceived", requestId="2", type="Image", response=head())
+    told(fold, "requestWillBeSent", requestId="2", type=kind, request=image)
+    told(fold, "responseReceived", requestId="2", type=kind, response=head())
     ended(fold, "2")
     assert [kind for kind, _ in told(fold, "getResponseBody", requestId="2")] == ["request.finished"]
 
 
 @pytest.mark.parametrize(("reply", "gaps"), [({"postData": "a=1"}, 0), ({}, 1)], ids=["known", "absent"])
 def test_a_wanted_body_that_is_not_known_is_a_gap(reply: dict[str, str], gaps: int) -> None:
-    fold = at_page(request_body=lambda url: True)
+    fold = at_page(request_body=lambda method, url: ALWAYS)
     post = {"url": "https://a.example/p", "method": "POST", "hasPostData": True}
     told(fold, "requestWillBeSent", requestId="2", type="Fetch", request=post)
     told(fold, "responseReceived", requestId="2", type="Fetch", response=head())
@@ -87,7 +167,7 @@ def test_a_wanted_body_that_is_not_known_is_a_gap(reply: dict[str, str], gaps: i
 
 
 def test_of_a_session_that_is_gone_nothing_is_fetched_and_nothing_late_brings_it_back() -> None:
-    fold = Normaliser("", "", Asks(response_body=lambda url: True), live=True)
+    fold = Normaliser("", "", Asks(response_body=lambda method, url: ALWAYS), live=True)
     info = {"targetId": "T", "type": "page", "url": "https://a.example/", "title": ""}
     list(fold.feed("", "Target.attachedToTarget", {"sessionId": "S", "targetInfo": info}))
     fold.browser.settled = True
@@ -105,7 +185,7 @@ def test_of_a_session_that_is_gone_nothing_is_fetched_and_nothing_late_brings_it
 
 
 def test_a_secret_that_the_page_tells_after_the_request_left_is_not_in_what_is_told_of_its_end() -> None:
-    fold = Normaliser("", "salt", Asks(request_body=lambda url: True))
+    fold = Normaliser("", "salt", Asks(request_body=lambda method, url: ALWAYS))
     about = {"url": "https://a.example/in?k=hunter2", "method": "POST", "hasPostData": True}
     sent(fold, request=about | {"postData": '{"key":"hunter2"}'})
     onward = {"redirectResponse": head(307, headers={"Location": "/b?k=hunter2"})}
@@ -134,7 +214,7 @@ def test_a_secret_that_the_page_tells_after_the_request_left_is_not_in_what_is_t
 def test_a_body_that_comes_in_is_told_where_it_is_known_to_be_whole(
     came: list[tuple[str | None, int]], length: str, told_of: str | None
 ) -> None:
-    fold = at_page(response_body=lambda url: True)
+    fold = at_page(response_body=lambda method, url: ALWAYS)
     request = {"url": "https://a.example/api", "method": "POST"}
     told(fold, "requestWillBeSent", requestId="2", frameId="T", loaderId="L", type="Fetch", request=request)
     assert [one.command for one in fold.network.take_missing()] == ["Network.streamResourceContent"] * 2

@@ -70,6 +70,31 @@ async def test_a_body_that_is_too_long_to_keep_is_said_to_be_lost(browser: Chrom
     assert finished["answer"] == {"body": {"lost": True}}
 
 
+async def test_of_requests_that_no_rule_can_mean_nothing_is_missed(browser: Chromium, page: Page, site: Site) -> None:
+    """The list at the address that is posted to, longer than is kept, and a post that the server refused."""
+
+    def answer(asked: Asked) -> Answer:
+        if asked.method == "GET":
+            return Answer("x" * 300_000)
+        return Answer("y" * (5 << 20), status=500) if asked.body == b"bad" else Answer("yes", status=201)
+
+    site.page("/api", answer)
+    entry = {"url": "/api", "methods": ["post"], "refused": False}
+    async with watching(browser, {"response_bodies": [entry], "origin": site.url}) as watch:
+        await page.goto(site.url)
+        await page.evaluate(READ, "/api")
+        for body in ("bad", "good"):
+            await page.evaluate(f"fetch('/api', {{method: 'POST', body: '{body}'}}).then((r) => r.text())")
+        taken = await watch.one("request.finished", url=site.url + "/api", status=201)
+        refused = await watch.one("request.finished", url=site.url + "/api", status=500)
+        listed = await watch.one("request.finished", url=site.url + "/api", method="GET")
+        await watch.fence()
+        assert not watch.all("gap.began", of="request")
+    assert taken["answer"]["body"]["text"] == "yes"
+    assert "cut" in refused["answer"]["body"] or "lost" in refused["answer"]["body"]
+    assert "answer" not in listed
+
+
 @pytest.mark.parametrize("status", [200, 204, 304])
 async def test_an_answer_without_a_body_is_no_gap(browser: Chromium, page: Page, site: Site, status: int) -> None:
     site.page("/empty", Answer(status=status, headers=JSON))

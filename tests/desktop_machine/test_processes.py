@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -16,13 +18,19 @@ from agentd.masking import Masker
 from agentd.sources.base import SourceLostError
 from agentd.sources.processes.connector import Connector, Told
 from agentd.sources.processes.fold import Fold, bounded, is_helper
-from agentd.sources.processes.look import Facts
-from agentd.sources.processes.source import ProcessesSource, _Watch
+from agentd.sources.processes.look import Facts, look
+from agentd.sources.processes.source import ProcessesSource, _is_another, _Watch
 from agentd.sources.worker import Worker
 from tests.desktop_machine.conftest import Shell
 from tests.support.chromium import EXECUTABLE, needs_chromium
 from tests.support.watching import Watch, running
 
+LOOK = """
+import sys
+from agentd.sources.processes.look import look
+facts = look(int(sys.argv[1]))
+print(facts.name, facts.program)
+"""
 KERNEL, LOOKS = "the kernel tells", "looks at /proc"
 
 
@@ -244,6 +252,80 @@ def test_a_browsers_helpers_have_helpers() -> None:
     assert len(fold.ran(50, Facts(50, 1, 0.0, "chrome", (), "/opt/chrome"))) == 1
     assert fold.ran(51, Facts(51, 50, 0.0, "chrome", ("--type=zygote",), "/opt/chrome")) == []
     assert fold.ran(52, Facts(52, 51, 0.0, "chrome", ("--type=renderer",))) == []
+
+
+PROFILE, ISOLATED = "-profile", ("-contentproc", "-isForBrowser", "-prefsHandle", "0:38213")
+CHROME, SANDBOX = "/opt/google/chrome/chrome", "/opt/google/chrome/chrome-sandbox"
+UNREAD: dict[str, tuple[bool, list[tuple[str, tuple[str, ...], str | None]]]] = {
+    "Firefox's content": (True, [("firefox", (), None), ("Isolated Web Co", ISOLATED, None)]),
+    "Firefox under its thread's name": (True, [("GeckoMain", (PROFILE, "p"), None), ("Web Content", ISOLATED, None)]),
+    "Firefox's fork server's": (True, [("firefox-esr", (), None), ("forkserver", ("-contentproc",), None),
+        ("Isolated Web Co", ISOLATED, None)]),
+    "Google Chrome by its wrapper": (True, [("chrome", ("http://a/",), None),
+        ("chrome", ("--type=utility", "--lang=en"), None)]),
+    "one that lets nobody read": (True, [("chrome", (), CHROME), ("chrome", ("--type=renderer",), None)]),
+    "the sandbox's zygote": (True, [("chrome", (), CHROME), ("chrome-sandbox", (CHROME, "--type=zygote"), SANDBOX),
+        ("chrome", ("--type=zygote",), CHROME)]),
+    "the sandbox's zygote, unread": (True, [("chrome", (), None), ("chrome-sandbox", (CHROME, "--type=zygote"), None),
+        ("chrome", ("--type=zygote",), None), ("chrome", ("--type=renderer",), None)]),
+    "a name like its parent's": (False, [("docker", (), None), ("docker", ("inspect", "--type=container"), None)]),
+    "a Chromium's word below a shell": (False, [("bash", (), None), ("rm", ("-rf", "--type=renderer"), None)]),
+    "another word below the sandbox": (False, [("chrome-sandbox", (), SANDBOX),
+        ("git", ("config", "--type=bool"), "/usr/bin/git")]),
+    "Firefox's word below a shell": (False, [("bash", (), None), ("Web Content", ISOLATED, None)]),
+    "Firefox's word, but not first": (False, [("firefox", (), None), ("rm", ("-rf", "-contentproc"), None)]),
+    "what Firefox opens": (False, [("firefox", (), None), ("evince", ("/tmp/a.pdf",), None)]),
+    "Firefox's word below Firefox, read": (False, [("firefox", (), "/usr/lib/firefox/firefox"),
+        ("rm", ("-contentproc", "home"), "/usr/bin/rm")]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("helper", "family"), UNREAD.values(), ids=UNREAD)
+def test_what_a_helper_is_where_programs_may_not_be_read(
+    helper: bool, family: list[tuple[str, tuple[str, ...], str | None]]
+) -> None:
+    """A daemon of another user knows names and arguments; each row is a line of descent, judged by its last."""
+    fold = Fold("all", 2, list)
+    for pid, (name, arguments, program) in enumerate(family, 50):
+        said = fold.ran(pid, Facts(pid, pid - 1, 0.0, name, arguments, program))
+    assert [one.kind for one in said] == ([] if helper else ["process.started"])
+
+
+ANOTHER: dict[str, tuple[bool, tuple[Any, ...], tuple[Any, ...]]] = {
+    "a script that becomes a browser": (True, ("google-chrome", ("/usr/bin/google-chrome",)), ("chrome", ())),
+    "it renames itself": (False, ("firefox", ("http://a/",)), ("GeckoMain", ("http://a/",))),
+    "it rewrites its arguments": (False, ("sshd", ("-D",)), ("sshd", ("ada [priv]",))),
+    "another program": (True, ("sh", ("-c", "x"), "/bin/sh"), ("sh", ("-c", "x"), "/bin/bash")),
+    "the same under another name": (False, ("sh", (), "/bin/sh"), ("x", ("y",), "/bin/sh")),
+}
+
+
+@pytest.mark.parametrize(("another", "before", "after"), ANOTHER.values(), ids=ANOTHER)
+def test_whether_another_program_runs(another: bool, before: tuple[Any, ...], after: tuple[Any, ...]) -> None:
+    """In a process that was told long ago; by its name and arguments where its program may not be read."""
+    assert _is_another(Facts(9, 1, 0.0, *before), Facts(9, 1, 0.0, *after), told=True) is another
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be another user")
+def test_a_program_that_may_not_be_read_is_not_guessed(tmp_path: Path) -> None:
+    """What stands first in a command line its writer chose."""
+    feigned = tmp_path / "feigned"
+    feigned.symlink_to("/bin/true")
+    tmp_path.chmod(0o755)
+    theirs = ["setpriv", "--reuid=nobody", "bash", "-c", f"exec -a {feigned} sleep 1000"]
+    with subprocess.Popen(theirs) as process:
+        try:
+            while (facts := look(process.pid)) is None or facts.name != "sleep":
+                pass
+            assert facts.program is not None
+            assert Path(facts.program).name in ("sleep", "coreutils")
+            powers = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+            told = subprocess.run(
+                [*powers, sys.executable, "-c", LOOK, str(process.pid)], capture_output=True, text=True
+            )
+            assert told.stdout.split() == ["sleep", "None"], told.stderr
+        finally:
+            process.kill()
 
 
 async def test_a_clock_that_is_set_starts_no_process(

@@ -28,8 +28,39 @@ def test_the_plan_asks_for_bodies_only_where_a_rule_needs_them() -> None:
     plan = ruleset(one("request_accepted", **POST)).plan("E")
     assert plan["request_bodies"] == plan["response_bodies"] == []
     plan = ruleset(one("request_accepted", **POST, body={"a": "1"}, answer={"id": "SEVEN"})).plan("E")
-    assert plan["request_bodies"] == plan["response_bodies"] == [{"origin": ORIGIN, "path": "/api/*"}]
+    asked = {"url": {"origin": ORIGIN, "path": "/api/*"}, "methods": ["post"], "refused": False}
+    assert plan["request_bodies"] == plan["response_bodies"] == [asked]
     assert "SEVEN" not in str(plan)
+
+
+@pytest.mark.parametrize(
+    ("rule", "args", "methods", "refused"),
+    [
+        ("request_accepted", {}, ["get"], False),
+        ("request_accepted", {"method": "POST", "status": [201, 422]}, ["post"], True),
+        ("request_accepted", {"method": "POST", "status": "4xx", "redirect_to": "/done"}, ["post"], False),
+        ("request_accepted", {"method": {"one_of": ["PUT", "PATCH"]}}, ["patch", "put"], False),
+        ("request_accepted", {"method": {"contains": "P"}}, None, False),
+        ("request_answered", {}, None, False),
+        ("request_answered", {"which": "document"}, ["get"], False),
+        ("request_answered", {"method": "POST", "status": "5xx"}, ["post"], True),
+        ("state_accepted", {}, ["put"], False),
+    ],
+)
+def test_the_plan_says_whose_bodies_a_rule_can_mean(
+    rule: str, args: dict[str, Any], methods: list[str] | None, refused: bool
+) -> None:
+    """A body that nobody reads and that is not known makes no step unobserved."""
+    where: dict[str, Any] = {
+        "request_accepted": {"url": "/a", "body": {"a": "1"}},
+        "request_answered": {
+            "url": {"any": [{"address": f"{ORIGIN}/a"}]},
+            "body": [{"name": "a", "is": {"string": ["1"]}}],
+        },
+        "state_accepted": {"url": "/a", "facts": [{"path": "$.a", "value": 1}]},
+    }
+    [entry] = ruleset(one(rule, **where[rule], **args)).plan("E")["request_bodies"]
+    assert (entry.get("methods"), entry["refused"]) == (methods, refused)
 
 
 def test_what_has_to_be_asked_for_is_reported_only_where_a_rule_hears_it() -> None:

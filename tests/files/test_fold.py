@@ -39,6 +39,8 @@ class Teller:
             elif op == "look":
                 look = self.looks.pop(path)
                 self.take(self.fold.looked(path, look.ticket, facts(rest[0])))
+            elif op == "missed":
+                self.take(self.fold.missed())
             else:
                 folder = path.endswith("/")
                 dest = rest[0].rstrip("/") if rest else ""
@@ -222,6 +224,32 @@ def test_a_temporary_name_is_not_looked_at_while_it_is_written() -> None:
     assert fold.notice(Raw("written", "a.part")) == []
     assert not fold.wants("a.part", look.ticket)
     assert len(fold.notice(Raw("closed", "a.part"))) == 1
+
+
+GLANCED: dict[str, tuple[list[tuple[Any, ...]], bool]] = {
+    "being written": ([("appeared", "a.part"), ("written", "a.part")], False),
+    "being written under another name": ([("written", "b.part"), ("moved", "b.part", "a.part")], False),
+    "closed": ([("written", "a.part"), ("closed", "a.part"), ("look", "a.part", None)], True),
+    "its notifications were lost": ([("written", "a.part"), ("missed", ""), ("look", "a.part", None)], True),
+    "never heard of": ([], True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("story", "looked"), GLANCED.values(), ids=GLANCED)
+def test_a_glance_at_a_temporary_name(story: list[tuple[Any, ...]], looked: bool) -> None:
+    """Its root is read anew whenever folders are made: that is no word that a download is over."""
+    teller = Teller()
+    teller.tell(story)
+    done = teller.fold.seen(Found("a.part", "file", 9, 9, 9, 9, 0o644))
+    assert [isinstance(do, Look) for do in done] == [True] * looked
+
+
+def test_who_may_have_closed_a_temporary_name_unheard() -> None:
+    """After a loss each one that was being written is asked for once, when it was left alone; no other is."""
+    teller = Teller()
+    teller.tell([("written", "a.part"), ("closed", "b.part"), ("look", "b.part", None), ("closed", "c")])
+    assert [(do.path, do.when) for do in teller.fold.missed() if isinstance(do, Look)] == [("a.part", "left")]
+    assert teller.fold.missed() == []
 
 
 def test_the_same_content_written_again_is_no_change() -> None:

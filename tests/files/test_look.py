@@ -53,8 +53,31 @@ def test_a_file_that_changes_while_it_is_read_is_not_settled(tmp_path: Path, mon
         return read(fd, size)
 
     monkeypatch.setattr(os, "read", and_write)
-    with pytest.raises(UnsettledError):
+    with pytest.raises(UnsettledError) as unsettled:
         look(rooted(tmp_path), "growing", hash_s=0.0)
+    facts = unsettled.value.facts
+    assert facts is not None
+    assert (facts.size, facts.sha256, facts.unread) == (path.stat().st_size, None, "busy")
+
+
+def test_a_file_that_grows_as_fast_as_it_is_read_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its end never comes: nobody reads on after it."""
+    path = tmp_path / "growing"
+    path.write_bytes(b"x" * (1 << 20))
+    read, reads = os.read, 0
+
+    def and_write(fd: int, size: int) -> bytes:
+        nonlocal reads
+        reads += 1
+        if reads < 20:
+            with path.open("ab") as file:
+                file.write(b"x" * (1 << 20))
+        return read(fd, size)
+
+    monkeypatch.setattr(os, "read", and_write)
+    with pytest.raises(UnsettledError):
+        look(rooted(tmp_path), "growing")
+    assert reads == 2
 
 
 async def test_times_are_as_without_the_daemon(tmp_path: Path) -> None:

@@ -6,12 +6,17 @@ import asyncio
 import fcntl
 import os
 import signal
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from agentd.sources.files import attachment
+from agentd.sources.files import attachment, looks
+from agentd.sources.files.facts import Facts
+from agentd.sources.files.look import UnsettledError, look
+from agentd.sources.files.walk import Root
 from tests.files.watching import Watch
 
 LAST = {
@@ -93,9 +98,101 @@ async def test_what_is_written_on_and_on_does_not_hold_up_seals(tmp_path: Path) 
                 await of(watch, closing=False)
                 assert watch.changes == []
                 await of(watch, closing=True)
-                assert watch.changes == [("file.created", "log")]
+                assert watch.changes[:1] == [("file.created", "log")]
+                assert watch.data("log")["sha256"]
             finally:
                 writing.cancel()
+
+
+GROW = """
+import sys
+with open(sys.argv[1], "r+b") as file:
+    if sys.argv[2] == "grows":
+        file.seek(0, 2)
+    file.write(b"x")
+    file.flush()
+    print("writes", flush=True)
+    while True:
+        file.write(bytes(1 << 16))
+        if file.tell() > 128 << 20 or sys.argv[2] == "is written over":
+            file.seek(0)
+        file.flush()
+"""
+
+
+@pytest.mark.parametrize("how", ["grows", "is written over"])
+async def test_what_changes_faster_than_it_is_read_is_told_without_content(tmp_path: Path, how: str) -> None:
+    """A recording, a large copy: known to be there, so that what else the step did is not lost with it."""
+    file = tmp_path / "screen.mkv"
+    file.write_bytes(bytes(40 << 20))
+    command = [sys.executable, "-c", GROW, str(file), how]
+    async with Watch(tmp_path) as watch:
+        writing = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+        try:
+            assert writing.stdout is not None
+            await writing.stdout.readline()
+            (tmp_path / "report.txt").write_text("report")
+            began = asyncio.get_running_loop().time()
+            await of(watch, closing=True)
+            assert asyncio.get_running_loop().time() - began < attachment.CLOSE_S / 2
+        finally:
+            writing.kill()
+            await writing.wait()
+        assert sorted(watch.changes) == [("file.created", "report.txt"), ("file.modified", "screen.mkv")]
+        assert [kind for kind, _ in watch.said if kind == "journal.dropped"] == []
+        said = watch.data("screen.mkv")
+        assert (said["sha256"], said["unread"], said["size"] >= 40 << 20) == (None, "busy", True)
+        assert watch.data("report.txt")["sha256"]
+
+
+async def test_a_download_goes_on_while_folders_are_made(tmp_path: Path) -> None:
+    """The root is read anew: what is half there is not told for that, at the close neither."""
+    async with Watch(tmp_path) as watch:
+        with (tmp_path / "half.crdownload").open("w") as download:
+            download.write("half")
+            download.flush()
+            (tmp_path / "made").mkdir()
+            await of(watch, closing=False)
+            await of(watch, closing=True)
+            assert watch.changes == [("folder.created", "made")]
+        await of(watch, closing=True)
+        assert watch.files == [("file.created", "half.crdownload")]
+
+
+async def test_folders_that_are_not_read_anew_at_the_close_are_a_loss(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They may hide a file."""
+    monkeypatch.setattr(attachment, "CLOSE_S", 0.1)  # before a review begins
+    async with Watch(tmp_path) as watch:
+        (tmp_path / "made").mkdir()
+        await of(watch, closing=True)
+        assert [data["source"] for kind, data in watch.said if kind == "journal.dropped"] == ["files"]
+
+
+async def test_a_file_written_while_it_is_read_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though nobody closes it: the look that was overtaken does not stand in the way of the later one."""
+    held, reads = tmp_path / "held", 0
+
+    def slowly(root: Root, path: str) -> Facts | None:
+        nonlocal reads
+        reads += 1
+        if reads == 1:
+            with held.open("ab", buffering=0) as more:
+                more.write(b"more")
+                files.append(os.dup(more.fileno()))  # not closed: nothing more is told
+            time.sleep(0.2)  # until the loop has heard of it
+            raise UnsettledError
+        return look(root, path)
+
+    files: list[int] = []
+    async with Watch(tmp_path) as watch:
+        monkeypatch.setattr(looks, "look", slowly)
+        with held.open("wb", buffering=0) as file:
+            file.write(b"some")
+            await watch.until(lambda: watch.changes, 10)
+            assert watch.data("held")["size"] == 8
+    os.close(files[0])
 
 
 async def test_what_can_not_be_told_at_the_close_is_a_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.kinds import KINDS, wanted
-from detectors.matchers import url_matches
+from detectors.matchers.asked import Asked
 
-WantsBody = Callable[[str], bool]
+NOBODY, IF_TAKEN, ALWAYS = range(3)
+"""Who reads a body: no rule, one that wants the request to be taken, one that reads refusals too."""
+WantsBody = Callable[[str, str], int]
+"""Method and address of a request → one of these."""
 
 LONGEST_BODY = 262144
 """Bytes of a body that are kept; a longer one is marked ``cut``. Single-page applications save their whole state."""
@@ -18,13 +21,17 @@ _KEPT_ANSWERS = 64 << 20
 _KEPT_ANSWER = 4 << 20
 
 
-def _none(url: str) -> bool:
-    return False
+def _none(method: str, url: str) -> int:
+    return NOBODY
+
+
+def _all(method: str, url: str) -> int:
+    return ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """``request_body``, ``response_body``: whether an address is one whose bodies are wanted; headers: the names in
+    """``request_body``, ``response_body``: whether and by whom a request's bodies are wanted; headers: the names in
     lower case, None for all; ``kinds``: what is reported; ``workers``: whether workers are listened to, as they are for
     whoever hears requests or messages; ``mask``: further names of secrets; ``cookies``: those whose values are told;
     ``visual``: how much of what pages look like is recorded, see visual.py."""
@@ -57,7 +64,7 @@ class Asks:
     @classmethod
     def everything(cls) -> Asks:
         """For a log that holds what it holds: nothing has to be fetched for it."""
-        return cls(lambda url: True, lambda url: True, None, None, frozenset(KINDS))
+        return cls(_all, _all, None, None, frozenset(KINDS))
 
     @property
     def headers(self) -> bool:
@@ -87,9 +94,12 @@ def _hears(plan: Mapping[str, Any]) -> bool:
 
 
 def _filter(plan: Mapping[str, Any], name: str) -> WantsBody:
-    specs, origin = tuple(plan.get(name) or ()), plan.get("origin")
-    for spec in specs:
-        url_matches(spec, "http://spec.example/", origin)  # a spec that is none is said now, not at a request
-    if not specs:
+    entries = [Asked(entry, plan.get("origin")) for entry in plan.get(name) or ()]
+    if not entries:
         return _none
-    return lambda url: any(url_matches(spec, url, origin) for spec in specs)
+
+    def wants(method: str, url: str) -> int:
+        found = [entry.refused for entry in entries if entry.takes(method, url)]
+        return ALWAYS if any(found) else IF_TAKEN if found else NOBODY
+
+    return wants

@@ -27,6 +27,7 @@ class Isolated:
     def __init__(self, scope: str | None = None) -> None:
         self._scope = scope
         self._tabs: dict[str, str] = {}  # tab target -> session
+        self._told: set[str] = set()  # the tabs that tell of their pages
         self._name = f"w{secrets.token_hex(8)}"
         self._turn = asyncio.Lock()
         self._sessions: dict[str, str] = {}
@@ -45,12 +46,13 @@ class Isolated:
         """Attach to tabs that are new until the page is there; `heard` is told of the pages in each."""
         for info in await targets(connection, "tab", self._scope):
             tab = info["targetId"]
-            if tab in self._tabs:
+            if tab in self._told:
                 continue
-            self._tabs[tab] = (await connection.send("Target.attachToTarget", {"targetId": tab, "flatten": True}))[
-                "sessionId"
-            ]
+            if tab not in self._tabs:
+                made = await connection.send("Target.attachToTarget", {"targetId": tab, "flatten": True})
+                self._tabs[tab] = made["sessionId"]
             await connection.send("Target.setAutoAttach", _PAGES, self._tabs[tab])
+            self._told.add(tab)  # not before: whoever asked may have had no more time, and asks again
             if page in self._sessions:
                 return
 
@@ -73,17 +75,20 @@ class Isolated:
         return await connection.send("Runtime.evaluate", {**asked, "contextId": self._worlds[session]}, session)
 
     def heard(self, _session: str, method: str, params: Params) -> None:
-        """Takes what the connection says by itself: pages in the tabs, and sessions that ended, which are forgotten."""
-        if method == "Target.attachedToTarget" and params["targetInfo"]["type"] == "page":
-            self._sessions[params["targetInfo"]["targetId"]] = params["sessionId"]
+        """Takes what the connection says by itself: tabs, pages in them, sessions that ended, which are forgotten."""
+        if method == "Target.attachedToTarget":
+            table = {"page": self._sessions, "tab": self._tabs}.get(params["targetInfo"]["type"], {})
+            table[params["targetInfo"]["targetId"]] = params["sessionId"]
         elif method == "Target.detachedFromTarget":
             self._worlds.pop(params["sessionId"], None)
             for table in (self._sessions, self._tabs):
                 for target in [target for target, one in table.items() if one == params["sessionId"]]:
                     del table[target]
+                    self._told.discard(target)
 
     def clear(self) -> None:
         """Forget all: the connection is another one."""
         self._tabs.clear()
+        self._told.clear()
         self._sessions.clear()
         self._worlds.clear()

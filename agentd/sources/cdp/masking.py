@@ -23,6 +23,9 @@ LONGEST_WORD = 128
 MOST_HASHED = 1 << 16
 """Characters of one text that are hashed, words that repeat not counted; words after that are not known again."""
 
+MOST_CLEAN = 50_000
+"""Words and short texts, of all texts, that are known not to be a value: they need not be hashed again."""
+
 _WORD = re.compile(r"\S+")
 _PART = re.compile(r"""[^\s<>"'`=&,;:()\[\]{}|/\\?#]+""")
 _ENDS = ".,;:!?)]}>\"'`\u2026\u201c\u201d\u2019"
@@ -43,6 +46,10 @@ class Secrets(Masker):
         self.news = 0
         """How often something new was told: what was masked before that may hold it."""
         self._start = _mixed(_BEGINNING, salt)
+        # Only what is no secret is kept, so that none stays in memory: short texts that were hashed, and words all of
+        # whose readings were.
+        self._clean: set[str] = set()
+        self._read: set[str] = set()
 
     def add_name(self, name: str) -> None:
         """Remember a secret field's HTML name or id."""
@@ -51,7 +58,9 @@ class Secrets(Masker):
 
     def add_hash(self, value: int) -> None:
         """Remember the salted hash of a secret field's value."""
-        self.news += value not in self.hashes
+        if value not in self.hashes:
+            self.news += 1
+            self._forget()
         _keep(self.hashes, value)
 
     def told(self, data: dict[str, Any]) -> None:
@@ -67,32 +76,49 @@ class Secrets(Masker):
         """Whether a body's or an address's field is a secret, by its name or its value."""
         if name in self.names or super().is_secret(name, value):
             return True
-        return bool(self.hashes) and value != "" and self._is_told(value)
+        return bool(self.hashes) and value != "" and self._is_told(value, room=True)
 
     def mask_text(self, text: str) -> str:
         """As `Masker`, and without the values of secret fields: as a whole, or among the words."""
         text = super().mask_text(text)
         if not self.hashes or len(text) < SHORTEST:
             return text
-        if len(text) <= MOST_HASHED and self._is_told(text.strip()):
+        if len(text) <= MOST_HASHED and self._is_told(text.strip(), room=True):
             return MASK
-        known: dict[str, bool] = {}
+        told: set[str] = set()
         left = MOST_HASHED
 
         def word(found: re.Match[str]) -> str:
             nonlocal left
+            if found[0] in self._read:
+                return found[0]
             for one in _readings(found[0]):
-                if one not in known:
+                if one not in told and one not in self._clean:
                     left -= len(one)
-                    known[one] = left >= 0 and self._is_told(one)
-                if known[one]:
+                    if left >= 0 and self._is_told(one):
+                        told.add(one)
+                if one in told:
                     return found[0].replace(one, MASK)
+            if left >= 0 and len(found[0]) <= LONGEST_WORD:
+                self._read.add(found[0])
             return found[0]
 
         return _WORD.sub(word, text)
 
-    def _is_told(self, value: str) -> bool:
-        return _hash(_mixed(self._start, value)) in self.hashes
+    def _is_told(self, value: str, *, room: bool = False) -> bool:
+        """``room``: between texts, where what is known of words may be forgotten: within one they count once."""
+        if value in self._clean:
+            return False
+        if room and len(self._clean) + len(self._read) > MOST_CLEAN:
+            self._forget()
+        told = _hash(_mixed(self._start, value)) in self.hashes
+        if not told and len(value) <= LONGEST_WORD:
+            self._clean.add(value)
+        return told
+
+    def _forget(self) -> None:
+        self._clean.clear()
+        self._read.clear()
 
 
 def _readings(word: str) -> Iterator[str]:

@@ -118,7 +118,10 @@ def _commit(
         data["baseline"] = True
     elif not heard:
         data["reconciled"] = True
-    yield _moved(session, data, _how(browser, name, loader, restored=restored))
+    how = _how(browser, name, loader, restored=restored)
+    if restored and name in browser.underway:  # it has come, though under another loader than was begun
+        browser.underway[name] = {**browser.underway[name], "loaderId": loader}
+    yield _moved(session, data, how)
     if "unreachableUrl" in frame:
         missed = browser.secrets.mask_url(frame["unreachableUrl"])
         error = browser.errors.pop(loader, "") or "unknown"

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from agentd.sources.cdp import answers, bodies, challenges, late_workers, navigation, passed_on, streamed
-from agentd.sources.cdp.asks import LONGEST_BODY, Asks, WantsBody
+from agentd.sources.cdp.asks import LONGEST_BODY, NOBODY, Asks, WantsBody
 from agentd.sources.cdp.gaps import REQUESTS, gap
 from agentd.sources.cdp.headers import Heads, header, kept
 from agentd.sources.cdp.messages import Messages
-from agentd.sources.cdp.requests import Held, Request, number_of, type_of
+from agentd.sources.cdp.requests import Held, Request, base_of, number_of, type_of
 from agentd.sources.cdp.state import Browser, Params, Seen, SessionState
 
 MOST_REQUESTS = 4096
@@ -97,11 +97,12 @@ class Network:
             request.heads = Heads() if self._asks.headers else None
             request.secrets, request.as_of = browser.secrets, browser.secrets.news
             yield from self._keep(number, request)
-            if self._live and request.kind in streamed.TYPES and self._asks.response_body(about["url"]):
+            streams = self._live and request.kind in streamed.TYPES
+            if streams and self._asks.response_body(about["method"], about["url"]):
                 request.streamed = streamed.Streamed()
                 self._missing.append(Missing(session, streamed.COMMAND, number))
         url = browser.secrets.mask_url(about["url"] + about.get("urlFragment", ""))
-        request.base = _base(session, params.get("frameId"), number) | {"method": about["method"], "url": url}
+        request.base = base_of(session, params.get("frameId"), number) | {"method": about["method"], "url": url}
         self._note_body(browser, request, params)
         if request.heads is not None:
             hop = request.heads.hop(request.hop)
@@ -127,8 +128,9 @@ class Network:
     def _note_body(self, browser: Browser, request: Request, params: Params) -> None:
         about = params["request"]
         has_body = bool(about.get("hasPostData")) or "postData" in about
-        request.carries = has_body and self._asks.request_body(about["url"])
-        request.wants_body = request.wants_body or request.carries
+        wanted = self._asks.request_body(about["method"], about["url"]) if has_body else NOBODY
+        request.carries = wanted != NOBODY
+        request.wants_body = max(request.wants_body, wanted)
         if not request.carries or request.body is not None or "body" in request.waits:
             return  # without one, or a 307 that sends the same body on
         request.mime = header(about.get("headers", {}), "content-type")
@@ -194,7 +196,7 @@ class Network:
         if request.streamed:
             request.streamed.answered(answer.get("headers", {}))
         self._note_answer(browser, request, answer, due=bool(params.get("hasExtraInfo")))
-        request.wants_answer = self._asks.response_body(answer.get("url", ""))
+        request.wants_answer = self._asks.response_body(request.base["method"], answer.get("url", ""))
         yield from challenges.told(request.base, answer)
         if request.inner:
             yield from self._passed_on(request, answer)
@@ -223,7 +225,7 @@ class Network:
             data["hops"] = list(request.hops)
         data |= request.answered() | ({"left": True} if request.left else {})
         if request.left and request.status is None:
-            request.wants_answer = self._asks.response_body(request.base["url"])
+            request.wants_answer = self._asks.response_body(request.base["method"], request.base["url"])
         raw = request.streamed.whole(ended=not request.left) if request.streamed else None
         if request.wants_answer and raw is not None and request.secrets is not None:
             request.answer = bodies.told(raw, request.answer_mime, request.secrets)
@@ -240,7 +242,8 @@ class Network:
         if request is None or request.ended:
             return
         aborted = params.get("errorText") == _ABORTED and request.status is not None and number != request.loader
-        if aborted and navigation.is_being_left(browser, request.base.get("frame"), request.loader):
+        taken = aborted and request.kind != _STREAM  # a stream has no other end than this one
+        if taken and navigation.is_being_left(browser, request.base.get("frame"), request.loader):
             yield from self._leave(number, request)  # aborted with its document, after the server took it
             return
         data = request.about() | {"error": params.get("errorText", "")}
@@ -252,7 +255,8 @@ class Network:
             data["status"] = request.status
         if request.answered().get("cached"):
             data["cached"] = True
-        request.carries = request.wants_body = request.wants_answer = False  # nobody accepted it
+        request.carries = False  # nobody accepted it
+        request.wants_body = request.wants_answer = NOBODY
         yield from self._end(number, request, Seen("request.failed", data))
 
     def _end(self, number: str, request: Request, seen: Seen) -> Iterator[Seen]:
@@ -337,7 +341,7 @@ class Network:
                 yield from self._leave(number, request)
             if not request.ended:
                 request.ended = True
-                request.wants_body = request.wants_answer = False
+                request.wants_body = request.wants_answer = NOBODY
                 if request.status is None:
                     unseen = request.about() | {"error": "unseen: its page is gone"}
                     yield from request.tell(Held(Seen("request.failed", unseen), request.hop, []))
@@ -364,13 +368,13 @@ class Network:
                 request = Request({}, "WebSocket", session, via=session.via)
                 request.heads = Heads() if self._asks.headers else None
                 url = browser.secrets.mask_url(params["url"])
-                request.base = _base(session, None, number) | {"method": "GET", "url": url}
+                request.base = base_of(session, None, number) | {"method": "GET", "url": url}
                 yield from self._keep(number, request)
                 yield Seen("request.sent", request.about())
             case "Network.webSocketWillSendHandshakeRequest":
-                self._handshake(browser, number, sent=params["request"].get("headers", {}))
+                self._handshake(browser, number, params["request"], answer=False)
             case "Network.webSocketHandshakeResponseReceived":
-                self._handshake(browser, number, answer=params["response"].get("headers", {}))
+                self._handshake(browser, number, params["response"], answer=True)
                 if opened := self._requests.get(number):
                     yield from self._finished(number, status=params["response"]["status"])
                     self.messages.opened(number, opened.base)
@@ -382,22 +386,12 @@ class Network:
             case "Network.webSocketFrameSent" | "Network.webSocketFrameReceived" | "Network.eventSourceMessageReceived":
                 yield from self.messages.told(session, method, params, browser.secrets)
 
-    def _handshake(
-        self, browser: Browser, number: str, *, sent: Params | None = None, answer: Params | None = None
-    ) -> None:
+    def _handshake(self, browser: Browser, number: str, about: Params, *, answer: bool) -> None:
         request = self._requests.get(number)
-        if request is None or request.heads is None:
-            return
-        hop = request.heads.hop(0)
-        if sent is not None:
-            hop.sent = kept(sent, self._asks.request_headers, browser.secrets)
-        if answer is not None:
-            hop.answer = kept(answer, self._asks.response_headers, browser.secrets)
-
-
-def _base(session: SessionState, frame: str | None, number: str) -> dict[str, Any]:
-    where = {"tab": session.tab, "frame": frame or session.root} if session.tab else {}
-    return where | {"request": number}
+        if request is not None and request.heads is not None:
+            names = self._asks.response_headers if answer else self._asks.request_headers
+            headers = kept(about.get("headers", {}), names, browser.secrets)
+            setattr(request.heads.hop(0), "answer" if answer else "sent", headers)
 
 
 __all__ = ["LONGEST_BODY", "Asks", "Missing", "Network", "WantsBody"]

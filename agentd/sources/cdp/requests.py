@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentd.sources.cdp import bodies
+from agentd.sources.cdp.asks import ALWAYS, IF_TAKEN, NOBODY
 from agentd.sources.cdp.headers import Heads
 from agentd.sources.cdp.masking import Secrets
 from agentd.sources.cdp.state import Params, Seen, SessionState
@@ -32,11 +33,10 @@ class Held:
 class Request:
     """One request. ``waits``: what has to come before anything is told: body, headers, answer, outer.
 
-    ``carries``: the present hop has the body (a 302 turns a POST into a GET without one); ``wants_body``: one of them
-    had, and a rule asks for it. ``seen``: the status by
-    the network's own message, which comes even where the document that asked is gone (``left``). ``outer``: the
-    page's request that a service worker passes on as this one. ``secrets``: with what it was masked, ``as_of`` which
-    of its news.
+    ``carries``: the present hop has the body (a 302 turns a POST into a GET without one); ``wants_body``: who reads
+    the body that one of them had, ``wants_answer``: the answer's. ``seen``: the status by the network's own message,
+    which comes even where the document that asked is gone (``left``). ``outer``: the page's request that a service
+    worker passes on as this one. ``secrets``: with what it was masked, ``as_of`` which of its news.
     """
 
     base: dict[str, Any]
@@ -47,11 +47,11 @@ class Request:
     length: int | None = None
     body: dict[str, Any] | None = None
     carries: bool = False
-    wants_body: bool = False
+    wants_body: int = NOBODY
     hops: list[dict[str, Any]] = field(default_factory=list)
     hop: int = 0
     heads: Heads | None = None
-    wants_answer: bool = False
+    wants_answer: int = NOBODY
     streamed: Streamed | None = None
     answer: dict[str, Any] | None = None
     status: int | None = None
@@ -105,11 +105,13 @@ class Request:
         return held.seen
 
     def unknown(self) -> str:
-        """Which body that somebody asked for is not known, or not whole; "": none."""
-        if self.wants_body and (self.body is None or "cut" in self.body):
+        """Which body that somebody reads, as the request ended, is not known, or not whole; "": none."""
+        status = self.status or self.seen or 0
+        read = (ALWAYS,) if status >= _REFUSED else (IF_TAKEN, ALWAYS)
+        if self.wants_body in read and (self.body is None or "cut" in self.body):
             return f"{self.base['method']} to"
-        is_read = self.wants_answer and self.kind not in _PARTS and not self.answered().get("cached")
-        if not is_read or (self.status or self.seen) in _EMPTY or self.base["method"] == "HEAD":
+        is_read = self.wants_answer in read and self.kind not in _PARTS and not self.answered().get("cached")
+        if not is_read or status in _EMPTY or self.base["method"] == "HEAD":
             return ""
         lacks = self.answer is None or not self.answer.keys().isdisjoint(("lost", "cut"))
         return "the answer from" if lacks else ""
@@ -128,8 +130,12 @@ class Request:
         return data | ({"answered_by": by} if by else {})
 
 
-_PARTS = frozenset(("Script", "Stylesheet", "Image", "Font", "Media", "Preflight", "Ping"))
-"""Types of what a document is made of: a rule's address may take it in, what a rule wants to read it is not."""
+_PARTS = frozenset(
+    "Script Stylesheet Image Font Media Preflight Ping Manifest TextTrack Other CSPViolationReport".split()
+)
+"""Types of what a document is made of, an icon's is Other: a rule's address may take it in, what a rule wants to read
+it is not."""
+_REFUSED = 400
 _EMPTY = frozenset((204, 205, 304))
 CACHES = frozenset(("memory", "disk", "prefetch", "cache_storage"))
 
@@ -139,6 +145,12 @@ def type_of(params: Params) -> str:
     if params.get("initiator", {}).get("type") == "preflight":
         return "Preflight"
     return str(params.get("type", "Other"))
+
+
+def base_of(session: SessionState, frame: str | None, number: str) -> dict[str, Any]:
+    """Where a request belongs: what every observation of it says."""
+    where = {"tab": session.tab, "frame": frame or session.root} if session.tab else {}
+    return where | {"request": number}
 
 
 def number_of(text: str) -> int | None:

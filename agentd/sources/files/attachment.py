@@ -28,7 +28,7 @@ MOST_NOTES = 100_000
 STEP_S = 1.0
 """The longest that a step's seal waits for files that are not at rest, in seconds."""
 CLOSE_S = 6.0
-"""The same of the episode's close: longer than any file is read."""
+"""The same of the episode's close: longer than one look at any file takes."""
 _TURN = 500
 """How many notifications are followed before others get their turn on the loop."""
 _OPS: Mapping[str, Op] = {
@@ -135,17 +135,20 @@ class Attachment:
         until = self._loop.time() + longest_s
         if self._late:
             await self.fence(longest_s)
+        reviewed = True
         if closing or self._overflown:
-            with contextlib.suppress(TimeoutError):
+            try:
                 async with asyncio.timeout_at(until):
                     await self._rounds.reviewed()
                     self._overflown = False
+            except TimeoutError:
+                reviewed = False
         count = 0
         if closing:
             count = await self._looks.finish(until - self._loop.time())
         else:
             await self._looks.rest(until - self._loop.time())
-        if count or self._overflown or (closing and self._late):
+        if count or not reviewed or self._overflown or (closing and self._late):
             reason = f"what happened to files was not read within {longest_s:g} s"
             self._sink("journal.dropped", {"source": "files", "reason": reason} | ({"count": count} if count else {}))
 
@@ -169,6 +172,7 @@ class Attachment:
         if self._behind and len(self._notes) < MOST_NOTES:
             self._behind = False
             self._overflowed("the daemon could not keep up with what happened")
+            self._notes.append(Note("missed", "", ""))  # after those that came before the lost ones
         if self._notes and not self._awake:
             self._awake = True
             self._loop.call_soon(self._drain)
@@ -184,6 +188,8 @@ class Attachment:
                 self._lose(SourceLostError(note.path))
             case "overflow":
                 self._overflowed("the kernel's queue overflowed (fs.inotify.max_queued_events)")
+            case "missed":
+                self._missed()
             case "unmounted":
                 self._unmounted(note)
             case "changed":
@@ -224,8 +230,13 @@ class Attachment:
         self._troubles.publish(self._sink)
         self._overflown = True
         self._pairs.flush_all()
+        self._missed()
         for label in self._roots:
             self._rounds.review(label)
+
+    def _missed(self) -> None:
+        for label, fold in self._folds.items():
+            self._do(label, fold.missed())
 
     # -- mounts
 

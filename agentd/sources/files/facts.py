@@ -7,7 +7,7 @@ import stat
 from typing import Literal, NamedTuple
 
 What = Literal["file", "folder", "link", "other"]
-Unread = Literal["large", "slow", "denied"]
+Unread = Literal["large", "slow", "denied", "busy"]
 
 
 class Found(NamedTuple):

@@ -121,6 +121,8 @@ class Fold:
         known = known or (self._temps[path].was if path in self._temps else None)
         if path in self._pending or (known is not None and known.stands(found)):
             return said
+        if path in self._temps and self._temps[path].open:
+            return said  # a glance is no word that its writer has closed it
         if scaffold(path):
             return said + self.notice(Raw("appeared", path))
         if known is None:
@@ -156,14 +158,25 @@ class Fold:
             said.append(Say(kind, describe(path, facts) | {"via": pending.via}))
         return said if before is None else said + _permitted(path, before, facts)
 
+    def missed(self) -> list[Do]:
+        """Notifications were lost: that a temporary name's writer has closed it may be among them."""
+        open_ = [path for path, temp in self._temps.items() if temp.open]
+        for path in open_:
+            self._temps[path].open = False
+        return [self._want(path, "write", "left") for path in open_]
+
     def pending(self, path: str) -> bool:
         """Whether a look at that path is on its way."""
         return path in self._pending
 
+    def wanted(self, path: str) -> int | None:
+        """The ticket of the look at that path that is on its way; may be asked from any thread."""
+        pending = self._pending.get(path)
+        return None if pending is None else pending.ticket
+
     def wants(self, path: str, ticket: int) -> bool:
         """Whether that look was not overtaken; may be asked from any thread."""
-        pending = self._pending.get(path)
-        return pending is not None and pending.ticket == ticket
+        return self.wanted(path) == ticket
 
     # -- files
 

@@ -18,7 +18,11 @@ _CHUNK = 1 << 20
 
 
 class UnsettledError(Exception):
-    """The file changed while it was read, or can't be looked at now."""
+    """The file changed while it was read, or can't be looked at now. ``facts``: what is known of it nevertheless."""
+
+    def __init__(self, facts: Facts | None = None) -> None:
+        super().__init__()
+        self.facts = facts
 
 
 def look(root: Root, relative: str, hash_bytes: int = HASH_BYTES, hash_s: float = HASH_S) -> Facts | None:
@@ -56,7 +60,7 @@ def look(root: Root, relative: str, hash_bytes: int = HASH_BYTES, hash_s: float 
 
 def _read(before: Found, fd: int, hash_bytes: int, hash_s: float) -> Facts:
     until = time.monotonic() + hash_s
-    digest, head = hashlib.sha256(), b""
+    digest, head, length = hashlib.sha256(), b"", 0
     unread: Unread | None = None
     if before.size > hash_bytes:
         head, unread = os.read(fd, HEAD), "large"
@@ -64,14 +68,22 @@ def _read(before: Found, fd: int, hash_bytes: int, hash_s: float) -> Facts:
         while chunk := os.read(fd, _CHUNK):
             head = head or chunk[:HEAD]
             digest.update(chunk)
+            length += len(chunk)
+            if length > before.size and _changed(before, fd):
+                break  # it may grow faster than it is read
             if time.monotonic() > until:
                 unread = "slow"
                 break
     after = Found.of(before.path, os.fstat(fd))
-    if (before.size, before.mtime) != (after.size, after.mtime):
-        raise UnsettledError
     mime = mime_of(head, before.path.rpartition("/")[2])
+    if (before.size, before.mtime) != (after.size, after.mtime):
+        raise UnsettledError(_facts(after, mime=mime, unread="busy"))
     return _facts(after, None if unread else digest.hexdigest(), mime, unread)
+
+
+def _changed(before: Found, fd: int) -> bool:
+    after = Found.of(before.path, os.fstat(fd))
+    return (before.size, before.mtime) != (after.size, after.mtime)
 
 
 def _facts(

@@ -21,6 +21,12 @@ _HELPER_NAMES = (
     "chrome-sandbox",
 )
 _HELPER_ARGUMENTS = ("--type=", "-contentproc")
+_CHROMIUMS = frozenset(
+    f"--type={what}" for what in ("zygote", "renderer", "gpu-process", "utility", "crashpad-handler", "broker",
+    "ppapi", "ppapi-broker", "nacl-loader", "nacl-broker")
+)  # fmt: skip
+_FIREFOX = ("firefox", "GeckoMain")
+"""What Firefox's processes are called: the main one renames itself, and each of its helpers to what it is for."""
 
 Mask = Callable[[Sequence[str]], list[str]]
 
@@ -84,7 +90,8 @@ class Fold:
         ours = self._ours(pid, parent)
         inside = self._inside(facts, above, before)
         browser = above.facts if above is not None and (above.told or above.helper) else None
-        helper = is_helper(facts, browser) or (not facts.name and above is not None and above.helper)
+        below = above is not None and above.helper
+        helper = is_helper(facts, browser, below=below) or (not facts.name and below)
         told = inside and not ours and not helper
         self._known[pid] = _Known(facts, inside, ours, helper, told)
         if not told:
@@ -138,22 +145,27 @@ class Fold:
         return data
 
 
-def is_helper(facts: Facts, parent: Facts | None) -> bool:
+def is_helper(facts: Facts, parent: Facts | None, *, below: bool = False) -> bool:
     """Whether it is a browser's renderer, zygote, crash handler or the like, whose main process speaks for it.
 
-    ``parent``: which was told, or is a helper itself. Its words alone make no helper: ``git config --type=bool``.
+    ``parent``: which was told, or is a helper itself (``below``). Its words alone make no helper: ``git config
+    --type=bool``; where nobody may read which programs the two are, only words that no other program has.
     """
-    if facts.name.startswith(_HELPER_NAMES) or "crashpad" in facts.name:
+    if _is_called_helper(facts):
         return True
-    if parent is None or not _same_program(facts, parent):
+    arguments = facts.arguments or ()
+    if parent is None:
         return False
-    return any(one.startswith(_HELPER_ARGUMENTS) for one in facts.arguments or ())
+    sandbox = _is_called_helper(parent)  # a program of its own that becomes the browser's zygote
+    if facts.program and parent.program and not sandbox:
+        return facts.program == parent.program and any(one.startswith(_HELPER_ARGUMENTS) for one in arguments)
+    if arguments[:1] == ("-contentproc",):
+        return below or facts.name == parent.name or parent.name.startswith(_FIREFOX)
+    return (sandbox or facts.name == parent.name) and not _CHROMIUMS.isdisjoint(arguments)
 
 
-def _same_program(one: Facts, other: Facts) -> bool:
-    if one.program and other.program:
-        return one.program == other.program
-    return one.name == other.name
+def _is_called_helper(facts: Facts) -> bool:
+    return facts.name.startswith(_HELPER_NAMES) or "crashpad" in facts.name
 
 
 def bounded(arguments: Sequence[str]) -> tuple[list[str], bool]:

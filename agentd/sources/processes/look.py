@@ -19,8 +19,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 class Facts(NamedTuple):
     """One look at one process. ``arguments``: all of its command line but the program's own name; ``born``: its
     start, in seconds since the machine's, which tells it from another one with the same pid, also when somebody sets
-    the clock; ``over``: it has ended, and its
-    parent did not ask how."""
+    the clock; ``over``: it has ended, and its parent did not ask how."""
 
     pid: int
     parent: int
@@ -40,7 +39,7 @@ def look(pid: int) -> Facts | None:
         with process.oneshot():
             name, parent, born = process.name(), process.ppid(), _born(pid)
             command = _or_none(process.cmdline)
-            program = _or_none(process.exe) or None
+            program = _program(pid)
             user = _or_none(process.username)
             over = process.status() == psutil.STATUS_ZOMBIE
         if not command and command is not None and not over:
@@ -72,6 +71,14 @@ def _born(pid: int) -> float:
     except OSError:
         return 0.0  # it ended meanwhile: what was read of it before stands
     return int(stat.rpartition(b")")[2].split()[19]) / _TICKS
+
+
+def _program(pid: int) -> str | None:
+    # psutil guesses it from the command line where it may not be read: there stands what the process wrote itself.
+    try:
+        return os.readlink(f"/proc/{pid}/exe").removesuffix(" (deleted)")
+    except OSError:
+        return None
 
 
 def _or_none(ask: Callable[[], T]) -> T | None:

@@ -180,7 +180,8 @@ def _is_another(before: Facts, after: Facts, *, told: bool) -> bool:
         return (before.name, before.arguments) != (after.name, after.arguments)
     if before.program is not None and after.program is not None:
         return before.program != after.program
-    return False
+    # A program may rewrite its name too, but hardly both where it runs on.
+    return after.arguments is not None and before.name != after.name and before.arguments != after.arguments
 
 
 def _tell(worker: Worker, seen: Iterable[Seen]) -> None:

@@ -1,0 +1,106 @@
+"""Which of many idle sandboxes gets an episode, and when who opened it is told where."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.api.audit.audited import tamper
+from tests.api.service import ADMIN, Service, Store, running, until
+from tests.api.test_fleet import Sandbox, held, joined, opened
+
+LONG_AGO = "2026-01-01T00:00:00.000Z"
+
+
+async def row(service: Service, sandbox: Sandbox) -> Any:
+    return await service.app.state.parts.sandboxes.get(sandbox.id)
+
+
+async def test_one_that_fails_each_episode_at_once_does_not_get_all(service: Service) -> None:
+    """It is always the one that was heard of last, and idle before anybody else is."""
+    good = [await joined(service, f"good {n}") for n in range(8)]
+    await asyncio.sleep(0.01)  # the time for people has milliseconds
+    bad = await joined(service, "bad")
+    failed = 0
+    for _ in range(12):
+        id = (await opened(service))["episode"]
+        if (await row(service, bad)).episode == id:
+            failed += 1
+            await bad.beat()
+            await bad.beat(failed={"episode": id, "why": "it can't"})
+        else:
+            (one,) = [one for one in good if (await row(service, one)).episode == id]
+            await one.beat()
+            await service.app.state.parts.leases.lose(id, "enough of it")
+    # All twelve by chance: once in 10 ** 11 runs.
+    assert failed < 12
+
+
+@pytest.mark.parametrize("fitting", [1, 4])
+async def test_who_missed_a_beat_is_given_an_episode_last(service: Service, fitting: int) -> None:
+    late = [await joined(service, f"late {n}") for n in range(20)]
+    await tamper(service, f"UPDATE sandboxes SET heard_at = '{LONG_AGO}'")
+    lively = [await joined(service, f"lively {n}") for n in range(fitting)]
+    for _ in lively:
+        await opened(service)
+    assert [(await row(service, one)).state for one in lively] == ["busy"] * fitting
+    await opened(service)
+    assert sum([(await row(service, one)).state == "busy" for one in late]) == 1
+
+
+async def test_who_opens_an_episode_is_told_at_once_where_an_idle_daemon_takes_it(store: Store) -> None:
+    async with running(store, lease_ms=30_000) as service:
+        one = await joined(service)
+        waits = asyncio.create_task(one.beat(wait_ms=50_000))
+        await until(lambda: service.app.state.notifier.waiting)
+        episode = await opened(service)
+        assert (episode["sandbox"]["state"], episode["sandbox"]["sandbox"]["name"]) == ("held", "one")
+        assert (await waits)["lease"]["episode"] == episode["episode"]
+        async with asyncio.timeout(20):
+            assert (await opened(service))["sandbox"]["state"] == "queued", "nobody is idle: nothing to wait for"
+
+
+async def long_poll(service: Service, sandbox: Sandbox, gone: asyncio.Event) -> list[dict[str, Any]]:
+    """The daemon's long poll at the application's own door, since only there a caller can hang up; what was sent."""
+    body, sent = orjson.dumps({"instance": sandbox.instance, "wait_ms": 50_000}), list[dict[str, Any]]()
+    words = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> dict[str, Any]:
+        if words:
+            return words.pop()
+        await gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    path = f"/v1/sandboxes/{sandbox.id}:beat"
+    headers = [(b"authorization", f"Bearer {ADMIN}".encode()), (b"content-type", b"application/json")]
+    scope: dict[str, Any] = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+    }
+    scope |= {"path": path, "raw_path": path.encode(), "query_string": b"", "root_path": "", "headers": headers}
+    await service.app({**scope, "client": ("127.0.0.1", 1), "server": ("service.test", 80), "state": {}}, receive, send)
+    return sent
+
+
+@pytest.mark.parametrize(("hung_up", "state"), [(False, "held"), (True, "queued")])
+async def test_an_answer_that_nobody_reads_tells_nobody(service: Service, hung_up: bool, state: str) -> None:
+    """A daemon that went while it waited has not heard of the episode: it may still go to another sandbox."""
+    one, gone = await joined(service), asyncio.Event()
+    waits = asyncio.create_task(long_poll(service, one, gone))
+    await until(lambda: service.app.state.notifier.waiting)
+    if hung_up:
+        gone.set()
+    episode = await opened(service)
+    await waits
+    assert (await held(service, episode))["state"] == state
+    assert (await one.beat())["lease"]["episode"] == episode["episode"]
+    assert (await held(service, episode))["state"] == "held"
