@@ -124,9 +124,14 @@ class Arrival:
                     self._miss("a request was over of which nothing was heard before")
         yield one
 
+    @property
+    def unheard(self) -> bool:
+        """Whether the page has not answered yet, and nothing was said of that."""
+        return not self._is_heard and not self.silent
+
     def fenced(self) -> Iterator[Seen]:
         """The page had time to answer: one that did not may stand in a dialog that opened before it was listened to."""
-        if not self._is_heard and not self.silent:
+        if self.unheard:
             self.silent = True
             reason = "a new tab does not answer; it may stand in a dialog that nobody heard of"
             yield Seen("gap.began", {"source": "cdp", "of": "dialog", "reason": reason})

@@ -50,17 +50,23 @@ class Normaliser:
         yield from tabs.settled(self.browser)
         self.browser.settled = True
 
-    def fenced(self) -> Iterator[Seen]:
-        """Every page has said what it had to say."""
-        yield from filter(self._blindness.tells, self._fenced())
+    def fenced(self, *, patient: bool = True) -> Iterator[Seen]:
+        """Every page has said what it had to say; ``patient``: one that has not answered had time to."""
+        yield from filter(self._blindness.tells, self._fenced(patient))
 
-    def _fenced(self) -> Iterator[Seen]:
+    @property
+    def unheard(self) -> bool:
+        """Whether a new tab has not answered yet, and nothing was said of that."""
+        arrivals = (state.arrival for state in self.browser.sessions.values())
+        return any(one is not None and one.unheard for one in arrivals)
+
+    def _fenced(self, patient: bool) -> Iterator[Seen]:
         yield from self.network.overdue()
         for state in self.browser.sessions.values():
             yield from page_events.lost(state)
             if state.via and state.enabled:
                 yield from late_workers.told(state)
-            if state.arrival is not None:
+            if state.arrival is not None and patient:
                 yield from state.arrival.fenced()
         yield from tabs.counted(self.browser)
 

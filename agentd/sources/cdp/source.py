@@ -28,6 +28,8 @@ BASELINE_S = 3.0
 
 LATE_S = 2.0
 """How long a step's seal waits for a page that is busy, in seconds."""
+PATIENT_S = 0.5
+"""A fence of at least that many seconds gives a new tab the time to answer; a shorter one says nothing of it."""
 LEAST_S = 0.05
 """A wait that is too short to say of a page that it did not answer."""
 REST_S = 0.06
@@ -141,15 +143,15 @@ class _Live:
         self._connection = connection
         self._sink = sink
         self._waits: dict[str, list[Reply]] = {}  # session -> what a fence waits for in it
-        self._stirred: set[str] = set()  # sessions that said something since they were last done with
+        self._stuck: set[str] = set()  # sessions that did not answer at a seal, and have said nothing since
         self._late: dict[str, tuple[str, ...]] = {}  # session -> what it has not told all of
-        self._answered = True  # whether all of those answered, and have more to tell
+        self._silent: set[str] = set()  # those of them that did not answer at all
 
     def take(self, session: str, method: str, params: Params) -> None:
         """One message from the browser."""
         if not self.attachment.hears(session):
             return
-        self._stirred.add(session)
+        self._stuck.discard(session)
         self._feed(session, method, params)
         self.attachment.heard(session, method, params)
         if method == "Page.javascriptDialogOpening":
@@ -174,7 +176,7 @@ class _Live:
                     flushed = self.attachment.flush(session, state)
                     replies = [*flushed, *self.attachment.coming(session)]
                 waits = [asyncio.shield(reply) for reply in replies]
-                if not state.via:
+                if state.contexts and not state.via:
                     flushes |= dict.fromkeys(waits[: len(flushed)], session)
                 self._waits.setdefault(session, []).extend(waits)
                 waiting.extend(waits)
@@ -184,32 +186,36 @@ class _Live:
         await asyncio.gather(*done, return_exceptions=True)  # a target that went away is no fault
         self._waits.clear()
         self._note_late(flushes, late)
-        for seen in self.normaliser.fenced():
+        for seen in self.normaliser.fenced(patient=timeout_s >= PATIENT_S):
             self._tell(seen)
 
     def _note_late(self, flushes: Mapping[Reply, str], late: Collection[Reply]) -> None:
-        """Whose documents did not answer, or have more to tell. One that was silent before (a frozen tab) hides
-        nothing."""
+        """Whose documents did not answer, or have more to tell. What stood still at the last seal and has said nothing
+        since (a tab that the browser froze) did nothing in between."""
+        self._silent = {session for wait, session in flushes.items() if wait in late}
+        self._stuck &= self._silent
         self._late = {}
         for wait, session in flushes.items():
             parts = PAGE_PARTS if wait in late else _behind(wait)
-            if parts and session in self._stirred:
+            if parts and session not in self._stuck:
                 self._late[session] = tuple(dict.fromkeys((*self._late.get(session, ()), *parts)))
-        self._stirred &= set(self._late)
-        self._answered = not any(wait in late for wait, session in flushes.items() if session in self._late)
 
     async def catch_up(self, timeout_s: float) -> None:
         """Fence again until no page is late, or for so long; what is not told then is a gap."""
         loop = asyncio.get_running_loop()
         until = loop.time() + timeout_s
-        while self._late and (left := until - loop.time()) > LEAST_S:
-            if self._answered:
+        while (self._late or self.normaliser.unheard) and (left := until - loop.time()) > LEAST_S:
+            if self._late and not self._silent & set(self._late):
                 await asyncio.sleep(REST_S)  # what is behind has the page's time only in pieces
             await self.fence(left)
         parts = dict.fromkeys(part for of in self._late.values() for part in of)
         for seen in gap(parts, "a page was too busy to tell all before the step was sealed"):
             self._tell(seen)
+        self._stuck |= self._silent
         self._late = {}
+        if self.normaliser.unheard:
+            for seen in self.normaliser.fenced():
+                self._tell(seen)
 
     def _feed(self, session: str, method: str, params: Params) -> None:
         for seen in self.normaliser.feed(session, method, params):
