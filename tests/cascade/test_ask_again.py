@@ -170,11 +170,10 @@ async def test_what_a_person_said_is_kept(tmp_path: Path, endpoint: Endpoint, as
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        (ZeroDivisionError(), "the judge failed: ZeroDivisionError"),
-        (says(None, 0.0, 1, again=True), "no answer in 0.1 s: so it says"),
-        (says(None, 0.0, 1), "so it says"),
+        pytest.param(ZeroDivisionError(), "the judge failed: ZeroDivisionError", marks=pytest.mark.slow, id="fails"),
+        pytest.param(says(None, 0.0, 1, again=True), "no answer in 0.1 s: so it says", id="is out of reach"),
+        pytest.param(says(None, 0.0, 1), "so it says", id="abstains"),
     ],
-    ids=["fails", "is out of reach", "abstains"],
 )
 async def test_a_stage_without_an_answer_abstains(
     files: Path, asking: Any, capfd: Any, monkeypatch: pytest.MonkeyPatch, said: Any, why: str

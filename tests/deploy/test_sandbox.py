@@ -110,6 +110,7 @@ def test_a_chromium_that_can_not_live_is_given_up(tmp_path: Path) -> None:
     assert "10 times in a row" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("chromium", "starts"), [(LIVES_THE_TENTH_TIME, 10), (IS_RESET_FIFTEEN_TIMES, 16)])
 def test_one_that_comes_to_live_or_is_reset_is_not(tmp_path: Path, chromium: str, starts: int) -> None:
     process = browser(tmp_path, chromium)

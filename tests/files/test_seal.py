@@ -195,6 +195,7 @@ async def test_a_file_written_while_it_is_read_is_read_again(tmp_path: Path, mon
     os.close(files[0])
 
 
+@pytest.mark.slow
 async def test_what_can_not_be_told_at_the_close_is_a_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program holds a lease on what it writes: the file is not gone, and nobody can say what it holds."""
     monkeypatch.setattr(attachment, "CLOSE_S", 0.3)

@@ -50,6 +50,7 @@ def test_osworld_s_table_is_what_the_command_prints() -> None:
     assert published("osworld") == osworld(test_osworld.CASES).markdown()
 
 
+@pytest.mark.slow
 @test_infinity.needs_cases
 def test_infinity_s_table_is_what_the_command_prints() -> None:
     """Of the applications beside the project."""

@@ -254,6 +254,7 @@ WITHIN = {
 """What names them where no checkpoint was kept outside: the signed statements and the tree over them."""
 
 
+@pytest.mark.slow
 async def test_each_of_them_is_named_without_what_is_outside(store: Store, fresh: Any) -> None:
     async with running(store) as service:
         ids = {case: await told(service) for case in (*OF_ONE, "none")}
