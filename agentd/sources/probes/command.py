@@ -17,6 +17,9 @@ from agentd.sources.probes.answer import MOST, Answer, ProbeFailedError, text_of
 
 _KEPT = "PATH HOME USER LANG LC_ALL TZ TMPDIR DISPLAY XAUTHORITY XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS".split()
 
+REAP_S = 0.5
+"""How long a killed program's last words are waited for, in seconds."""
+
 
 class CommandProbe:
     """``{"exit": …, "out": …}``: its exit code and what it wrote to standard output."""
@@ -47,7 +50,12 @@ class CommandProbe:
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
+            # asyncio waits for the end of the pipe, too, and sees none while its buffer is full; what fled may hold it.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(REAP_S):
+                    while process.stdout is not None and await process.stdout.read(MOST):
+                        pass
+                    await process.wait()
         return Answer({"exit": code, "out": text_of(out, self._as, "its output")})
 
 
