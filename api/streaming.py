@@ -72,6 +72,7 @@ class Streams:
         self._log, self._ledger, self._episodes, self._arrivals = log, ledger, episodes, arrivals
         self._notifier, self._heartbeat_s = notifier, heartbeat_s
         self.pieces: Shared[Piece] = Shared(lambda piece: sum(len(one.body) for one in piece.frames), KEPT_BYTES)
+        self.decided: Shared[Sequence[int]] = Shared(len, 0)  # asked together, never kept
         self.pages: Shared[Sequence[Any]] = Shared(lambda rows: 512 * len(rows), KEPT_BYTES)
         self._deletions = 0
 
@@ -101,14 +102,15 @@ class Streams:
             if frame.name in kinds:
                 yield _sent(frame.name, frame.seq, frame.body)
         at_once, decided, known = 0, set[int](), self._deletions
-        closed = await self._is_over(episode, after)
+        # Who begins at the beginning has the end before them; many come at once, and each would ask the database.
+        closed = after > 0 and await self._is_over(episode, after)
         while True:
             changed = self._notifier.watch(log_of(episode))
             piece = None if closed else await self._piece(episode, after, changed)
             # Asked before what is decided is read: what is decided in between is then told, before the end.
             waits = closed and "reward" in kinds and await self._ledger.escalating(episode)
             # Decided after its segment was told: under the number that was told last, so that nobody goes back by it.
-            for step in await self._ledger.decided(episode, after) if "reward" in kinds else ():
+            for step in await self._decided(episode, after, changed) if "reward" in kinds else ():
                 if step not in decided and (body := await self._ledger.sealed(episode, step)) is not None:
                     decided.add(step)
                     yield _sent("reward", after, body)
@@ -146,6 +148,12 @@ class Streams:
 
     async def _piece(self, episode: str, after: int, since: asyncio.Event | None) -> Piece | None:
         return await self.pieces.get((episode, after), since, lambda: self._read(episode, after))
+
+    async def _decided(self, episode: str, after: int, since: asyncio.Event) -> Sequence[int]:
+        async def read() -> Sequence[int] | None:
+            return await self._ledger.decided(episode, after) or None
+
+        return await self.decided.get((episode, after), since, read) or ()
 
     async def _read(self, episode: str, after: int) -> Piece | None:
         rows = await self._log.after(episode, after, 1)
