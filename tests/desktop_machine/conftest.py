@@ -72,7 +72,7 @@ class Shell:
         self.folder = folder
         os.mkfifo(folder / "said")
         (folder / "shell").write_text(
-            'echo $$ >pid.new\nmv pid.new pid\nwhile read -r line; do eval "$line"; done <said\n'
+            'echo $$ >pid\nwhile read -r line; do eval "$line"; done <said\n'
         )
         subprocess.run(["sh", "-c", "setsid sh shell &"], check=True, cwd=folder, env=environ)
         self._said = (folder / "said").open("w")
@@ -84,18 +84,18 @@ class Shell:
         self._said.flush()
 
     def finish(self, line: str) -> None:
-        """Have it run a line, to its end."""
+        """Have it run a line, to its end, and no program of ours beside it."""
         done = f"done-{time.monotonic_ns()}"
-        self.run(f"{line}\necho >{done}.new; mv {done}.new {done}")
+        self.run(f"{line}\necho >{done}")
         self.wait_for(done)
 
     def wait_for(self, name: str) -> str:
-        """Wait for a file of that name, and read it."""
+        """Wait until something was written to a file of that name, and read it."""
         until = time.monotonic() + 60
-        while not (self.folder / name).exists():
+        while not (file := self.folder / name).exists() or not file.stat().st_size:
             assert time.monotonic() < until, f"the shell wrote no {name}"
             time.sleep(0.01)
-        return (self.folder / name).read_text()
+        return file.read_text()
 
     def close(self) -> None:
         """End it with all that it started: without job control, they are of its group."""
