@@ -109,7 +109,9 @@ NAMES = tuple(feature.name for feature in FEATURES)
 SIGNS = tuple(feature.sign for feature in FEATURES)
 VERSION = "log_features/1"
 
-_FILES = ("schema.py", "words.py", "screen.py", "features.py", "summing.py")
+_FILES = tuple(
+    f"{name}.py" for name in ("schema", "words", "screen", "step", "compared", "clicks", "features", "summing")
+)
 
 
 @lru_cache(maxsize=1)
