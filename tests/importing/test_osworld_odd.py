@@ -13,7 +13,7 @@ from api.cli import main
 from api.importing.osworld import coverage, tasks
 from api.tasks import check_task
 from tests.detectors.tables_reads import told
-from tests.importing.test_osworld import ACTIVE, COMMAND, gold, imported, line, rule, task, vm, worth
+from tests.importing.osworld_tasks import ACTIVE, COMMAND, gold, imported, line, rule, task, vm, worth
 from tests.support.logs import Said, answered
 
 NOT_THERE = task("is_extension_installed", COMMAND, rule(type="not_contain", expected="ms.python"))
