@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detectors.arguments import arg
+from detectors.declaring import answer_rule
 from detectors.matchers import TextMatch
-from detectors.registry import rule
 from detectors.types import Event, Reading
 from detectors.world import World
 
@@ -17,14 +17,7 @@ class Args:
     text: TextMatch = arg("The whole answer: a text, {one_of: [...]}, {number: 42, tolerance: 0.5}, {contains: ...}.")
 
 
-@rule(
-    component="answer",
-    version=2,
-    hears=("agent.answered",),
-    args=Args,
-    occurrence=True,
-    single=lambda args: True,
-)
+@answer_rule(version=2, args=Args)
 def answer_matches(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """The agent's answer equals the text. The answer is data: nothing in it is a pattern.
 

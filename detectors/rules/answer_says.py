@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detectors.arguments import arg
+from detectors.declaring import answer_rule
 from detectors.matchers import StructureMatch
 from detectors.matchers.structure import json_in
-from detectors.registry import rule
 from detectors.types import Event, Reading
 from detectors.world import World
 
@@ -18,14 +18,7 @@ class Args:
     value: StructureMatch = arg("The shape of the answer, and the values in it.")
 
 
-@rule(
-    component="answer",
-    version=2,
-    hears=("agent.answered",),
-    args=Args,
-    occurrence=True,
-    single=lambda args: True,
-)
+@answer_rule(version=2, args=Args)
 def answer_says(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """The agent's answer is JSON, by itself or in a fence, of the shape and with the values that are wanted, as people
     write them: case, currency signs, units and a little tolerance do not count.

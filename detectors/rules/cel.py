@@ -10,8 +10,7 @@ from typing import Any
 from detectors import outside
 from detectors.arguments import arg
 from detectors.codec import canonical
-from detectors.kinds import KINDS, UNHEARD
-from detectors.registry import rule
+from detectors.declaring import by_script, check_kind, kind_rule
 from detectors.types import Event, Reading
 from detectors.world import World
 
@@ -34,8 +33,7 @@ class Args:
     distinct: str | None = arg("A CEL expression whose value tells one occurrence from another, for `repeat`.", None)
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS or KINDS[self.kind].source in UNHEARD:
-            raise ValueError(f"kind: {self.kind!r} is none of the kinds that a source tells; see docs/events.md")
+        check_kind(self.kind)
         _check(self.expression)
         if self.distinct is not None:
             _check(self.distinct)
@@ -61,13 +59,7 @@ def _check(text: str) -> None:
         raise ValueError("matches: not here; use the text form {regex: ...}")
 
 
-@rule(
-    component="ui",
-    hears_of=lambda args: (args.kind,),
-    args=Args,
-    occurrence=True,
-    single=lambda args: args.distinct is None,
-)
+@kind_rule(args=Args)
 def cel(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A CEL expression (Common Expression Language) is true of the event. What page script did (`trusted: false`) does
     not count, unless the expression itself speaks of `trusted`.
@@ -76,7 +68,7 @@ def cel(event: Event, world: World, args: Args) -> Iterator[Reading]:
     true; `has(data.key)` asks first. Events of more than 64 kB, or with a list of more than 500 items, fulfil none.
     """
     data = event.data
-    if "trusted" in data and data["trusted"] is not True and "trusted" not in args.expression:
+    if by_script(event) and "trusted" not in args.expression:
         return
     if not _small(data) or len(canonical(data)) > MAX_DATA:
         return

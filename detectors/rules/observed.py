@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detectors.arguments import arg
-from detectors.kinds import KINDS, UNHEARD
+from detectors.declaring import by_script, check_kind, kind_rule
+from detectors.kinds import KINDS
 from detectors.matchers import FactsMatch, TextMatch, UrlMatch
 from detectors.matchers.facts import at, dotted
-from detectors.registry import rule
 from detectors.types import Event, Reading
 from detectors.world import World
 
@@ -25,8 +25,7 @@ class Args:
     distinct: str | None = arg("A path whose value tells one occurrence from another, for `repeat`.", None)
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS or KINDS[self.kind].source in UNHEARD:
-            raise ValueError(f"kind: {self.kind!r} is none of the kinds that a source tells; see docs/events.md")
+        check_kind(self.kind)
         fields = {field.removesuffix("?") for field in KINDS[self.kind].fields}
         paths = [steps for steps, _ in self.where.facts] if self.where else []
         for steps in (*paths, *([dotted(self.distinct)] if self.distinct else [])):
@@ -41,13 +40,7 @@ class Args:
                 )
 
 
-@rule(
-    component="ui",
-    hears_of=lambda args: (args.kind,),
-    args=Args,
-    occurrence=True,
-    single=lambda args: args.distinct is None,
-)
+@kind_rule(args=Args)
 def observed(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """An event of this kind, with these facts. What page script did (`trusted: false`) does not count, unless
     `where` itself says something about `trusted`; nor does what stood in a window when it opened (`initial`), unless
@@ -56,7 +49,7 @@ def observed(event: Event, world: World, args: Args) -> Iterator[Reading]:
     For what no rule of its own speaks of: a widget activated, a process started, a message received, text pasted.
     """
     data = event.data
-    if "trusted" in data and data["trusted"] is not True and not (args.where and args.where.names("trusted")):
+    if by_script(event) and not (args.where and args.where.names("trusted")):
         return
     if data.get("initial") is True and not (args.where and args.where.names("initial")):
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -16,7 +17,9 @@ pytestmark = [pytest.mark.browser, needs_chromium]
 
 FENCE_S = 0.1
 BUSY = "a page was too busy to tell all before the step was sealed"
-BLOCK = "(ms) => { setTimeout(() => { const end = performance.now() + ms; while (performance.now() < end); }) }"
+UNSEEN = ["element", "field", "form", "text"]
+BLOCK = """(ms) => { setTimeout(() => {
+  console.log("busy"); const end = performance.now() + ms; while (performance.now() < end); }) }"""
 
 
 async def seal(watch: Watch) -> None:
@@ -43,43 +46,44 @@ async def test_what_was_typed_into_a_page_that_is_busy_then_is_of_the_step(
         assert gaps(watch) == []
 
 
-async def test_a_page_that_stays_busy_is_a_gap(
-    browser: Chromium, page: Page, site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+async def button(browser: Chromium, page: Page, site: Site, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Watch]:
+    """A page with a button, all of its load told; the daemon waits for a busy page but for 0.3 s."""
     monkeypatch.setattr("agentd.sources.cdp.source.LATE_S", 0.3)
-    url = site.page("/", "<button>Go</button>")
     async with watching(browser) as watch:
-        await page.goto(url)
+        await page.goto(site.page("/", "<button>Go</button>"))
+        await watch.one("page.loaded")
         await watch.fence()
-        await page.click("button")
-        await watch.one("element.clicked")
-        await page.evaluate(BLOCK, 2000)
-        await seal(watch)
-        assert gaps(watch) == ["element", "field", "form", "text"]
-        assert [data["of"] for data in watch.all("gap.ended")][-4:] == gaps(watch)
-        await watch.fence()  # it answers again
-        await seal(watch)
-        assert len(gaps(watch)) == 4
+        yield watch
 
 
-async def test_a_page_that_stands_still_from_seal_to_seal_hides_nothing(
-    browser: Chromium, page: Page, site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def block(page: Page, ms: int) -> None:
+    """Have the page busy for so long; returns when it has begun to be."""
+    async with page.expect_console_message():
+        await page.evaluate(BLOCK, ms)
+
+
+async def test_a_page_that_stays_busy_is_a_gap(button: Watch, page: Page) -> None:
+    await page.click("button")
+    await button.one("element.clicked")
+    await block(page, 2000)
+    await seal(button)
+    assert gaps(button) == UNSEEN
+    assert [data["of"] for data in button.all("gap.ended")][-4:] == UNSEEN
+    await button.fence()  # it answers again
+    await seal(button)
+    assert gaps(button) == UNSEEN
+
+
+async def test_a_page_that_stands_still_from_seal_to_seal_hides_nothing(button: Watch, page: Page) -> None:
     """A tab that the browser froze never answers; after the first seal nothing can have happened in it."""
-    monkeypatch.setattr("agentd.sources.cdp.source.LATE_S", 0.3)
-    url = site.page("/", "<button>Go</button>")
-    async with watching(browser) as watch:
-        await page.goto(url)
-        await watch.fence()
-        await asyncio.sleep(1)  # the last word of its load
-        await page.evaluate(BLOCK, 3000)
-        await asyncio.sleep(0.05)
-        await seal(watch)
-        assert gaps(watch) == ["element", "field", "form", "text"]
-        began = asyncio.get_running_loop().time()
-        await seal(watch)
-        assert len(gaps(watch)) == 4
-        assert asyncio.get_running_loop().time() - began < 1.5, "and is waited for once"
+    await block(page, 3000)
+    await seal(button)
+    assert gaps(button) == UNSEEN
+    began = asyncio.get_running_loop().time()
+    await seal(button)
+    assert gaps(button) == UNSEEN
+    assert asyncio.get_running_loop().time() - began < 1.5, "and is waited for once"
 
 
 ROWS = "".join(f"<tr><td><button>Edit {n}</button></td><td>Customer {n}</td></tr>" for n in range(3000))

@@ -7,14 +7,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import pytest
-from milestoned_client import ControlDir
-from playwright.sync_api import Browser, sync_playwright
+from milestoned_client import ControlDir, Episode
+from playwright.sync_api import Browser, Page, sync_playwright
 
 import agentd
 from agentd.errors import AgentdError, UsageError
@@ -50,6 +51,19 @@ def site() -> Iterator[Site]:
     with Site() as one:
         one.page("/start", "<title>start</title>")
         yield one
+
+
+@contextmanager
+def paid(page: Page, site: Site, stack: Stack, episode: Episode) -> Iterator[Watch]:
+    """A watch on the page whose first step opened it, and was paid for that."""
+    service = {"service": stack.service.url, "episode": episode.id, "token": episode.token}
+    with agentd.attach(page, **service, state=stack.folder / "attached") as watch:
+        watch.begin_step("open")
+        page.goto(f"{site.url}/start")
+        watch.end_step()
+        reward = episode.reward(0, wait_s=30)
+        assert [milestone.id for milestone in reward.milestones] == ["there"], reward.reason
+        yield watch
 
 
 def _closed(browser: Browser) -> Any:
@@ -160,13 +174,7 @@ def test_an_episode_of_a_service_is_scored(browser: Browser, site: Site, tmp_pat
     with Stack(tmp_path) as stack:
         episode = stack.open({**TASK, "origin": site.url})
         page = browser.new_page()
-        service = {"service": stack.service.url, "episode": episode.id, "token": episode.token}
-        with agentd.attach(page, **service, state=tmp_path / "attached") as watch:
-            watch.begin_step("open")
-            page.goto(f"{site.url}/start")
-            watch.end_step()
-            reward = episode.reward(0, wait_s=30)
-            assert [milestone.id for milestone in reward.milestones] == ["there"]
+        with paid(page, site, stack, episode) as watch:
             watch.answer("done")
     with pytest.raises(AgentdError, match="the watch has ended"):
         watch.begin_step()
@@ -188,13 +196,8 @@ def test_script_probes_ask_over_the_harness_in_its_own_context_only(
         other, page = browser.new_context().new_page(), browser.new_context().new_page()
         other.goto(f"{site.url}/start")
         other.evaluate("document.title = 'another'")
-        service = {"service": stack.service.url, "episode": episode.id, "token": episode.token}
-        with agentd.attach(page, **service, state=tmp_path / "attached") as watch:
-            watch.begin_step("open")
-            page.goto(f"{site.url}/start")
-            watch.end_step()
-            reward = episode.reward(0, wait_s=30)
-            assert [milestone.id for milestone in reward.milestones] == ["there"], reward.reason
+        with paid(page, site, stack, episode):
+            pass
         page.context.close()
         other.context.close()
 
