@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from detectors.bound import value_of
 from detectors.codec import sha256
+from detectors.errors import UnseenError
 from detectors.registry import Composite, Moment, Rule, Standing
 from detectors.ruleset import Node, Ruleset
 from detectors.state import State
@@ -18,6 +19,8 @@ MAX_KEYS = 64
 MAX_EVIDENCE = 64
 
 MAX_KEY = 96
+
+MAX_WHY = 300
 
 MAX_BOUND = 32
 """Values remembered of one leaf, of those that it was true about (`same`)."""
@@ -87,6 +90,8 @@ class Conditions:
                     for reading in node.rule.read(event, self._state.world, node.args):
                         long = len(reading.key) > MAX_KEY
                         read.append((leaf, reading._replace(key=short_key(reading.key)) if long else reading))
+                except UnseenError as unseen:
+                    self._unseen(node.rule.name, unseen, event)
                 except Exception as error:  # noqa: BLE001 - a rule, perhaps of others, met what it was not made for
                     self._failed(node.rule.name, error, event)
         if not read and not stale:
@@ -109,6 +114,11 @@ class Conditions:
             raise error  # that is the machine's, and another's replay would not have it
         # Not the error's own words: they may have a page's in them.
         self._state.blind.setdefault("rules", [event.seq, f"{what} failed: {type(error).__name__}"])
+
+    def _unseen(self, name: str, unseen: UnseenError, event: Event) -> None:
+        """What stood there before the agent began pays nothing, known or not."""
+        if self._state.began:
+            self._state.blind.setdefault(f"rule {name}", [event.seq, str(unseen)[:MAX_WHY]])
 
     def _apply(self, node: Node, reading: Reading, event: Event) -> None:
         standing = self.standing(node)

@@ -25,6 +25,11 @@ class GapError(DetectorError):
         super().__init__(f"event {got} came, but event {wanted} is the next one: the log has a gap or a repeat")
 
 
+class UnseenError(DetectorError):
+    """Raised by a rule that can't know what it is asked of an event, through no doing of the agent's (a secret kept
+    back, a file that the machine did not let be read): the step is null, not 0. Its words are the reason's."""
+
+
 class StateError(DetectorError):
     """A stored engine state belongs to another ruleset or engine version."""
 

@@ -22,8 +22,6 @@ Format = Literal[
 LONGEST = 1_000
 ENDS = frozenset((32_000, 16_000, 8_000, 4_000, 2_000, 1_000, 500, 250, 125, 62, 31, 16))
 """Lengths at which the readers cut texts (agentd/readers/bounds.py): of what is cut, one of these may go on."""
-_PARTLY = ("contains", "starts_with")
-"""Forms that the beginning of a text can fulfil."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +83,7 @@ def goes_on(text: Any, cut: bool) -> bool:
 
 def text_is(wanted: TextMatch, text: str, going_on: bool) -> bool:
     """Whether a text is as wanted, whatever may come after it."""
-    return (not going_on or wanted.mode in _PARTLY) and wanted.matches(text)
+    return (not going_on or wanted.by_beginning) and wanted.matches(text)
 
 
 def facts_are(wanted: FactsMatch, facts: Any, cut: bool) -> bool:
@@ -96,7 +94,7 @@ def facts_are(wanted: FactsMatch, facts: Any, cut: bool) -> bool:
 def _is_known(wanted: Any, found: Any) -> bool:
     if isinstance(found, list | dict):  # a value at a path in it is there; that every one is so can't be said
         return isinstance(wanted, TextMatch) and isinstance(wanted.typed, JsonPath) and not wanted.typed.every
-    partly = isinstance(wanted, TextMatch) and wanted.mode in _PARTLY
+    partly = isinstance(wanted, TextMatch) and wanted.by_beginning
     return found is not None and (partly or not goes_on(found, True))
 
 

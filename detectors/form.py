@@ -5,19 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from detectors.errors import UnseenError, shown
 from detectors.matchers import TextMatch
 
 
 def holds(data: Mapping[str, Any], wanted: TextMatch | bool, trusted: bool) -> bool:
     """Whether the field holds what is wanted: a text, or checked or not for a box (bool).
 
-    ``trusted``: a value that a script filled in does not count. Null (a password) equals nothing.
+    ``trusted``: a value that a script filled in does not count. Null (a password) equals nothing; of one that
+    is ``cut`` only the beginning is known.
     """
     if trusted and data.get("trusted") is False:
         return False
     if isinstance(wanted, bool):
         return data.get("checked") is wanted
     value = data.get("value")
+    if data.get("cut") is True and not wanted.by_beginning:
+        return False
     if isinstance(value, list):
         return any(isinstance(item, str) and wanted.matches(item) for item in value)
     return isinstance(value, str) and data.get("checked") is not False and wanted.matches(value)
+
+
+def check_seen(data: Mapping[str, Any], name: str, wanted: TextMatch | bool, trusted: bool) -> None:
+    """Raises `UnseenError` where nobody can know whether the field holds the text that is wanted."""
+    if isinstance(wanted, bool) or (trusted and data.get("trusted") is False) or data.get("value") is not None:
+        return
+    if data.get("filled") is True:
+        raise UnseenError(f"the value of {shown(name)} is a secret, kept back")
+    if data.get("long") is not None:
+        raise UnseenError(f"the value of {shown(name)} is too long to be kept beside the others")

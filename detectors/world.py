@@ -5,6 +5,7 @@ Serialisable, and bounded whatever the length of the episode: each table has a c
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,13 +24,15 @@ MAX_PROBES = 32
 MAX_ANSWER = 8192
 """Bytes kept of what a probe answered at the start; of a longer answer nothing is kept."""
 MAX_TEXT = 1024
-"""Characters kept of one field's value; of a longer one nothing is kept, so that it matches nothing."""
+"""Characters kept of any field's value."""
+MAX_LONG = 65_536
+"""Characters kept of a frame's longer values, together; of what is more nothing is kept, so that nobody knows it."""
 MAX_NAME = 256
 
 
 @dataclass(slots=True)
 class World:
-    """``frames``: frame → {tab, url, fields: {field key → names, value, checked, long, seq, trusted}};
+    """``frames``: frame → {tab, url, fields: {field key → names, value, checked, long, filled, cut, seq, trusted}};
     ``downloads``: download → [suggested file name, seq of download.began, step, bytes once it is in, seq of that];
     ``calls``: tool call → [tool, seq, step]; ``probes``: probe → [its answer at the start]."""
 
@@ -203,7 +206,7 @@ def _fill(world: World, event: Event) -> None:
     key = str(data.get("field"))[:MAX_NAME]
     before = fields.pop(key, None)
     value = data.get("value")
-    held = {"value": _short(value), "checked": data.get("checked") is True if "checked" in data else None}
+    held = {"value": _kept(value, fields), "checked": data.get("checked") is True if "checked" in data else None}
     # Of a value that is too long to keep, enough to know it again.
     held["long"] = sha256(canonical(value)) if held["value"] is None and value is not None else None
     # Frameworks echo what the user typed with an event of their own: the same value stays the user's. Two that nobody
@@ -213,6 +216,8 @@ def _fill(world: World, event: Event) -> None:
     fields[key] = {
         "names": [name[:MAX_NAME] for name in field_names(data)],
         **held,
+        "filled": data.get("filled") is True,
+        "cut": data.get("cut") is True,
         "seq": before["seq"] if echo else event.seq,
         "trusted": echo or data.get("trusted") is not False,
     }
@@ -237,11 +242,20 @@ def _keep_frame(world: World, frame: str, known: dict[str, Any]) -> None:
         del world.frames[oldest]
 
 
-def _short(value: Any) -> Any:
-    # The world is stored with the log; a pasted book is no value that a task names.
-    if isinstance(value, list):
-        return value if all(isinstance(v, str) for v in value) and sum(map(len, value)) <= MAX_TEXT else None
-    return value if isinstance(value, str) and len(value) <= MAX_TEXT else None
+def _kept(value: Any, others: Mapping[str, Mapping[str, Any]]) -> Any:
+    """The value, unless it is none or too long: the world is stored with the log."""
+    length = _length(value)
+    if length <= MAX_TEXT:
+        return value if length >= 0 else None
+    long = sum(length for other in others.values() if (length := _length(other["value"])) > MAX_TEXT)
+    return value if long + length <= MAX_LONG else None
+
+
+def _length(value: Any) -> int:
+    """Characters; -1 for what is no value of a field."""
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return sum(map(len, value))
+    return len(value) if isinstance(value, str) else -1
 
 
 def _cap(table: dict[str, Any], most: int) -> None:

@@ -190,6 +190,8 @@ def filled(node: Node, value: Any, checked: bool | None) -> dict[str, Any]:
         return data | {"value": None, "filled": bool(value)}
     if checked is not None:
         data["checked"] = checked
-    if isinstance(value, list):
-        return data | {"value": [str(one)[:LONGEST_VALUE] for one in value]}
-    return data | {"value": str(value)[:LONGEST_VALUE]}
+    texts = [str(one) for one in value] if isinstance(value, list) else [str(value)]
+    if max(map(len, texts), default=0) > LONGEST_VALUE:
+        data["cut"] = True
+    told = [text[:LONGEST_VALUE] for text in texts]
+    return data | {"value": told if isinstance(value, list) else told[0]}

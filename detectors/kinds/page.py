@@ -49,11 +49,11 @@ PAGE: dict[str, Kind] = {
     ),
     "field.filled": kind(
         "cdp",
-        "tab frame element field value filled? checked? files? form? commit? trusted? baseline?",
+        "tab frame element field value cut? filled? checked? files? form? commit? trusted? baseline?",
         "A field's value is now this: `value` text (null: a secret, kept back, then `filled` says whether "
-        "there is one; list: a multiple select), `checked` for boxes and radios; `files`: the chosen files' "
-        "[name, size]; `field`: a key stable within the frame; `commit`: on change. `trusted` is false where script "
-        "set it.",
+        "there is one; list: a multiple select; `cut`: it goes on), `checked` for boxes and radios; `files`: the "
+        "chosen files' [name, size]; `field`: a key stable within the frame; `commit`: on change. `trusted` is false "
+        "where script set it.",
     ),
     "field.typed": kind(
         "cdp",

@@ -115,6 +115,11 @@ class TextMatch:
             case _:
                 return glob(wanted, folded)
 
+    @property
+    def by_beginning(self) -> bool:
+        """Whether the beginning of a text can be enough, whatever comes after it."""
+        return self.mode in ("contains", "starts_with")
+
     def keys(self) -> tuple[str, ...] | None:
         """Index keys of the only texts that can match, or None if that can't be said beforehand."""
         if self.mode in ("equals", "one_of"):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detectors.arguments import arg
-from detectors.form import holds
+from detectors.form import check_seen, holds
 from detectors.matchers import TextMatch, UrlMatch
 from detectors.registry import rule
 from detectors.shape import mapping
@@ -28,6 +28,7 @@ class Args:
 
 
 @rule(
+    version=2,
     component="form",
     hears=("field.filled",),
     args=Args,
@@ -37,8 +38,8 @@ class Args:
 def field_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A text field, select, box or radio comes to hold the value. Stays true until it holds another.
 
-    A password's value never reaches the log, so it equals nothing. Case and white space are as `field` and
-    `value` say; the field is found by any of its names.
+    A password's value never reaches the log: whether it is the `value` is not known, and the step is null. Case and
+    white space are as `field` and `value` say; the field is found by any of its names.
     """
     if not any(args.field.matches(name) for name in _plain_names(event)):
         return
@@ -47,9 +48,11 @@ def field_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
     wanted = args.checked if args.checked is not None else args.value
     # What the world holds: a script's echo of what the user typed leaves it the user's.
     known = world.fields(str(event.data.get("frame"))).get(str(event.data.get("field")))
-    if wanted is not None and holds(
-        {**event.data, "trusted": known is not None and known["trusted"]}, wanted, args.trusted
-    ):
+    held = {**event.data, "trusted": known is not None and known["trusted"]}
+    if wanted is None:
+        return
+    check_seen(held, next(_plain_names(event)), wanted, args.trusted)
+    if holds(held, wanted, args.trusted):
         yield Reading(1.0, f"field:{event.data.get('frame')}:{event.data.get('field')}")
 
 

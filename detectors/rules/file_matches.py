@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from detectors.arguments import arg
+from detectors.errors import UnseenError, shown
 from detectors.file_facts import cause, file_index, file_keys, named
 from detectors.matchers import IntRange, TextMatch
 from detectors.registry import rule
@@ -28,6 +30,7 @@ class Args:
 
 
 @rule(
+    version=2,
     component="file",
     hears=("file.created", "file.modified", "file.moved", "file.present"),
     args=Args,
@@ -37,7 +40,9 @@ class Args:
 def file_matches(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A file in a watched folder, settled, has the name, extension, size and hash that are asked for.
 
-    True until its content changes to another, or it goes. What already matched at the start earns nothing.
+    True until its content changes to another, or it goes. What already matched at the start earns nothing. A file whose
+    hash is asked for and that could not be read (`unread`: slow, denied, busy) makes the step null; one that is too
+    large to be hashed has none.
     """
     data = event.data
     extension = str(data.get("name")).rpartition(".")[2].lower() if "." in str(data.get("name")) else ""
@@ -45,7 +50,14 @@ def file_matches(event: Event, world: World, args: Args) -> Iterator[Reading]:
         named(data, args.name, args.path, args.root)
         and (args.extension is None or args.extension.matches(extension))
         and (args.size is None or args.size.matches(data.get("size")))
-        and (args.sha256 is None or args.sha256.matches(str(data.get("sha256"))))
+        and _is(data, args.sha256)
     ):
         seqs, step = cause(event, world)
         yield Reading(1.0, file_key(data, data.get("path")), seqs, step)
+
+
+def _is(data: Mapping[str, Any], wanted: TextMatch | None) -> bool:
+    """Whether the content has the hash. Raises `UnseenError` where the machine did not let it be read."""
+    if wanted is not None and data.get("unread") in ("slow", "denied", "busy"):
+        raise UnseenError(f"{shown(data.get('path'))} has no sha256: {data['unread']}")
+    return wanted is None or wanted.matches(str(data.get("sha256")))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.arguments import FieldsMatch, arg
-from detectors.form import holds
+from detectors.form import check_seen, holds
 from detectors.matchers import UrlMatch, text_key
 from detectors.registry import rule
 from detectors.types import Event, Reading
@@ -22,6 +22,7 @@ class Args:
 
 
 @rule(
+    version=2,
     component="form",
     hears=("field.filled",),
     args=Args,
@@ -32,7 +33,7 @@ def form_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """Filled / expected: half of the fields right is a level of one half; all fields stand in one frame.
 
     A field that is emptied again takes its part back from the level, but progress once credited is not paid
-    twice.
+    twice. What a password field holds is not known: a step that fills one whose value is asked for is null.
     """
     frame = str(event.data.get("frame"))
     if args.url is not None and not args.url.matches(world.url(frame)):
@@ -46,6 +47,8 @@ def _filled(known: Mapping[str, Any], name: str, wanted: Any, trusted: bool) -> 
     """The seq of the field of that name if it holds what is wanted; of several (radios), any of them."""
     key = text_key(name)
     for data in known.values():
-        if key in data["names"] and holds(data, wanted, trusted):
-            yield data["seq"]
-            return
+        if key in data["names"]:
+            check_seen(data, name, wanted, trusted)
+            if holds(data, wanted, trusted):
+                yield data["seq"]
+                return

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detectors.arguments import FieldsMatch, arg
+from detectors.errors import UnseenError, shown
 from detectors.matchers import TextMatch, UrlMatch
 from detectors.registry import rule
 from detectors.shape import listed, mapping
@@ -24,11 +25,12 @@ class Args:
             raise ValueError("at least one of form, action, fields: without one, every form would count")
 
 
-@rule(component="form", hears=("form.submitted",), args=Args, occurrence=True)
+@rule(version=2, component="form", hears=("form.submitted",), args=Args, occurrence=True)
 def form_submitted(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A form is submitted by a click or key of the user; what the server says is request_accepted's business.
 
-    A submit that page script causes never counts, though Chrome calls it trusted.
+    A submit that page script causes never counts, though Chrome calls it trusted. Whether a password is the value that
+    is asked for is not known: the step is null, if all else is as wanted.
     """
     form = mapping(event.data.get("form"))
     if event.data.get("trusted") is not True:
@@ -44,11 +46,16 @@ def form_submitted(event: Event, world: World, args: Args) -> Iterator[Reading]:
 
 def _carries(event: Event, wanted: FieldsMatch) -> bool:
     pairs = [pair for pair in listed(event.data.get("fields")) if isinstance(pair, list) and len(pair) == 2]
+    secret = None
     for name, matcher in wanted.fields:
         values = [value for field, value in pairs if field == name]
         if isinstance(matcher, bool):
             if bool(values) is not matcher:
                 return False
         elif not any(isinstance(value, str) and matcher.matches(value) for value in values):
-            return False
+            if None not in values:
+                return False
+            secret = name
+    if secret is not None:
+        raise UnseenError(f"the value of {shown(secret)} is a secret, kept back")
     return True

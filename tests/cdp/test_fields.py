@@ -295,8 +295,21 @@ async def test_what_a_form_hides_from_us_is_a_gap(browser: Chromium, page: Page,
         await page.evaluate("document.querySelector('input').focus()")
         await page.keyboard.type("4711")
         await page.keyboard.press("Enter")
-        await watch.until(lambda: watch.all("form.submitted") or watch.all("gap.began", of="form.submitted"))
-        assert watch.all("field.filled", value="4711") or watch.all("gap.began", of="field.filled")
+        await watch.until(lambda: watch.all("page.titled", title="done"))
+        assert watch.all("gap.began", of="field.filled")
+        assert watch.all("gap.began", of="form.submitted")
+        assert watch.all("field.filled") == watch.all("form.submitted") == []
+
+
+async def test_a_long_value_is_told_cut(browser: Chromium, page: Page, site: Site) -> None:
+    url = site.page("/", "<textarea aria-label=Whole></textarea><textarea aria-label=Long></textarea>")
+    async with watching(browser) as watch:
+        await page.goto(url)
+        await page.get_by_label("Whole").fill("x" * 10_000)
+        await page.get_by_label("Long").fill("y" * 10_001)
+        await watch.until(lambda: watch.all("field.filled", value="y" * 10_000))
+        assert watch.all("field.filled", value="y" * 10_000)[0]["cut"] is True
+        assert "cut" not in watch.all("field.filled", value="x" * 10_000)[0]
 
 
 async def test_more_fields_than_are_kept_are_a_gap(browser: Chromium, page: Page, site: Site) -> None:

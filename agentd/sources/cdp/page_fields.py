@@ -33,6 +33,7 @@ FIELDS: dict[str, dict[str, Types]] = {
     | {
         "field": str,
         "value": (str, list, type(None)),
+        "cut": bool,
         "filled": bool,
         "checked": bool,
         "files": list,

@@ -55,8 +55,9 @@ export function openFields({ listenTo, say, describe, secrets, roots }) {
     }
     if (isMarked(element)) found.checked = element.checked;
     if (element.type === "file") found.files = filesOf(element);
-    found.value = valueOf(element);
-    return found;
+    const held = heldBy(element);
+    if (goesOn(held)) found.cut = true;
+    return { ...found, value: cutOff(held) };
   }
 
   // The same value again, by whatever event (a blur's change, a framework's echo), stays whose it was.
@@ -151,13 +152,23 @@ function printOf(element) {
 }
 
 export function valueOf(element) {
-  if (element.localName === "select") {
-    if (!element.multiple) return element.value.slice(0, LONGEST_VALUE);
-    return Array.from(element.selectedOptions, (option) => option.value.slice(0, LONGEST_VALUE)).slice(0, MOST);
+  return cutOff(heldBy(element));
+}
+
+function heldBy(element) {
+  if (element.localName === "select" && element.multiple) {
+    return Array.from(element.selectedOptions, (option) => option.value);
   }
-  if (element.type === "file") return filesOf(element).map(([name]) => name).join(", ").slice(0, LONGEST_VALUE);
-  const value = "value" in element ? element.value : (element.innerText ?? element.textContent);
-  return String(value ?? "").slice(0, LONGEST_VALUE);
+  if (element.type === "file") return filesOf(element).map(([name]) => name).join(", ");
+  return String(("value" in element ? element.value : (element.innerText ?? element.textContent)) ?? "");
+}
+
+function cutOff(held) {
+  return Array.isArray(held) ? held.slice(0, MOST).map(cutOff) : held.slice(0, LONGEST_VALUE);
+}
+
+function goesOn(held) {
+  return Array.isArray(held) ? held.length > MOST || held.some(goesOn) : held.length > LONGEST_VALUE;
 }
 
 // A control inside a custom element stands in the form that this stands in.

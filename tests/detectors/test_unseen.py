@@ -1,0 +1,120 @@
+"""What a rule is asked and nobody let us see is null; what the agent itself made unreadable is 0."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from detectors.types import Reward
+from detectors.world import MAX_TEXT
+from tests.support.logs import Said, clicked, created, episode, filled, ruleset, run, worth
+
+HASH = "ab" * 32
+FILE: dict[str, Any] = {"file_matches": {"name": "a.pdf", "sha256": HASH}}
+NAMED: dict[str, Any] = {"file_matches": {"name": "a.pdf"}}
+FIELD: dict[str, Any] = {"field_filled": {"field": "Password", "value": "s3cret"}}
+LOGIN: dict[str, Any] = {"form_filled": {"fields": {"Name": "Ada", "Password": "s3cret"}}}
+SENT: dict[str, Any] = {"form_submitted": {"fields": {"name": "Ada", "password": "s3cret"}}}
+LONG: dict[str, Any] = {"form_filled": {"fields": {"Body": {"contains": "4711"}, "Name": "Ada"}}}
+TEXT = "4711" + "x" * 2 * MAX_TEXT
+ESSAY: dict[str, Any] = {"field_filled": {"field": "Body", "value": TEXT}}
+SECRET, NAME = filled("Password", None, filled=True), filled("Name", "Ada")
+OTHER = clicked("Other")
+
+
+def submitted(*fields: Any, trusted: bool = True) -> Said:
+    form = {"name": "Log in", "action": "http://shop.test/login", "method": "post"}
+    return ("form.submitted", {"tab": "T", "frame": "T", "form": form, "fields": list(fields), "trusted": trusted})
+
+
+def unread(why: str, name: str = "a.pdf", **more: Any) -> Said:
+    return created(name, sha256=None, unread=why, **more)
+
+
+def full(count: int) -> list[Said]:
+    """So many other fields that hold long texts."""
+    return [filled(f"Other {n}", "y" * 10_000) for n in range(count)]
+
+
+def rewards(when: dict[str, Any], happened: list[Said], before: list[Said] | None = None) -> list[Reward]:
+    """Of three steps; it happens in the second."""
+    rules = ruleset({"id": "m", "component": "ui", "when": when}, weights={"ui": 1.0})
+    return run(rules, *episode([OTHER], happened, [OTHER], before=before or []))
+
+
+NULL: dict[str, tuple[dict[str, Any], list[Said], str]] = {
+    "a file that was being written": (FILE, [unread("busy")], "a.pdf' has no sha256: busy"),
+    "a file that the machine was slow to read": (FILE, [unread("slow")], "slow"),
+    "a file that may not be read": (FILE, [unread("denied", kind="file.modified")], "denied"),
+    "a password": (FIELD, [SECRET], "the value of 'Password' is a secret"),
+    "a password in a form": (LOGIN, [NAME, SECRET], "the value of 'Password' is a secret"),
+    "a password that is sent": (SENT, [submitted(["name", "Ada"], ["password", None])], "'password' is a secret"),
+    "a long text beside many": (LONG, [*full(6), filled("Body", TEXT)], "the value of 'Body' is too long to be kept"),
+}
+ZERO: dict[str, tuple[dict[str, Any], list[Said]]] = {
+    "another file": (FILE, [unread("busy", "b.pdf")]),
+    "a file that is too large for a hash": (FILE, [unread("large")]),
+    "another content": (FILE, [created("a.pdf", sha256="cd" * 32)]),
+    "an emptied password": (FIELD, [filled("Password", None, filled=False)]),
+    "a password that script filled in": (FIELD, [filled("Password", None, filled=True, trusted=False)]),
+    "another password": (FIELD, [filled("Pin", None, filled=True)]),
+    "another name sent": (SENT, [submitted(["name", "Bob"], ["password", None])]),
+    "no password sent": (SENT, [submitted(["name", "Ada"])]),
+    "sent by script": (SENT, [submitted(["name", "Ada"], ["password", None], trusted=False)]),
+    "a cut text that is another": (
+        {"field_filled": {"field": "Body", "value": TEXT}},
+        [filled("Body", TEXT, cut=True)],
+    ),
+}
+PAID: dict[str, tuple[dict[str, Any], list[Said]]] = {
+    "a file by its name alone": (NAMED, [unread("busy")]),
+    "a long text": (LONG, [NAME, filled("Body", TEXT)]),
+    "the beginning of a cut text": (LONG, [NAME, filled("Body", TEXT, cut=True)]),
+    "a file that was read": (FILE, [created("a.pdf")]),
+}
+
+
+@pytest.mark.parametrize("name", NULL)
+def test_what_nobody_can_know_is_null(name: str) -> None:
+    """In its step, and with its reason; the next step is known again."""
+    when, happened, why = NULL[name]
+    first, second, last = rewards(when, happened)
+    assert (first.reward, second.reward, last.reward) == (0.0, None, 0.0)
+    assert why in str(second.reason)
+
+
+@pytest.mark.parametrize("name", ZERO)
+def test_what_is_known_to_be_otherwise_is_zero(name: str) -> None:
+    """Or is the agent's own doing."""
+    when, happened = ZERO[name]
+    assert rewards(when, happened)[1].reward == 0.0
+
+
+@pytest.mark.parametrize("name", PAID)
+def test_what_is_known_pays(name: str) -> None:
+    """Whatever else is not."""
+    when, happened = PAID[name]
+    assert rewards(when, happened)[1].reward == 1.0
+
+
+@pytest.mark.parametrize("name", NULL)
+def test_what_stood_there_before_the_agent_began_blinds_nothing(name: str) -> None:
+    """It would have paid nothing either way."""
+    when, happened, _ = NULL[name]
+    assert worth(rewards(when, [OTHER], before=happened)) == [0.0, 0.0, 0.0]
+
+
+def test_a_goal_that_leans_on_it_is_not_known_to_have_failed() -> None:
+    """The close is null too: success is unknown, not false."""
+    rules = ruleset({"id": "m", "when": FILE}, {"id": "done", "when": {"goal": {"requires": ["m"]}}})
+    said = run(rules, *episode([OTHER], [unread("busy")], [OTHER]))
+    assert worth(said) == [0.0, None, None]
+    assert said[-1].success is None
+
+
+def test_it_is_made_up_for_once_it_is_known() -> None:
+    """The same file, read: what came true is paid then."""
+    assert worth(rewards(FILE, [unread("busy"), created("a.pdf", kind="file.modified")])) == [0.0, None, 0.0]
+    rules = ruleset({"id": "m", "component": "ui", "when": FILE}, weights={"ui": 1.0})
+    assert worth(run(rules, *episode([unread("busy")], [created("a.pdf", kind="file.modified")]))) == [None, 1.0]
