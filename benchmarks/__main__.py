@@ -13,6 +13,7 @@ from benchmarks import (
     engine,
     fleet,
     injection,
+    live,
     model,
     observer,
     pages,
@@ -33,6 +34,7 @@ PARTS = {
     "browser": browser.main,
     "webarena": webarena.main,
     "pages": pages.main,
+    "live": live.main,
     "visual": visual.main,
 }
 

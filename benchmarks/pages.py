@@ -39,14 +39,16 @@ TASK: dict[str, Any] = {
     ],
 }
 STEPS, PER_STEP, LOADS, LISTED, NEWS = 500, 20, 7, 100_000, 20
-PAGES = ("/login", "/episodes", "/fleet", "/tasks", "/training", "/audit")
+PAGES = ("/login", "/episodes", "/fleet", "/tasks", "/tasks/bench/pages", "/editor?task=bench/pages", "/training",
+         "/label", "/audit")  # fmt: skip
 LISTS = ("/episodes", "/episodes?outcome=success", "/episodes?label=policy%3D7", "/episodes?sort=best",
          "/episodes?task=bench/pages&status=open", "/episodes?since=2020-01-01&sort=oldest")  # fmt: skip
 PAINT = """() => {
+  const paint = performance.getEntriesByName('first-contentful-paint')[0].startTime;
   const script = performance.getEntriesByType('resource').filter((one) => one.initiatorType === 'script');
-  return {paint: performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null,
-    ready: performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd,
-    script: script.reduce((sum, one) => sum + one.decodedBodySize, 0)} }"""
+  const sum = (of) => of.reduce((bytes, one) => bytes + one.decodedBodySize, 0);
+  return {paint, ready: performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd,
+    first: sum(script.filter((one) => one.startTime <= paint)), script: sum(script)} }"""
 SCROLL = """async () => { const list = document.getElementById('spans'); list.scrollTop = 0; const took = [];
   let before = performance.now();
   for (let n = 0; n < 240; n++) { list.scrollTop += 120; await new Promise(requestAnimationFrame);
@@ -154,10 +156,14 @@ def _paints(page: Page, episode: str) -> None:
             page.goto(path)
             page.wait_for_function("() => performance.getEntriesByName('first-contentful-paint').length")
             found.append(page.evaluate(PAINT))
+        page.wait_for_timeout(500)  # whatever comes once it is painted
+        rest = page.evaluate(PAINT)["script"]
         name = "/episodes/{id}" if path == episode else path
         paint, ready = (statistics.median(one[key] for one in found) for key in ("paint", "ready"))
         line(f"{name}: first paint, ms", f"{paint:.0f}", "wanted <= 300")
-        line(f"{name}: script, KB", f"{found[-1]['script'] / 1000:.0f}", "wanted <= 300")
+        line(f"{name}: script asked for by then, KB", f"{found[-1]['first'] / 1000:.0f}", "wanted <= 300")
+        if rest > found[-1]["first"]:
+            line(f"{name}: script once it is at rest, KB", f"{rest / 1000:.0f}")
         if path == episode:
             line(f"{name}: open, its parts at work, ms", f"{ready:.0f}", "wanted < 1000")
 

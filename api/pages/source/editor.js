@@ -52,6 +52,11 @@ async function edit(field) {
       ],
     }),
   });
+  const { selectionStart: anchor, selectionEnd: head } = field;
+  if (document.activeElement === field) {
+    view.focus();
+    view.dispatch({ selection: { anchor, head }, scrollIntoView: true });
+  }
   field.hidden = true;
   document.querySelector(`label[for="${field.id}"]`).addEventListener("click", () => view.focus());
   lead(view);

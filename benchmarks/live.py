@@ -1,0 +1,116 @@
+"""Somebody looks at the page of an episode that runs: how soon a click in the agent's browser is on it."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from queue import SimpleQueue
+
+from milestoned_client import RewardClient
+from playwright.sync_api import Page, sync_playwright
+
+from api.demo.needs import find_chromium
+from api.demo.parts import Service, start_service, start_shop
+from api.demo.processes import Parts
+from benchmarks.browser import agent, watched
+from benchmarks.measure import line, quantile
+
+CLICKS = 40
+PATIENCE_S = 30
+SEEN = """() => { window.seen = {}; const list = document.getElementById('spans');
+  const look = () => { const told = list.textContent;
+    for (const [name] of told.matchAll(/Go \\d+/g)) window.seen[name] ??= Date.now() };
+  new MutationObserver(look).observe(list, {childList: true, subtree: true}) }"""
+CLICKED = "addEventListener('click', () => { (window.at ??= []).push(Date.now()) }, true)"
+
+
+def main() -> None:
+    """Print the figures."""
+    with tempfile.TemporaryDirectory() as name, Parts(Path(name) / "logs") as parts:
+        folder = Path(name)
+        shop = start_shop(parts, folder / "shop", 0)
+        service = start_service(parts, folder / "service")
+        with RewardClient(service.url, service.token) as client, agent(folder, shop) as page:
+            page.evaluate(CLICKED)
+            with watched(parts, folder, client, service, page) as episode, _looked_at(service, episode.id) as looker:
+                took = []
+                for n in range(CLICKS):
+                    episode.step({"click": "Go"})
+                    page.click("#go")
+                    seen = looker.asked(f"Go {n}")
+                    took.append(seen - page.evaluate("window.at.at(-1)"))
+                    episode.end_step(n)
+    print(f"live: {CLICKS} clicks in Chromium, from the page's own click to its line on the episode's page beside it")
+    line("median, ms", f"{statistics.median(took):.0f}", "wanted <= 200")
+    line("nine of ten within, ms", f"{quantile(took, 0.9):.0f}")
+
+
+class _Looker:
+    """Another browser, in a thread of its own: Playwright's calls that wait are one a thread."""
+
+    def __init__(self, service: Service, episode: str) -> None:
+        self._service, self._episode = service, episode
+        self._asks: SimpleQueue[str | None] = SimpleQueue()
+        self._told: SimpleQueue[float | Exception] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run)
+
+    def begin(self) -> None:
+        """Returns once it looks."""
+        self._thread.start()
+        self._take()
+
+    def asked(self, name: str) -> float:
+        """When the line of the click on what had that name stood there, in ms of the clock."""
+        self._asks.put(name)
+        return self._take()
+
+    def end(self) -> None:
+        """Close its browser."""
+        self._asks.put(None)
+        self._thread.join(PATIENCE_S)
+
+    def _take(self) -> float:
+        told = self._told.get(timeout=PATIENCE_S)
+        if isinstance(told, Exception):
+            raise told
+        return told
+
+    def _run(self) -> None:
+        try:
+            with sync_playwright() as playwright:
+                browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
+                page = browser.new_page(base_url=self._service.url, viewport={"width": 1280, "height": 900})
+                page.context.add_cookies(
+                    [{"name": "milestoned", "value": self._service.token, "url": self._service.url}]
+                )
+                self._look(page)
+                browser.close()
+        except Exception as error:  # noqa: BLE001 - it is raised where it was asked
+            self._told.put(error)
+
+    def _look(self, page: Page) -> None:
+        with page.expect_response("**/live?**"):
+            page.goto(f"/episodes/{self._episode}")
+        page.evaluate(SEEN)
+        self._told.put(0.0)
+        while (name := self._asks.get()) is not None:
+            page.wait_for_function("(name) => window.seen[name]", arg=name, timeout=PATIENCE_S * 1000)
+            self._told.put(page.evaluate("(name) => window.seen[name]", name))
+
+
+@contextmanager
+def _looked_at(service: Service, episode: str) -> Iterator[_Looker]:
+    looker = _Looker(service, episode)
+    try:
+        looker.begin()
+        yield looker
+    finally:
+        looker.end()
+
+
+if __name__ == "__main__":
+    main()
