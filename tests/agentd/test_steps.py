@@ -297,13 +297,22 @@ async def test_a_disk_that_fills_at_the_close(tmp_path: Path) -> None:
     assert said.seq == stage.journal.last
 
 
-async def test_a_seal_that_finds_no_room_is_tried_again(tmp_path: Path) -> None:
+async def test_a_seal_that_finds_no_room_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody waits for the reward, and nobody else would say it again."""
     stage = Stage(tmp_path, quiet_ms=50)
     await stage.conductor.begin(0)
     await stage.conductor.end(0)
     stage.journal.full = "no room"
-    await asyncio.sleep(0.2)
+    tried, append = asyncio.Event(), stage.recorder.append
+
+    def noted(source: str, kind: str, data: dict[str, Any]) -> int | None:
+        if kind == "step.sealed":
+            tried.set()
+        return append(source, kind, data)
+
+    monkeypatch.setattr(stage.recorder, "append", noted)
+    async with asyncio.timeout(20):
+        await tried.wait()
     assert "step.sealed" not in [kind for _, kind, _ in stage.journal.rows()]
     stage.recorder.flush()
     async with asyncio.timeout(20):

@@ -106,10 +106,12 @@ async def test_card_numbers_tokens_and_added_names_never_leave(browser: Chromium
 
 async def test_nothing_is_fetched_that_nobody_asked_for(browser: Chromium, page: Page, site: Site) -> None:
     site.page("/other", "ok")
+    stream = "Network.streamResourceContent"
     for plan, wanted in (
-        ({}, set()),
-        ({"request_bodies": ["/up"], "response_bodies": ["/up"], "origin": site.url}, set()),
-        ({"response_bodies": ["/other"], "origin": site.url}, {"Network.streamResourceContent"}),
+        ({}, [set()]),
+        ({"request_bodies": ["/up"], "response_bodies": ["/up"], "origin": site.url}, [set()]),
+        # A body that was whole before it was to be streamed is got.
+        ({"response_bodies": ["/other"], "origin": site.url}, [{stream}, {stream, "Network.getResponseBody"}]),
     ):
         async with watching(browser, plan) as watch:
             assert watch.source._live is not None
@@ -127,5 +129,4 @@ async def test_nothing_is_fetched_that_nobody_asked_for(browser: Chromium, page:
             await watch.one("request.finished", url=site.url + "/other")
             await watch.fence()
         asked = {method for method in sent if method.startswith(("Network.get", "Network.stream"))}
-        assert asked - {"Network.getResponseBody"} == wanted
-        assert wanted or not asked
+        assert asked in wanted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 
 import pytest
@@ -60,8 +61,10 @@ async def test_a_close_that_its_caller_gives_up_goes_on_and_can_be_asked_for_aga
 
 
 async def test_a_caller_who_gives_up_at_the_very_end_leaves_the_daemon_to_end(tmp_path: Path) -> None:
+    over = threading.Event()
+
     async def work(stop: asyncio.Event, opened: object) -> None:
-        await asyncio.sleep(0.3)
+        await asyncio.to_thread(over.wait)
 
     left: list[bool] = []
     daemon = DaemonThread(work, "slow")
@@ -71,5 +74,6 @@ async def test_a_caller_who_gives_up_at_the_very_end_leaves_the_daemon_to_end(tm
         async with asyncio.timeout(0.05):
             await watch.abandon()
     assert not left
+    over.set()
     await watch.close()
     assert left == [True]
