@@ -38,8 +38,8 @@ Insert = Callable[[str, list[bytes]], float]
 
 def main() -> None:
     """Print the figures."""
-    with tempfile.TemporaryDirectory() as name, Parts(Path(name) / "logs") as parts:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as made, Parts(Path(made) / "logs") as parts:
+        folder = Path(made)
         service = start_service(parts, folder / "service")
         with _client(service) as client:
             ingest("SQLite, synchronous=FULL", service, client, lambda n: str(folder / f"bare{n}.db"), _into_sqlite)
@@ -50,7 +50,10 @@ def main() -> None:
         with Postgres(settings=("max_connections=200",)) as server:
             database = server.database()
             key = "MILESTONED_SIGNING_KEY=a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s="
-            shared = ("env", f"MILESTONED_SECRET={'s' * 32}", f"MILESTONED_ADMIN_TOKEN={'a' * 32}", key)
+            shared = ("env", f"MILESTONED_SECRET={'s' * 32}", key)
+            for name in ("on-postgres", "second"):  # the same token for both
+                (folder / name).mkdir()
+                (folder / name / "admin.token").write_text("mt_" + "a" * 32)
             service = start_service(parts, folder / "on-postgres", database=database, prefix=shared)
             with _client(service) as client:
                 ingest("Postgres, fsync on", service, client, lambda _: server.database(), _into_postgres)

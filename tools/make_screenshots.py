@@ -92,6 +92,7 @@ def _many(page: Page, service: Process) -> None:
     _keep(page, "compare")
     page.goto("/editor?task=shop/buy-lamp")
     field = page.get_by_role("textbox", name="The task, in YAML")
+    page.locator(".cm-content").wait_for()
     field.click()
     page.keyboard.press("Control+End")
     page.keyboard.type("\nshap")

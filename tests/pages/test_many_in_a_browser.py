@@ -76,6 +76,7 @@ async def test_two_of_a_list_are_compared_and_labelled_by_keyboard(page: Page, t
 
 async def test_the_editor_completes_by_the_schema_and_saves_what_was_tried(page: Page, two: Two) -> None:
     await page.goto("/editor?task=shop/cart")
+    await page.locator(".cm-content").wait_for()
     await expect(page.get_by_role("textbox", name="The task, in YAML")).to_be_visible()
     await page.get_by_role("textbox", name="The task, in YAML").click()
     await page.keyboard.press("Control+Home")

@@ -42,7 +42,7 @@ async function edit(field) {
       doc: field.value,
       extensions: [
         lineNumbers(), history(), highlightActiveLine(), yaml(), indentUnit.of("  "), LOOK, syntaxHighlighting(COLOURS),
-        autocompletion({ override: [(context) => completions(schema, context)] }),
+        autocompletion({ icons: false, override: [(context) => completions(schema, context)] }),
         keymap.of([
           ...completionKeymap, ...historyKeymap, ...defaultKeymap,
           { key: "Mod-]", run: indentMore }, { key: "Mod-[", run: indentLess }, { key: "Mod-Space", run: startCompletion },
