@@ -71,9 +71,7 @@ class Shell:
     def __init__(self, folder: Path, environ: Mapping[str, str] = os.environ) -> None:
         self.folder = folder
         os.mkfifo(folder / "said")
-        (folder / "shell").write_text(
-            'echo $$ >pid\nwhile read -r line; do eval "$line"; done <said\n'
-        )
+        (folder / "shell").write_text('echo $$ >pid\nwhile read -r line; do eval "$line"; done <said\n')
         subprocess.run(["sh", "-c", "setsid sh shell &"], check=True, cwd=folder, env=environ)
         self._said = (folder / "said").open("w")
         self.pid = int(self.wait_for("pid"))

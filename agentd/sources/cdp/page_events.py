@@ -91,7 +91,8 @@ def _dropped(data: Params) -> Iterator[Seen]:
     """What a page made too much of: of some kinds, which blinds what hears those, or of anything."""
     count = int(data["count"])
     if kinds := [kind for kind in data.get("of", ()) if kind in FIELDS]:
-        yield from gap(kinds, f"the page changed faster than it may be looked at, or can't be read: {count} changes went unseen")
+        why = f"the page changed faster than it may be looked at, or can't be read: {count} changes went unseen"
+        yield from gap(kinds, why)
     else:
         yield Seen(
             "journal.dropped", {"source": "cdp", "count": count, "reason": "the page said more than it could keep"}
