@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detectors.arguments import arg
+from detectors.errors import UnseenError
 from detectors.matchers import TextMatch
 from detectors.registry import rule
 from detectors.types import Event, Reading
@@ -19,13 +20,16 @@ class Args:
     selection: str = arg("clipboard (default) or primary.", "clipboard")
 
 
-@rule(component="ui", hears=("clipboard.changed",), args=Args, single=lambda args: True)
+@rule(version=2, component="ui", hears=("clipboard.changed",), args=Args, single=lambda args: True)
 def clipboard_holds(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """The clipboard comes to hold the text. True until something else is copied."""
+    """The clipboard comes to hold the text. True until something else is copied. Of a text that a program called a
+    secret nobody knows whether it is this one: the step is null."""
     data = event.data
     if data.get("selection") != args.selection:
         return
     if args.app is not None and not args.app.matches(str(data.get("app") or "")):
         return
-    if args.text.matches(str(data.get("text") or "")):
+    if data.get("unread") == "secret":
+        raise UnseenError("what was copied is a secret, kept back")
+    if (data.get("cut") is not True or args.text.by_beginning) and args.text.matches(str(data.get("text") or "")):
         yield Reading(1.0, f"clipboard:{args.selection}")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from detectors.arguments import arg
+from detectors.errors import UnseenError, shown
 from detectors.matchers import TextMatch
 from detectors.registry import rule
 from detectors.shape import listed
@@ -19,10 +21,20 @@ class Args:
     arguments: TextMatch | None = arg("Its arguments, joined by blanks; secrets are masked in them.", None)
 
 
-@rule(component="ui", hears=("process.started",), args=Args)
+@rule(version=2, component="ui", hears=("process.started",), args=Args)
 def process_started(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A process of that name runs. True until it ends. One that ran at the start earns nothing."""
+    """A process of that name runs. True until it ends. One that ran at the start earns nothing. Whether it has the
+    arguments is not known of one that did not let them be read: the step is null."""
     data = event.data
-    words = " ".join(str(word) for word in listed(data.get("arguments")))
-    if args.name.matches(str(data.get("name") or "")) and (args.arguments is None or args.arguments.matches(words)):
+    if args.name.matches(str(data.get("name") or "")) and _has(data, args.arguments):
         yield Reading(1.0, f"process:{data.get('pid')}")
+
+
+def _has(data: Mapping[str, Any], wanted: TextMatch | None) -> bool:
+    """Whether it was started with them. Raises `UnseenError` where nobody let us read them."""
+    if wanted is None:
+        return True
+    if data.get("arguments") is None:
+        raise UnseenError(f"the arguments of {shown(data.get('name'))} could not be read")
+    words = " ".join(str(word) for word in listed(data["arguments"]))
+    return (data.get("cut") is not True or wanted.by_beginning) and wanted.matches(words)

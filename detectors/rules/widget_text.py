@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detectors.arguments import arg
+from detectors.errors import UnseenError, shown
 from detectors.matchers import TextMatch
 from detectors.registry import rule
 from detectors.shape import mapping
@@ -22,17 +23,22 @@ class Args:
     initial: bool = arg("Whether what stood there when its window opened counts; false by default.", False)
 
 
-@rule(component="ax", hears=("widget.text_changed",), args=Args)
+@rule(version=2, component="ax", hears=("widget.text_changed",), args=Args)
 def widget_text(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """The widget's text, once it rested, is this. True until the text is another, also when its window closes.
 
-    The text on the screen is not the file on the disk: ask for the file where it is the file that counts.
+    The text on the screen is not the file on the disk: ask for the file where it is the file that counts. What a
+    password field holds is not known: where the rule names the field, the step is null.
     """
     data, widget = event.data, mapping(event.data.get("widget"))
     pairs = ((data.get("app"), args.app), (widget.get("role"), args.role), (widget.get("name"), args.name))
     if not all(matcher is None or matcher.matches(str(said or "")) for said, matcher in pairs):
         return
     if data.get("initial") is True and not args.initial:
+        return
+    if widget.get("role") == "password text":
+        if args.name is not None or args.role is not None:
+            raise UnseenError(f"the text of {shown(widget.get('name'))} is a secret, kept back")
         return
     if data.get("cut") is not True and args.text.matches(str(data.get("text") or "")):
         yield Reading(1.0, widget_key(data, "text"))

@@ -16,6 +16,11 @@ NAMED: dict[str, Any] = {"file_matches": {"name": "a.pdf"}}
 FIELD: dict[str, Any] = {"field_filled": {"field": "Password", "value": "s3cret"}}
 LOGIN: dict[str, Any] = {"form_filled": {"fields": {"Name": "Ada", "Password": "s3cret"}}}
 SENT: dict[str, Any] = {"form_submitted": {"fields": {"name": "Ada", "password": "s3cret"}}}
+TYPED: dict[str, Any] = {"widget_text": {"name": "Password", "text": "s3cret"}}
+ANY: dict[str, Any] = {"widget_text": {"text": "s3cret"}}
+RUN: dict[str, Any] = {"process_started": {"name": "python3", "arguments": {"contains": "report.py"}}}
+WHOLE: dict[str, Any] = {"process_started": {"name": "python3", "arguments": "report.py"}}
+COPIED: dict[str, Any] = {"clipboard_holds": {"text": "4711"}}
 LONG: dict[str, Any] = {"form_filled": {"fields": {"Body": {"contains": "4711"}, "Name": "Ada"}}}
 TEXT = "4711" + "x" * 2 * MAX_TEXT
 ESSAY: dict[str, Any] = {"field_filled": {"field": "Body", "value": TEXT}}
@@ -30,6 +35,19 @@ def submitted(*fields: Any, trusted: bool = True) -> Said:
 
 def unread(why: str, name: str = "a.pdf", **more: Any) -> Said:
     return created(name, sha256=None, unread=why, **more)
+
+
+def widget(role: str, text: str) -> Said:
+    said = {"app": "mail", "window": "Log in", "widget": {"role": role, "name": "Password", "path": "0/1"}}
+    return ("widget.text_changed", {**said, "text": text})
+
+
+def process(**more: Any) -> Said:
+    return ("process.started", {"pid": 7, "name": "python3", **more})
+
+
+def copied(**more: Any) -> Said:
+    return ("clipboard.changed", {"selection": "clipboard", **more})
 
 
 def full(count: int) -> list[Said]:
@@ -50,6 +68,9 @@ NULL: dict[str, tuple[dict[str, Any], list[Said], str]] = {
     "a password": (FIELD, [SECRET], "the value of 'Password' is a secret"),
     "a password in a form": (LOGIN, [NAME, SECRET], "the value of 'Password' is a secret"),
     "a password that is sent": (SENT, [submitted(["name", "Ada"], ["password", None])], "'password' is a secret"),
+    "a password on the desktop": (TYPED, [widget("password text", "***")], "the text of 'Password' is a secret"),
+    "a secret that was copied": (COPIED, [copied(unread="secret")], "what was copied is a secret"),
+    "another user's program": (RUN, [process()], "the arguments of 'python3' could not be read"),
     "a long text beside many": (LONG, [*full(6), filled("Body", TEXT)], "the value of 'Body' is too long to be kept"),
 }
 ZERO: dict[str, tuple[dict[str, Any], list[Said]]] = {
@@ -62,6 +83,11 @@ ZERO: dict[str, tuple[dict[str, Any], list[Said]]] = {
     "another name sent": (SENT, [submitted(["name", "Bob"], ["password", None])]),
     "no password sent": (SENT, [submitted(["name", "Ada"])]),
     "sent by script": (SENT, [submitted(["name", "Ada"], ["password", None], trusted=False)]),
+    "a password of any field": (ANY, [widget("password text", "***")]),
+    "another text copied": (COPIED, [copied(text="47110")]),
+    "a text that goes on": (COPIED, [copied(text="4711", cut=True)]),
+    "another program": (RUN, [process(name="sh")]),
+    "arguments that go on": (WHOLE, [process(arguments=["report.py"], cut=True)]),
     "a cut text that is another": (
         {"field_filled": {"field": "Body", "value": TEXT}},
         [filled("Body", TEXT, cut=True)],
@@ -71,6 +97,8 @@ PAID: dict[str, tuple[dict[str, Any], list[Said]]] = {
     "a file by its name alone": (NAMED, [unread("busy")]),
     "a long text": (LONG, [NAME, filled("Body", TEXT)]),
     "the beginning of a cut text": (LONG, [NAME, filled("Body", TEXT, cut=True)]),
+    "the beginning of cut arguments": (RUN, [process(arguments=["report.py", "x"], cut=True)]),
+    "a text on the desktop": (TYPED, [widget("text", "s3cret")]),
     "a file that was read": (FILE, [created("a.pdf")]),
 }
 
