@@ -12,6 +12,7 @@ from typing import Any
 from api.recording_text import clip, line
 from api.wording import value_in_words
 from detectors.arguments import MATCHERS
+from detectors.errors import UnseenError
 from detectors.registry import Rule, foreign
 from detectors.ruleset import Node
 from detectors.shape import mapping
@@ -25,7 +26,7 @@ class _Anything:
     """Stands for an argument that is let go: it takes all, and has what the rules ask of a matcher, whichever."""
 
     origin = path = ""
-    mode = "contains"
+    by_beginning = True
 
     def matches(self, value: Any) -> bool:
         return True
@@ -48,18 +49,20 @@ class _Anything:
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """An event that came near: which arguments it failed (none: the event as such does not count), how far it got."""
+    """An event that came near: which arguments it failed (none: the event as such does not count), how far it got;
+    ``unseen``: why nobody knows."""
 
     event: Event
     step: int
     failed: tuple[str, ...]
     of: int
     level: float
+    unseen: str = ""
 
     @property
     def nearness(self) -> tuple[float, int, int]:
         """What sorts misses: how much of it held, then how little failed, then which came last."""
-        eligible = self.level > 0 or bool(self.failed)
+        eligible = self.level > 0 or bool(self.failed or self.unseen)
         return (self.level if eligible else -1.0, self.of - len(self.failed) if eligible else 0, self.event.seq)
 
 
@@ -88,7 +91,10 @@ class Misses:
 
 def _miss(rule: Rule, args: Any, event: Event, world: World, step: int) -> Miss:
     names = [f.name for f in fields(args) if isinstance(getattr(args, f.name), MATCHERS)]
-    level = _level(rule, args, event, world)
+    try:
+        level = _level(rule, args, event, world)
+    except UnseenError as unseen:
+        return Miss(event, step, (), len(names), 0.0, str(unseen))
     if level >= 1.0 or not names:
         return Miss(event, step, (), len(names), level)
     free = {name: _Anything() for name in names}
@@ -110,6 +116,8 @@ def _level_free(rule: Rule, args: Any, event: Event, world: World) -> float:
     """`_level` where `_Anything` stands among the arguments."""
     try:
         return _level(rule, args, event, world)
+    except UnseenError:
+        return 1.0  # all else is as wanted
     except (AttributeError, TypeError):
         if foreign(rule.name) is None:
             raise
@@ -126,6 +134,8 @@ def in_words(miss: Miss | None, rule: str, given: Any) -> str:
         return f"nearest: {where} brought it to {miss.level:.0%}: {shown}"
     if miss.level >= 1:
         return f"{where} fulfils it: {shown}"
+    if miss.unseen:
+        return f"nearest: {where}: {miss.unseen}; nobody can know: {shown}"
     if not miss.failed:
         return f"nearest: {where}, which does not count for {rule} (see docs/rules.md): {shown}"
     wrong = "; ".join(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from api.settings import async_url
+from api.store.database import Database
+from api.store.migrate import upgrade
 from tests.api.service import Service, Store, running
 from tests.support.postgres import Postgres, needs_postgres
 
@@ -18,10 +23,41 @@ def postgres() -> Iterator[Postgres]:
         yield server
 
 
+def _migrated(address: str) -> str:
+    async def migrate() -> None:
+        database = Database(async_url(address))
+        await upgrade(database)
+        await database.close()
+
+    asyncio.run(migrate())
+    return address
+
+
+@pytest.fixture(scope="session")
+def sqlite_schema(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of SQLite's with the schema and nothing in it."""
+    file = tmp_path_factory.mktemp("schema") / "milestoned.db"
+    _migrated(f"sqlite:///{file}")
+    return file
+
+
+@pytest.fixture(scope="session")
+def postgres_schema(postgres: Postgres) -> str:
+    """The address of a database on Postgres with the schema and nothing in it."""
+    return _migrated(postgres.database())
+
+
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=needs_postgres)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    """An empty database: a file of SQLite's, or one of its own on Postgres."""
-    return Store(tmp_path, "" if request.param == "sqlite" else request.getfixturevalue("postgres").database())
+    """An empty database: a file of SQLite's, or one of its own on Postgres. Where a `service` is to run over it, the
+    schema is copied: that it can be made is what the tests without one are for."""
+    served = "service" in request.fixturenames
+    if request.param == "sqlite":
+        if served:
+            shutil.copy(request.getfixturevalue("sqlite_schema"), tmp_path / "milestoned.db")
+        return Store(tmp_path)
+    like = request.getfixturevalue("postgres_schema") if served else ""
+    return Store(tmp_path, request.getfixturevalue("postgres").database(like))
 
 
 @pytest.fixture

@@ -61,6 +61,12 @@ MISSES: list[tuple[str, dict[str, Any], Said, str]] = [
     ("file_value", {"path": "a", "at": ["n"], "value": 3},
      ("file.read", {"root": "home", "path": "a", "as": "auto", "status": "read", "facts": {"value": {"n": 4}}}),
      "value is otherwise, wanted 3"),
+    ("file_matches", {"name": "a", "sha256": "ab" * 32},
+     ("file.created", {"root": "home", "path": "a", "name": "a", "size": 1, "sha256": None, "unread": "busy"}),
+     "'a' has no sha256: busy; nobody can know"),
+    ("file_matches", {"name": "b", "sha256": "ab" * 32},
+     ("file.created", {"root": "home", "path": "a", "name": "a", "size": 1, "sha256": None, "unread": "busy"}),
+     "name is “a”, wanted “b”"),
 ]  # fmt: skip
 
 

@@ -51,8 +51,8 @@ async def button(browser: Chromium, page: Page, site: Site, monkeypatch: pytest.
     """A page with a button, all of its load told; the daemon waits for a busy page but for 0.3 s."""
     monkeypatch.setattr("agentd.sources.cdp.source.LATE_S", 0.3)
     async with watching(browser) as watch:
-        await page.goto(site.page("/", "<button>Go</button>"))
-        await watch.one("page.loaded")
+        # The last word of a load is that its network is idle.
+        await page.goto(site.page("/", "<button>Go</button>"), wait_until="networkidle")
         await watch.fence()
         yield watch
 

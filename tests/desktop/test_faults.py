@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 
+import pytest
+
 from tests.desktop.watching import Watch, watching
 from tests.support.desktop import Desktop, listener_of, needs
 
@@ -86,6 +88,7 @@ async def test_a_killed_bus_blinds_the_programs_that_do_not_come_back(own_deskto
         await watch.until(lambda: [text for text in watch.texts(role="text") if text.startswith("seen")])
 
 
+@pytest.mark.slow
 async def test_a_program_that_hangs_is_a_partial_gap(own_desktop: Desktop) -> None:
     """Stopped: it answers nothing, the others are heard all the same; running again, it is seen again."""
     async with watching(own_desktop) as watch:

@@ -179,6 +179,7 @@ def replayed(site: StateSite, every: int) -> tuple[int, list[str]]:
 
 
 @needs_cases
+@pytest.mark.slow
 def test_every_99th_task_over_the_loopback_server(site: StateSite) -> None:
     assert replayed(site, 99) == (13, [])
 
