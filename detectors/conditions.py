@@ -116,9 +116,10 @@ class Conditions:
         self._state.blind.setdefault("rules", [event.seq, f"{what} failed: {type(error).__name__}"])
 
     def _unseen(self, name: str, unseen: UnseenError, event: Event) -> None:
-        """What stood there before the agent began pays nothing, known or not."""
+        """What stood there before the agent began pays nothing, known or not; that it is not there can't be said."""
+        self._state.unseen = True
         if self._state.began:
-            self._state.blind.setdefault(f"rule {name}", [event.seq, str(unseen)[:MAX_WHY]])
+            self._state.blind.setdefault("rules", [event.seq, f"{name}: {unseen}"[:MAX_WHY]])
 
     def _apply(self, node: Node, reading: Reading, event: Event) -> None:
         standing = self.standing(node)

@@ -27,7 +27,8 @@ class GapError(DetectorError):
 
 class UnseenError(DetectorError):
     """Raised by a rule that can't know what it is asked of an event, through no doing of the agent's (a secret kept
-    back, a file that the machine did not let be read): the step is null, not 0. Its words are the reason's."""
+    back, a file that the machine did not let be read): the step is null, not 0. Its words are the reason's, and
+    none of them a page's or a file's."""
 
 
 class StateError(DetectorError):

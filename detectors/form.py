@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from detectors.errors import UnseenError, shown
+from detectors.errors import UnseenError
 from detectors.matchers import TextMatch
 
 
@@ -27,11 +27,13 @@ def holds(data: Mapping[str, Any], wanted: TextMatch | bool, trusted: bool) -> b
     return isinstance(value, str) and data.get("checked") is not False and wanted.matches(value)
 
 
-def check_seen(data: Mapping[str, Any], name: str, wanted: TextMatch | bool, trusted: bool) -> None:
-    """Raises `UnseenError` where nobody can know whether the field holds the text that is wanted."""
-    if isinstance(wanted, bool) or (trusted and data.get("trusted") is False) or data.get("value") is not None:
+def check_seen(data: Mapping[str, Any], wanted: TextMatch | bool, trusted: bool) -> None:
+    """Of a field that does not hold what is wanted: raises `UnseenError` where nobody can know that it does not."""
+    if isinstance(wanted, bool) or (trusted and data.get("trusted") is False):
         return
-    if data.get("filled") is True:
-        raise UnseenError(f"the value of {shown(name)} is a secret, kept back")
-    if data.get("long") is not None:
-        raise UnseenError(f"the value of {shown(name)} is too long to be kept beside the others")
+    value = data.get("value")
+    masked = any(map(wanted.may_be, value if isinstance(value, list) else [value]))
+    if masked or (value is None and data.get("filled") is True):
+        raise UnseenError("the field's value is a secret, kept back")
+    if value is None and data.get("long") is not None:
+        raise UnseenError("the field's value is too long to be kept beside the others")

@@ -11,7 +11,8 @@ from typing import Any
 
 import orjson
 
-from agentd.masking.masker import MASK, Masker
+from agentd.masking.masker import Masker
+from detectors.masked import MASK
 
 _PART_NAME = re.compile(r'\bname="([^"]*)"', re.IGNORECASE)
 _BOUNDARY = re.compile(r'boundary="?([^";,\s]+)', re.IGNORECASE)

@@ -95,6 +95,7 @@ def _imported(one: Mapping[str, Any], sites: Sites) -> Imported:
     steps: list[dict[str, Any]] = []
     holding: list[dict[str, Any]] = []
     remarks: list[str] = []
+    asked = Counter(_request(config) for config in network if not config.get("should_not_exist"))
     for number, config in enumerate(network, 1):
         if config.get("should_not_exist"):
             holding.append({"none_of": [unwanted(config, sites)]})
@@ -103,7 +104,7 @@ def _imported(one: Mapping[str, Any], sites: Sites) -> Imported:
             holding.append(steps[-1]["when"])
             remarks.append(f"check {number}: its site is patched to send a draft; here the form's own state is asked")
         else:
-            found = check(config, kind, sites)
+            found = check(config, kind, sites, alone=asked[_request(config)] == 1)
             component = "nav" if kind == "navigate" else "form"
             if found.there is not None:
                 there = {"id": f"check-{number}-there", "component": component, "weight": _HALF, "when": found.there}
@@ -129,6 +130,12 @@ def _imported(one: Mapping[str, Any], sites: Sites) -> Imported:
         "milestones": [*steps, answered, {"id": "goal", "when": {"goal": goal}, "must_hold_at_end": True}],
     }
     return Imported(str(one["task_id"]), spec, kind, tuple(remarks))
+
+
+def _request(config: Mapping[str, Any]) -> str:
+    """Where a check looks for its request: address and method."""
+    expected = config["expected"]
+    return f"{expected.get('http_method') or 'GET'} {expected['url']}"
 
 
 def _asks_cookies(config: Mapping[str, Any]) -> bool:

@@ -29,12 +29,16 @@ class Check(NamedTuple):
     state: bool
 
 
-def check(config: Mapping[str, Any], kind: str, sites: Sites) -> Check:
-    """The check of a task of this kind: retrieve, navigate or mutate."""
+def check(config: Mapping[str, Any], kind: str, sites: Sites, alone: bool) -> Check:
+    """The check of a task of this kind: retrieve, navigate or mutate; ``alone``: no other asks the same of a request.
+
+    Theirs looks at the last such request unless it is told otherwise, so two that ask alike can't both be fulfilled;
+    here both are looked for among all.
+    """
     expected = config["expected"]
     method = expected.get("http_method") or "GET"
     document = kind == "navigate" and method == "GET"
-    which = "document" if document else "last" if config.get("last_event_only") else "any"
+    which = "document" if document else "last" if alone and config.get("last_event_only", True) else "any"
     args: dict[str, Any] = {"url": _addresses(config, sites), "method": method}
     if which != "any":
         args["which"] = which

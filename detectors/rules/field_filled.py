@@ -38,8 +38,8 @@ class Args:
 def field_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A text field, select, box or radio comes to hold the value. Stays true until it holds another.
 
-    A password's value never reaches the log: whether it is the `value` is not known, and the step is null. Case and
-    white space are as `field` and `value` say; the field is found by any of its names.
+    A password or a card number never reaches the log: whether it is the `value` is not known, and the step is null.
+    Case and white space are as `field` and `value` say; the field is found by any of its names.
     """
     if not any(args.field.matches(name) for name in _plain_names(event)):
         return
@@ -51,9 +51,10 @@ def field_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
     held = {**event.data, "trusted": known is not None and known["trusted"]}
     if wanted is None:
         return
-    check_seen(held, next(_plain_names(event)), wanted, args.trusted)
     if holds(held, wanted, args.trusted):
         yield Reading(1.0, f"field:{event.data.get('frame')}:{event.data.get('field')}")
+    else:
+        check_seen(held, wanted, args.trusted)
 
 
 def _plain_names(event: Event) -> Iterator[str]:

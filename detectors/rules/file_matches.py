@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.arguments import arg
-from detectors.errors import UnseenError, shown
+from detectors.errors import UnseenError
 from detectors.file_facts import cause, file_index, file_keys, named
 from detectors.matchers import IntRange, TextMatch
 from detectors.registry import rule
@@ -59,5 +59,5 @@ def file_matches(event: Event, world: World, args: Args) -> Iterator[Reading]:
 def _is(data: Mapping[str, Any], wanted: TextMatch | None) -> bool:
     """Whether the content has the hash. Raises `UnseenError` where the machine did not let it be read."""
     if wanted is not None and data.get("unread") in ("slow", "denied", "busy"):
-        raise UnseenError(f"{shown(data.get('path'))} has no sha256: {data['unread']}")
+        raise UnseenError(f"the file has no sha256: {data['unread']}")
     return wanted is None or wanted.matches(str(data.get("sha256")))

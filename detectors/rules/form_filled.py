@@ -33,7 +33,8 @@ def form_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """Filled / expected: half of the fields right is a level of one half; all fields stand in one frame.
 
     A field that is emptied again takes its part back from the level, but progress once credited is not paid
-    twice. What a password field holds is not known: a step that fills one whose value is asked for is null.
+    twice. What a password field holds is not known, nor a card number: a step that fills one whose
+    value is asked for is null.
     """
     frame = str(event.data.get("frame"))
     if args.url is not None and not args.url.matches(world.url(frame)):
@@ -46,9 +47,10 @@ def form_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
 def _filled(known: Mapping[str, Any], name: str, wanted: Any, trusted: bool) -> Iterator[int]:
     """The seq of the field of that name if it holds what is wanted; of several (radios), any of them."""
     key = text_key(name)
-    for data in known.values():
-        if key in data["names"]:
-            check_seen(data, name, wanted, trusted)
-            if holds(data, wanted, trusted):
-                yield data["seq"]
-                return
+    named = [data for data in known.values() if key in data["names"]]
+    for data in named:
+        if holds(data, wanted, trusted):
+            yield data["seq"]
+            return
+    for data in named:
+        check_seen(data, wanted, trusted)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detectors.arguments import FieldsMatch, arg
-from detectors.errors import UnseenError, shown
+from detectors.errors import UnseenError
 from detectors.matchers import TextMatch, UrlMatch
 from detectors.registry import rule
 from detectors.shape import listed, mapping
@@ -46,16 +46,16 @@ def form_submitted(event: Event, world: World, args: Args) -> Iterator[Reading]:
 
 def _carries(event: Event, wanted: FieldsMatch) -> bool:
     pairs = [pair for pair in listed(event.data.get("fields")) if isinstance(pair, list) and len(pair) == 2]
-    secret = None
+    secret = False
     for name, matcher in wanted.fields:
         values = [value for field, value in pairs if field == name]
         if isinstance(matcher, bool):
             if bool(values) is not matcher:
                 return False
         elif not any(isinstance(value, str) and matcher.matches(value) for value in values):
-            if None not in values:
+            if not any(value is None or matcher.may_be(value) for value in values):
                 return False
-            secret = name
-    if secret is not None:
-        raise UnseenError(f"the value of {shown(secret)} is a secret, kept back")
+            secret = True
+    if secret:
+        raise UnseenError("a field's value is a secret, kept back")
     return True

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detectors.arguments import arg
+from detectors.errors import UnseenError
+from detectors.masked import is_masked
 from detectors.matchers.answer import ValueMatch
 from detectors.matchers.facts import LONGEST_PATH, at, dotted
 from detectors.probe_facts import answered
@@ -27,6 +29,7 @@ class Args:
 
 
 @rule(
+    version=2,
     component="goal",
     hears=("probe.answered",),
     args=Args,
@@ -38,12 +41,16 @@ def probe_answers(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """The daemon read a fact that the task declares under `probes`, and it is as wanted. True until the probe answers
     otherwise; what it answered at the start earns nothing.
 
-    An answer that was too long to keep whole matches nothing. While a probe fails, the steps that lean on it are
-    unobserved, not worth 0.
+    While a probe fails, or its answer is too long to keep whole, the steps that lean on it are unobserved, not worth 0.
     """
     data = event.data
-    if data.get("cut") is True or data.get("probe") != args.probe:
+    if data.get("probe") != args.probe:
         return
+    if data.get("cut") is True:
+        raise UnseenError("the probe's answer was too long to keep whole")
     value = data.get("value")
-    if args.value.matches(value if args.path is None else at(value, dotted(args.path))):
+    value = value if args.path is None else at(value, dotted(args.path))
+    if args.value.matches(value):
         yield Reading(1.0, f"probe:{args.probe}")
+    elif is_masked(value):
+        raise UnseenError("the probe's answer is a secret, kept back")

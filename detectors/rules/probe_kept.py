@@ -8,6 +8,7 @@ from typing import Any
 
 from detectors.arguments import arg
 from detectors.codec import canonical
+from detectors.errors import UnseenError
 from detectors.matchers.facts import LONGEST_PATH, at, dotted, leads
 from detectors.probe_facts import answered
 from detectors.registry import rule
@@ -32,7 +33,7 @@ class Args:
 
 @rule(
     component="goal",
-    version=3,
+    version=4,
     hears=("probe.answered",),
     args=Args,
     index_args=lambda args: (args.probe,),
@@ -44,11 +45,13 @@ def probe_kept(event: Event, world: World, args: Args) -> Iterator[Reading]:
 
     A guard: in an `only_if` or a goal it says that nothing else changed. By itself it earns nothing: it is true at the
     start. An answer that was cut, or at the start longer than 8 kB or without anything at `path`, is not known to be as
-    it was.
+    it was: the step is null.
     """
     data, first = event.data, world.probes.get(args.probe)
-    if data.get("probe") != args.probe or data.get("cut") is True or not first:
+    if data.get("probe") != args.probe or not first:
         return
+    if data.get("cut") is True:
+        raise UnseenError("the probe's answer was too long to keep whole")
     steps = dotted(args.path) if args.path is not None else ()
     if not leads(first[0], steps):
         return  # what was not there can't be kept: the engine says that nobody knows

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.arguments import arg
-from detectors.errors import UnseenError, shown
+from detectors.errors import UnseenError
 from detectors.matchers import TextMatch
 from detectors.registry import rule
 from detectors.shape import listed
@@ -35,6 +35,6 @@ def _has(data: Mapping[str, Any], wanted: TextMatch | None) -> bool:
     if wanted is None:
         return True
     if data.get("arguments") is None:
-        raise UnseenError(f"the arguments of {shown(data.get('name'))} could not be read")
+        raise UnseenError("its arguments could not be read")
     words = " ".join(str(word) for word in listed(data["arguments"]))
     return (data.get("cut") is not True or wanted.by_beginning) and wanted.matches(words)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from urllib.parse import unquote, urldefrag, urljoin
 
 from detectors.arguments import arg
+from detectors.declaring import carries
 from detectors.matchers import AddressesMatch, ContentMatch, StatusMatch, TextMatch
 from detectors.matchers.asked import asked
 from detectors.matchers.call import base_of
@@ -69,7 +70,7 @@ def _methods(event: Event) -> tuple[str, ...]:
 
 @rule(
     component="form",
-    version=2,
+    version=3,
     hears=("request.finished", "request.answered"),
     args=Args,
     index_args=_wanted,
@@ -82,18 +83,19 @@ def request_answered(event: Event, world: World, args: Args) -> Iterator[Reading
     """A request is answered by a status that is wanted, at one of the addresses, from the page, with what is in it.
 
     A redirect counts where a status is wanted that is one, if the page it led to came, and is none of `not_to`. An
-    error, a request that was cancelled or blocked, and an answer of the browser's own make do not count.
+    error, a request that was cancelled or blocked, and an answer of the browser's own make do not count. Where a secret
+    was masked that is asked for, the step is null.
     """
     data = event.data
     hops = [*(mapping(hop) for hop in listed(data.get("hops"))), data]
     if args.which == "document":
         if data.get("type") == "Document" and data.get("frame") == data.get("tab") and data.get("method") == "GET":
-            yield Reading(float(_is(data, args) and _taken(hops, len(hops) - 1, args)), "document")
+            yield Reading(float(_taken(hops, len(hops) - 1, args) and _is(data, args)), "document")
         return
     for place, hop in enumerate(hops):
         if not _made(hop, args):
             continue
-        level = float(_is(hop, args) and _taken(hops, place, args))
+        level = float(_taken(hops, place, args) and _is(hop, args))
         if level or args.which == "last":
             key = "last" if args.which == "last" else f"request:{data.get('request')}:{place}"
             yield Reading(level, key)
@@ -105,16 +107,14 @@ def _made(hop: Mapping[str, Any], args: Args) -> bool:
 
 
 def _is(hop: Mapping[str, Any], args: Args) -> bool:
-    answer, headers = mapping(hop.get("answer")), mapping(hop.get("headers"))
-    told = mapping(answer.get("headers"))
+    told, headers = mapping(mapping(hop.get("answer")).get("headers")), mapping(hop.get("headers"))
     return (
         (args.method is None or args.method.matches(str(hop.get("method"))))
         and args.url.matches(str(hop.get("url")))
-        and (args.body is None or args.body.matches(hop.get("body")))
-        and (args.answer is None or args.answer.matches(answer.get("body")))
         and (args.referer is None or args.referer.matches(str(headers.get("referer"))))
         and (args.cookies is None or args.cookies.holds(_cookies(told.get("set-cookie"), "\n")))
         and (args.sent_cookies is None or args.sent_cookies.holds(_cookies(headers.get("cookie"), ";")))
+        and carries(hop, args.body, args.answer)
     )
 
 

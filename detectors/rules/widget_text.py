@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detectors.arguments import arg
-from detectors.errors import UnseenError, shown
+from detectors.errors import UnseenError
 from detectors.matchers import TextMatch
 from detectors.registry import rule
 from detectors.shape import mapping
@@ -38,7 +38,7 @@ def widget_text(event: Event, world: World, args: Args) -> Iterator[Reading]:
         return
     if widget.get("role") == "password text":
         if args.name is not None or args.role is not None:
-            raise UnseenError(f"the text of {shown(widget.get('name'))} is a secret, kept back")
+            raise UnseenError("the text of a password field is kept back")
         return
     if data.get("cut") is not True and args.text.matches(str(data.get("text") or "")):
         yield Reading(1.0, widget_key(data, "text"))

@@ -63,7 +63,7 @@ MISSES: list[tuple[str, dict[str, Any], Said, str]] = [
      "value is otherwise, wanted 3"),
     ("file_matches", {"name": "a", "sha256": "ab" * 32},
      ("file.created", {"root": "home", "path": "a", "name": "a", "size": 1, "sha256": None, "unread": "busy"}),
-     "'a' has no sha256: busy; nobody can know"),
+     "the file has no sha256: busy; nobody can know"),
     ("file_matches", {"name": "b", "sha256": "ab" * 32},
      ("file.created", {"root": "home", "path": "a", "name": "a", "size": 1, "sha256": None, "unread": "busy"}),
      "name is “a”, wanted “b”"),

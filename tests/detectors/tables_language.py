@@ -140,7 +140,6 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
         ({"probe": "cart", "by": "id", "rows": ["3"]}, [read(ROWS, "start"), read([*ROWS, {"id": 4}]), clicked("Go")]),
         ({"probe": "cart", "keys": ["n"]}, [read(ROWS, "start"), read([{"id": 7, "n": 1}, ROWS[1]]), clicked("Go")]),
         ({"probe": "cart"}, [read(ROWS), clicked("Go")]),
-        ({"probe": "cart"}, [read("x", "start"), read("x", cut=True), clicked("Go")]),
     ],
     "tool_called": [
         ({"tool": "find"}, [called("Find"), called("finder")]),

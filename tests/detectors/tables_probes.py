@@ -49,7 +49,6 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
         (wants({"min": 13}, "body.total"), [probed(CART)]),
         (wants("Desk lamp", "body.items.name"), [probed(CART)]),
         (wants(False, "body.missing"), [probed(CART)]),
-        (wants(None), [probed(None, cut=True)]),
         (wants("^.*$"), [probed("lamp")]),
         (wants("lamp"), [probed("^.*$")]),
     ]

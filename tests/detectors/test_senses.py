@@ -126,9 +126,6 @@ CHECKED = one("widget_state", name="Show lines", state="checked")
 SAVED = one("window_opened", title="Save As")
 FALLS: dict[str, tuple[dict[str, Any], Said, Said]] = {
     "a probe answers otherwise": (one("probe_answers", probe="cart", value=3), probed(3), probed(2)),
-    "a probe's answer is too long now": (
-        one("probe_answers", probe="cart", value=3), probed(3), probed(None, cut=True),
-    ),
     "a program became another": (one("process_started", name="sh"), process("sh"), process("python3")),
     "a program ended": (one("process_started", name="sh"), process("sh"), process("sh", kind="ended")),
     "something else was copied": (one("clipboard_holds", text="7"), copied("7"), copied("8")),

@@ -89,6 +89,19 @@ def test_1_2_3_6_10_tricks_reach_no_goal(tmp_path: Path, said: list[Said]) -> No
     assert (success, total is not None and total <= 0.4) == (False, True)
 
 
+def test_the_last_request_to_a_place_counts_unless_several_are_asked_for_there(tmp_path: Path) -> None:
+    """Two that are each asked to be the last could not both be there."""
+    other = {**CHECK, "expected": {**CHECK["expected"], "post_data": {"text": "thanks"}}}
+    thanks = sent(body={**BODY, "text": "text=thanks"})
+    for last in (thanks, sent(status=500)):
+        assert scored(rules(tmp_path), sent(), last, DONE)[1] is False
+    assert scored(rules(tmp_path), thanks, sent(), DONE)[1] is True
+    both = rules(tmp_path, {**TASK, "eval": [ANSWER, CHECK, other]})
+    assert scored(both, sent(), thanks, DONE)[1] is True
+    assert scored(both, thanks, sent(), DONE)[1] is True
+    assert scored(both, sent(), sent(), DONE)[1] is False
+
+
 def test_files_that_are_no_tasks_are_refused(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
     for path in (tmp_path / "x.json", tmp_path):

@@ -165,6 +165,8 @@ def cases(task: Json) -> Iterator[Case]:
     for place, config in enumerate(checks):
         for name, wrong in spoiled(config, parts[place]):
             yield made(f"check {place + 1}: {name}", [*parts[:place], wrong, *parts[place + 1 :]])
+            if name.startswith(("another", "refused")):
+                yield made(f"check {place + 1}: then {name}", [*parts, wrong])
     for config in network:
         if config.get("should_not_exist"):
             yield made("does what it must not", [*parts, [entry("POST", address(config["expected"]), 200)]])
