@@ -21,14 +21,16 @@ CODEMIRROR = (
     "@codemirror/autocomplete@6.20.4", "@codemirror/commands@6.11.1", "@codemirror/lang-yaml@6.1.3",
     "@codemirror/language@6.13.1", "@codemirror/state@6.7.6", "@codemirror/view@6.43.15", "@lezer/highlight@1.2.5",
 )  # fmt: skip
-PACKAGES = (NAMES, "esbuild@0.28.2", RECORD, REPLAY, *CODEMIRROR)
+HTMX, CHARTS = "htmx.org@4.0.1", "chart.js@4.6.1"
+PACKAGES = (NAMES, "esbuild@0.28.2", RECORD, REPLAY, HTMX, CHARTS, *CODEMIRROR)
 PAGE = Path("agentd/sources/cdp/page")
 BUNDLE = PAGE / "observer.bundle.js"
 VISUAL = PAGE / "visual.bundle.js"
 STATIC = Path("api/pages/static")
 PLAYER, SHEET = STATIC / "rrweb-replay.min.js", STATIC / "rrweb-replay.css"
-EDITOR, SOURCE = STATIC / "editor.bundle.js", Path("api/pages/source")
-MADE = (BUNDLE, VISUAL, PLAYER, SHEET, EDITOR)
+EDITOR, PLOTS, SOURCE = STATIC / "editor.bundle.js", STATIC / "charts.bundle.js", Path("api/pages/source")
+PARTS = STATIC / "htmx.min.js"
+MADE = (BUNDLE, VISUAL, PLAYER, SHEET, EDITOR, PLOTS, PARTS)
 FRAME = 'document.createElement("iframe")'
 UNTOUCHED = "/* without frames in the page */\n"
 SCRATCH = Path(".build/page")
@@ -59,6 +61,12 @@ def build(root: Path) -> bool:
     _write(root / VISUAL, f"/* Contains {RECORD}, MIT License */\n{_bundle(root, modules, PAGE / 'visual.js')}")
     contains = f"/* Contains {', '.join(CODEMIRROR)}, MIT License */\n"
     _write(root / EDITOR, contains + _bundle(root, modules, SOURCE / "editor.js"))
+    contains = f"/* Contains {CHARTS} and @kurkle/color, MIT License */\n"
+    _write(root / PLOTS, contains + _bundle(root, modules, SOURCE / "charts.js"))
+    # One file: htmx looks over the page as soon as it is there, and its extension must be there by then.
+    core = modules / "htmx.org" / "dist"
+    both = [(core / name).read_text(encoding="utf-8") for name in ("htmx.min.js", "ext/hx-sse.min.js")]
+    _write(root / PARTS, "\n".join((f"/* {HTMX}, Zero-Clause BSD */", *both, "")))
     dist = modules / "@rrweb" / "replay" / "dist"
     player = (dist / "replay.umd.min.cjs").read_text(encoding="utf-8").rpartition("\n//# sourceMappingURL")[0]
     _write(root / PLAYER, f"/* {REPLAY}, MIT License */\n{player}\n")

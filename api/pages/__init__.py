@@ -9,7 +9,7 @@ lanes     an episode's events by step, folded (pure)
 fleet     sandboxes, live
 compare   two episodes, or one under two rulesets; aligned (pure) says step by step why they differ
 task      a task and how often its milestones come; graph (pure) draws their order; editor changes it
-training  policy versions; plot (pure) draws them
+training  policy versions; plot (pure) says what source/charts.js draws of them
 audit     what holds, findings, tokens, the report as a file
 label     people's words; api/labelling says who is asked what
 exports   a list as a file; selected: which episodes a page of many counts

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 from api.errors import InvalidError
 from api.pages.aligned import aligned, totals
 from api.pages.lanes import said
-from api.pages.plot import HEIGHT, WIDE, together
+from api.pages.plot import together
 from api.pages.render import page
 from api.pages.viewer import viewer
 from api.parts import Parts
@@ -106,14 +106,12 @@ def _actions(segments: list[Segment]) -> dict[int, str]:
 def _compared(sides: tuple[Side, Side], lines: dict[int, str]) -> dict[str, Any]:
     results = (sides[0].result, sides[1].result)
     rows = aligned((sides[0].name, sides[1].name), results, [side.actions for side in sides], lines)
-    curves = [totals(result) for result in results]
+    curves = {side.name: totals(side.result) for side in sides}
     longest = max(results, key=lambda result: len(result["rewards"]))
     names = [str(one["step"]) for one in longest["rewards"]]
     return {
         "rows": rows,
         "differing": sum(bool(row.reasons) for row in rows),
         "plot": together(names, curves) if names else None,
-        "width": WIDE,
-        "height": HEIGHT,
         "same_task": sides[0].row["task"] == sides[1].row["task"],
     }

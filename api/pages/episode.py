@@ -89,7 +89,7 @@ async def search(request: Request) -> Response:
     """Lines that have the words ``q``, of the sources ``source``, after the event ``after``."""
     found = await seen(request)
     query, after = request.query_params, whole_query(request, "after", 0, SEQ_MOST)
-    sources = frozenset(query.getlist("source"))
+    sources = frozenset(filter(None, query.getlist("source")))
     events = await parts_of(request).follower.between(found.row.id, after + 1, after + SEARCHED)
     lines = [one for one in folded(events, found.evidence) if fits(one, query.get("q", "").strip(), sources)]
     at = [found.outline.span_of(line.first).key for line in lines[:MOST_LINES]]
@@ -165,8 +165,6 @@ async def live(request: Request) -> Response:
     parts = parts_of(request)
     row = await parts.episodes.get(request.path_params["episode"])
     after = _shown_through(request)
-    if row.status == "closed" and row.through <= after:
-        return Response(status_code=204)
     return StreamingResponse(
         while_known(parts, request.cookies[COOKIE], _moves(parts, row.id, after)),
         media_type="text/event-stream",
@@ -186,10 +184,11 @@ async def _moves(parts: Parts, episode: str, through: int) -> AsyncIterator[byte
         row = await parts.episodes.get(episode)
         if row.through != through:
             through = row.through
-            yield b"event: moved\nid: %d\ndata: %b\n\n" % (through, row.status.encode())
-            if row.status == "closed":
-                return
-        elif not await parts.notifier.wait(changed, parts.settings.limits.heartbeat_s):
+            yield b"event: moved\nid: %d\ndata: \n\n" % through
+        if row.status == "closed":
+            yield b"event: closed\ndata: \n\n"  # else who looks would ask again
+            return
+        if not await parts.notifier.wait(changed, parts.settings.limits.heartbeat_s):
             if parts.notifier.stopped:
                 return
             yield b": still here\n\n"

@@ -102,7 +102,7 @@ def ago(seconds: float) -> str:
 
 def percent(value: float | None) -> str:
     """A rate; a dash where it is not known."""
-    return "–" if value is None else f"{value:.1%}"
+    return "–" if value is None else f"{value:.1%}".replace("-", "−")
 
 
 def seconds(nanoseconds: int | None) -> str:

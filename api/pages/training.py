@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from api.audit.reporting import UNNAMED, Reporter
-from api.pages.plot import HEIGHT, WIDTH, line, stacked
+from api.pages.plot import Plot, line, stacked
 from api.pages.render import page
 from api.pages.selected import ALL, WINDOWS, asked_of, selection_of
 from api.pages.viewer import viewer
@@ -17,11 +17,11 @@ from api.routes.support import parts_of
 DRAWN = 60
 """The newest versions that are drawn; the table has them all."""
 _CHARTS = (
-    ("Success rate", "goal_rate", 1.0, "of the episodes whose success is known"),
-    ("Mean reward", "mean_total", None, "of an episode, where its total is known"),
-    ("Steps per success", "steps_per_success", None, "fewer is better"),
-    ("Masked steps", "masked_rate", None, "steps whose reward is null, of all steps"),
-    ("Judge's cost", "judge_cost", None, "of all episodes; 0 where no judge was asked"),
+    ("Success rate", "goal_rate", 1.0, True, "of the episodes whose success is known"),
+    ("Mean reward", "mean_total", None, False, "of an episode, where its total is known"),
+    ("Steps per success", "steps_per_success", None, False, "fewer is better"),
+    ("Masked steps", "masked_rate", None, True, "steps whose reward is null, of all steps"),
+    ("Judge's cost", "judge_cost", None, False, "of all episodes; 0 where no judge was asked"),
 )
 
 router = APIRouter(include_in_schema=False)
@@ -37,15 +37,18 @@ async def training(request: Request) -> Response:
     versions = [one for one in health["versions"] if one["episodes"]]
     return page(
         "training.html", asked=asked, by=by, versions=versions, charts=charts(versions[-DRAWN:]),
-        flags=flags_of(health["alarms"]), alarms=health["alarms"], unnamed=UNNAMED, width=WIDTH, height=HEIGHT,
+        flags=flags_of(health["alarms"]), alarms=health["alarms"], unnamed=UNNAMED,
         counted=sum(one["episodes"] for one in versions), windows=(*WINDOWS, ALL),
     )  # fmt: skip
 
 
-def charts(versions: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, Any]]:
-    """Title, explanation and plot of each chart that has something to show."""
+def charts(versions: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, Plot | None]]:
+    """Title, explanation and plot of each chart; no plot where nothing is known."""
     names = ["none" if one["version"] == UNNAMED else one["version"] for one in versions]
-    told = [(title, says, line(names, [one[key] for one in versions], top)) for title, key, top, says in _CHARTS]
+    told = [
+        (title, says, line(title, names, [one[key] for one in versions], top, share))
+        for title, key, top, share, says in _CHARTS
+    ]
     says = "what milestones paid, an episode on average"
     return [*told, ("Components", says, stacked(names, [one["components"] for one in versions]))]
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import orjson
 import pytest
 
 from api.labelling.agreement import alpha
 from api.labelling.queue import Item, open_to, queue
 from api.pages.graph import graph
-from api.pages.plot import line, stacked
+from api.pages.plot import line, stacked, together
 from api.pages.task import hits_of
 from tests.support.logs import ruleset
 
@@ -31,20 +32,43 @@ def test_a_milestone_stands_right_of_all_that_it_comes_after_or_needs() -> None:
 
 
 def test_what_is_not_known_breaks_the_line_and_is_no_point() -> None:
-    drawn = line(["1", "2", "3", "4"], [0.5, None, 0.25, 0.5], 1.0)
+    drawn = line("Success", ["1", "2", "3", "4"], [0.5, None, 0.25, None], 1.0, share=True)
     assert drawn is not None
-    assert [dot.name for dot in drawn.dots] == ["1", "3", "4"]
-    assert len(drawn.lines) == 1
-    assert line(["1"], [None]) is None
+    [series] = orjson.loads(drawn.to_json())["series"]
+    assert series == {"name": "Success", "values": [0.5, None, 0.25, None]}
+    assert drawn.newest() == "not known"
+    assert drawn.told()[1:3] == ["2: Success not known", "3: Success 25.0%"]
+    assert line("Success", ["1"], [None]) is None
+
+
+def test_the_axis_reaches_to_the_top_at_least() -> None:
+    drawn = line("Success", ["1"], [0.5], 1.0)
+    assert drawn is not None
+    assert orjson.loads(drawn.to_json())["top"] == 1.0
 
 
 def test_components_stack_and_a_loss_hangs() -> None:
-    drawn = stacked(["1"], [{"nav": 0.2, "ui": 0.2, "penalty": -0.1}])
+    drawn = stacked(["1", "2"], [{"nav": 0.2, "ui": 0.2, "penalty": -0.1, "tool": 0.0}, {"nav": 0.1}])
     assert drawn is not None
-    nav, ui, penalty = drawn.bars
-    assert ui.y < nav.y < drawn.zero
-    assert penalty.y == drawn.zero
-    assert stacked(["1"], [{}]) is None
+    assert drawn.kind == "bar"
+    assert [(one.name, one.values) for one in drawn.series] == [
+        ("nav", [0.2, 0.1]), ("penalty", [-0.1, 0.0]), ("ui", [0.2, 0.0])
+    ]  # fmt: skip
+    assert drawn.told()[0] == "1: nav 0.2, penalty −0.1, ui 0.2"
+    assert stacked(["1"], [{"nav": 0.0}]) is None
+
+
+def test_two_runs_begin_together_and_end_where_they_end() -> None:
+    drawn = together(["0", "1", "2"], {"A": [0.1, 0.2, 0.3], "B": [0.5], "C": []})
+    assert [one.values for one in drawn.series] == [[0.1, 0.2, 0.3], [0.5], []]
+    assert (drawn.newest(), drawn.top) == ("A 0.3, B 0.5, C not known", 1.0)
+
+
+def test_a_long_name_is_clipped_on_the_axis_and_whole_beside_it() -> None:
+    drawn = line("Success", ["\u202epolicy-of-the-third-week", "twelve chars"], [0.5, 1.0])
+    assert drawn is not None
+    assert drawn.labels == ["policy-of-th…", "twelve chars"]
+    assert drawn.names == ["policy-of-the-third-week", "twelve chars"]
 
 
 def test_first_steps_and_what_was_so_already() -> None:

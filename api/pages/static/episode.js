@@ -73,30 +73,16 @@ function picture(span) {
   figure.querySelector("figcaption").textContent = key;
 }
 
-let asked = 0;
 let timer = 0;
 
 function detail(query) {
   clearTimeout(timer);
-  timer = setTimeout(async () => {
-    const turn = ++asked;
-    const told = await fetchHtml(`detail?${query}`).catch((error) => failed(error));
-    if (turn !== asked || told === undefined) return;
-    $("detail").outerHTML = told;
-    light();
-    document.dispatchEvent(new Event("told"));
-  }, lanes.playing ? SETTLE_MS : 0);
+  const ask = () => htmx.ajax("GET", `${here}/detail?${query}`, { source: "#why", target: "#detail", swap: "outerHTML" });
+  timer = setTimeout(ask, lanes.playing ? SETTLE_MS : 0);
   history.replaceState(null, "", `${here}?${query}`);
 }
 
-// The panel says what it said before: whoever asks again gets it.
-function failed(error) {
-  const note = document.createElement("p");
-  note.className = "note";
-  note.setAttribute("role", "status");
-  note.textContent = `The service did not answer (${error.message}); what follows is older.`;
-  $("detail").prepend(note);
-}
+$("why").addEventListener("htmx:after:swap", light);
 
 // Marks what is evidence of what the panel tells: its lines, its steps, their slots in the curve, the picture.
 function light() {

@@ -1,7 +1,6 @@
 // An episode that runs: whenever the log has moved on, what is new of it comes, and the steps before stay as they are.
 // Who looks at the newest step goes along with it; who looks at another one is left alone.
 
-const source = new EventSource(page.dataset.live);
 let waits = false;
 let again = false;
 
@@ -56,7 +55,4 @@ function put(span) {
   }
 }
 
-source.addEventListener("moved", (event) => {
-  if (event.data === "closed") source.close();
-  renew();
-});
+$("news").addEventListener("moved", renew);

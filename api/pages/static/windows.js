@@ -65,16 +65,7 @@ function mark(place) {
   }
 }
 
-lanes.list.addEventListener("click", async (event) => {
-  const more = event.target.closest("[data-more]");
-  if (!more) return;
-  event.preventDefault();
-  const told = document.createRange().createContextualFragment(await lanes.fetchHtml(`window?${more.dataset.more}`));
-  const place = more.closest(".window");
-  place.querySelector(".lines").append(...told.querySelectorAll(".line"));
-  more.parentElement.replaceWith(...told.querySelectorAll(".pager"));
-  mark(place);
-});
+lanes.list.addEventListener("htmx:after:swap", () => mark(lanes.list)); // the later events of a step
 
 document.getElementById("fold").addEventListener("click", (event) => {
   const folded = lanes.list.classList.toggle("folded");
@@ -82,43 +73,24 @@ document.getElementById("fold").addEventListener("click", (event) => {
   lanes.chosen?.scrollIntoView({ block: "nearest" });
 });
 
-// -- search
+// -- search: the lane shows what was found in place of the steps, as long as there is something to look for
 
 const search = document.getElementById("search");
 const found = document.getElementById("found");
-let turn = 0;
-let wait = 0;
 
-async function look(after = 0) {
-  const [words, source] = [search.elements.q.value.trim(), search.elements.source.value];
-  const mine = ++turn;
-  found.hidden = lanes.list.hidden = false;
-  if (!words && !source) {
-    found.hidden = true;
-    return;
-  }
-  const query = new URLSearchParams({ q: words, after });
-  if (source) query.append("source", source);
-  const told = await lanes.fetchHtml(`search?${query}`);
-  if (mine !== turn) return;
-  if (after) found.querySelector(".pager")?.remove();
-  else found.replaceChildren();
-  found.append(document.createRange().createContextualFragment(told));
-  lanes.list.hidden = true;
+function finds(some) {
+  found.hidden = !some;
+  lanes.list.hidden = some;
 }
 
-search.addEventListener("submit", (event) => {
+search.addEventListener("htmx:config:request", (event) => {
+  const { q, source } = search.elements;
+  if (q.value.trim() || source.value) return;
   event.preventDefault();
-  look();
+  htmx.trigger(search, "htmx:abort"); // what is under way would be found after all
+  finds(false);
 });
-search.addEventListener("input", () => {
-  clearTimeout(wait);
-  wait = setTimeout(look, 200);
-});
-found.addEventListener("click", (event) => {
-  const following = event.target.closest("[data-following]");
-  if (following) look(Number(following.dataset.following));
-});
+search.addEventListener("htmx:after:swap", () => finds(true));
 
 for (const span of lanes.spans()) {
   if (span.querySelector(".window")) watch(span);

@@ -1,4 +1,4 @@
-// The editor's code is large, and who only looks waits for none of it: it comes once the page is painted.
+// A large script that the page can be read without, and nobody waits for it: it comes once the page is painted.
 const { bundle } = document.currentScript.dataset;
 
 new PerformanceObserver((list, observer) => {
