@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from milestoned_client import ControlDir, Episode, RewardClient
 from playwright.sync_api import Page, sync_playwright
@@ -34,13 +34,31 @@ PAGE = """<title>Clicks</title><h1>Clicks</h1><label>Name <input id=name></label
 
 def main() -> None:
     """Print the figures."""
+    with bench() as on:
+        overhead(on)
+        latency(on)
+
+
+class Bench(NamedTuple):
+    """What is measured: a service, a client of it, and an agent's page on the shop, over a folder of their own."""
+
+    parts: Parts
+    folder: Path
+    shop: str
+    service: Service
+    client: RewardClient
+    page: Page
+
+
+@contextmanager
+def bench() -> Iterator[Bench]:
+    """The set-up that every benchmark beside a browser has."""
     with tempfile.TemporaryDirectory() as name, Parts(Path(name) / "logs") as parts:
         folder = Path(name)
         shop = start_shop(parts, folder / "shop", 0)
         service = start_service(parts, folder / "service")
         with RewardClient(service.url, service.token) as client, agent(folder, shop) as page:
-            overhead(parts, folder, client, service, page)
-            latency(parts, folder, client, service, page)
+            yield Bench(parts, folder, shop, service, client, page)
 
 
 @contextmanager
@@ -78,8 +96,9 @@ def task(shop: str) -> dict[str, Any]:
 
 
 @contextmanager
-def watched(parts: Parts, folder: Path, client: RewardClient, service: Service, page: Page) -> Iterator[Episode]:
+def watched(on: Bench) -> Iterator[Episode]:
     """The daemon beside the browser, for one episode."""
+    parts, folder, _, service, client, page = on
     opened = client.open(client.register_task(task(page.url.removesuffix("clicks"))).id)
     state = folder / opened.id
     daemon = start_daemon(parts, state, service.url, opened.id, opened.token, ("--profile", str(folder / "profile")))
@@ -89,14 +108,14 @@ def watched(parts: Parts, folder: Path, client: RewardClient, service: Service, 
     daemon.part.wait_end(30)
 
 
-def overhead(parts: Parts, folder: Path, client: RewardClient, service: Service, page: Page) -> None:
+def overhead(on: Bench) -> None:
     """Median time of an agent's step with the daemon beside the browser, and without."""
     took: dict[str, list[float]] = {"without": [], "with": []}
-    _steps(page, [])
+    _steps(on.page, [])
     for _ in range(ROUNDS):
-        _steps(page, took["without"])
-        with watched(parts, folder, client, service, page):
-            _steps(page, took["with"])
+        _steps(on.page, took["without"])
+        with watched(on):
+            _steps(on.page, took["with"])
     bare, ours = statistics.median(took["without"]), statistics.median(took["with"])
     print(f"overhead: a Playwright step (fill a field, click, read the page), {ROUNDS * STEPS} of each, in turns")
     line("without the daemon, ms", f"{bare * 1000:.2f}")
@@ -113,15 +132,15 @@ def _steps(page: Page, took: list[float]) -> None:
         took.append(time.perf_counter() - start)
 
 
-def latency(parts: Parts, folder: Path, client: RewardClient, service: Service, page: Page) -> None:
+def latency(on: Bench) -> None:
     """From the click's being sent to Chromium to the sealed reward in the trainer's hand."""
     took = []
-    with watched(parts, folder, client, service, page) as episode:
+    with watched(on) as episode:
         for n in range(CLICKS):
             episode.step({"click": "Go"})
-            where = _middle(page)
+            where = _middle(on.page)
             start = time.perf_counter()
-            page.mouse.click(*where)
+            on.page.mouse.click(*where)
             episode.end_step(n)
             reward = episode.reward(n, wait_s=10)
             took.append(time.perf_counter() - start)

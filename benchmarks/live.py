@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import statistics
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from queue import SimpleQueue
 
-from milestoned_client import RewardClient
 from playwright.sync_api import Page, sync_playwright
 
 from api.demo.needs import find_chromium
-from api.demo.parts import Service, start_service, start_shop
-from api.demo.processes import Parts
-from benchmarks.browser import agent, watched
+from api.demo.parts import Service
+from benchmarks.browser import bench, watched
 from benchmarks.measure import line, quantile
 
 CLICKS = 40
@@ -30,20 +26,16 @@ CLICKED = "addEventListener('click', () => { (window.at ??= []).push(Date.now())
 
 def main() -> None:
     """Print the figures."""
-    with tempfile.TemporaryDirectory() as name, Parts(Path(name) / "logs") as parts:
-        folder = Path(name)
-        shop = start_shop(parts, folder / "shop", 0)
-        service = start_service(parts, folder / "service")
-        with RewardClient(service.url, service.token) as client, agent(folder, shop) as page:
-            page.evaluate(CLICKED)
-            with watched(parts, folder, client, service, page) as episode, _looked_at(service, episode.id) as looker:
-                took = []
-                for n in range(CLICKS):
-                    episode.step({"click": "Go"})
-                    page.click("#go")
-                    seen = looker.asked(f"Go {n}")
-                    took.append(seen - page.evaluate("window.at.at(-1)"))
-                    episode.end_step(n)
+    with bench() as on:
+        on.page.evaluate(CLICKED)
+        with watched(on) as episode, _looked_at(on.service, episode.id) as looker:
+            took = []
+            for n in range(CLICKS):
+                episode.step({"click": "Go"})
+                on.page.click("#go")
+                seen = looker.asked(f"Go {n}")
+                took.append(seen - on.page.evaluate("window.at.at(-1)"))
+                episode.end_step(n)
     print(f"live: {CLICKS} clicks in Chromium, from the page's own click to its line on the episode's page beside it")
     line("median, ms", f"{statistics.median(took):.0f}", "wanted <= 200")
     line("nine of ten within, ms", f"{quantile(took, 0.9):.0f}")

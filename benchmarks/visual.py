@@ -7,16 +7,14 @@ rrweb's guide has it: in the page's own world, its events kept and sent to the s
 from __future__ import annotations
 
 import statistics
-import tempfile
 import time
 from pathlib import Path
 
 from milestoned_client import ControlDir, RewardClient
 from playwright.sync_api import Page, Route
 
-from api.demo.parts import Service, start_daemon, start_service, start_shop
-from api.demo.processes import Parts
-from benchmarks.browser import agent, task
+from api.demo.parts import start_daemon
+from benchmarks.browser import Bench, bench, task
 from benchmarks.measure import line
 
 ROUNDS, STEPS = 5, 30
@@ -36,30 +34,24 @@ setInterval(send, 500) }"""
 
 def main() -> None:
     """Print the figures."""
-    with tempfile.TemporaryDirectory() as name, Parts(Path(name) / "logs") as parts:
-        folder = Path(name)
-        shop = start_shop(parts, folder / "shop", 0)
-        service = start_service(parts, folder / "service")
-        with RewardClient(service.url, service.token) as client, agent(folder, shop) as page:
-            page.route("**/rows", lambda route: route.fulfill(content_type="text/html", body=PAGE))
-            page.route("**/api/ping", _pong)
-            page.goto(shop + "rows")
-            _compare(parts, folder, client, service, page)
+    with bench() as on:
+        on.page.route("**/rows", lambda route: route.fulfill(content_type="text/html", body=PAGE))
+        on.page.route("**/api/ping", _pong)
+        on.page.goto(on.shop + "rows")
+        _compare(on)
 
 
 def _pong(route: Route) -> None:
     route.fulfill(status=204)
 
 
-def _compare(parts: Parts, folder: Path, client: RewardClient, service: Service, page: Page) -> None:
+def _compare(on: Bench) -> None:
     took: dict[str, list[float]] = {"off": [], "on": [], "in the page": []}
-    _steps(page, [])
+    _steps(on.page, [])
     recorder = (MODULES / "@rrweb" / "record" / "dist" / "record.umd.min.cjs").read_text(encoding="utf-8")
     for _ in range(ROUNDS):
         for name, options in (("off", ()), ("on", ("--visual",)), ("in the page", ())):
-            _watched(
-                parts, folder, client, service, page, options, took[name], recorder if name == "in the page" else ""
-            )
+            _watched(on, options, took[name], recorder if name == "in the page" else "")
     off, on, beside = (statistics.median(took[name]) for name in took)
     print(
         f"visual recording: a Playwright step (fill, click, read) beside the daemon, {ROUNDS * STEPS} of each, in turns"
@@ -71,10 +63,8 @@ def _compare(parts: Parts, folder: Path, client: RewardClient, service: Service,
     line("rrweb's own in the page / off", f"{beside / off:.3f}")
 
 
-def _watched(
-    parts: Parts, folder: Path, client: RewardClient, service: Service, page: Page, options: tuple[str, ...],
-    took: list[float], recorder: str,
-) -> None:  # fmt: skip
+def _watched(on: Bench, options: tuple[str, ...], took: list[float], recorder: str) -> None:
+    parts, folder, _, service, client, page = on
     opened = client.open(client.register_task(task(page.url.removesuffix("rows"))).id)
     state = folder / opened.id
     browser = ("--profile", str(folder / "profile"), *options)

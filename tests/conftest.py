@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
+import pytest_asyncio
 import structlog
+from playwright.async_api import Playwright, async_playwright
 
 
 @pytest.fixture(autouse=True)
@@ -22,3 +24,17 @@ def logs() -> Iterator[None]:
     """As structlog comes: commands that a test calls in its own process set it up for all of that process."""
     yield
     structlog.reset_defaults()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def one_playwright() -> AsyncIterator[Playwright]:
+    """Its driver is a process that takes most of a second to come up: one for all pages, in a loop of their own."""
+    async with async_playwright() as playwright:
+        yield playwright
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What Playwright made can be used in its own loop alone: tests that have a page run there."""
+    for item in items:
+        if isinstance(item, pytest.Function) and "one_playwright" in item.fixturenames:
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)

@@ -48,27 +48,43 @@ def postgres_schema(postgres: Postgres) -> str:
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=needs_postgres)])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """An empty database: a file of SQLite's, or one of its own on Postgres. Where a `service` is to run over it, the
     schema is copied: that it can be made is what the tests without one are for."""
     served = "service" in request.fixturenames
     if request.param == "sqlite":
         if served:
             shutil.copy(request.getfixturevalue("sqlite_schema"), tmp_path / "milestoned.db")
-        return Store(tmp_path)
+        yield Store(tmp_path)
+        return
     like = request.getfixturevalue("postgres_schema") if served else ""
-    return Store(tmp_path, request.getfixturevalue("postgres").database(like))
+    server: Postgres = request.getfixturevalue("postgres")
+    address = server.database(like)
+    yield Store(tmp_path, address)
+    server.drop(address)  # hundreds of them at once were a minute at the session's end, and gigabytes
 
 
 @pytest.fixture
-def fresh(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Store], Store]:
-    """Another empty database of a store's kind, for tests that need many."""
+def fresh(
+    request: pytest.FixtureRequest, store: Store, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[Store], Store]]:
+    """Another database of a store's kind with the schema and nothing in it, for tests that need many."""
+    # Asked for here: a schema is made in a loop of its own, which a test's loop has no room for.
+    schema = request.getfixturevalue("postgres_schema" if store.url else "sqlite_schema")
+    made: list[str] = []
 
     def make(like: Store) -> Store:
+        assert bool(like.url) == bool(store.url)
         folder = tmp_path_factory.mktemp("store")
-        return Store(folder, request.getfixturevalue("postgres").database() if like.url else "")
+        if not like.url:
+            shutil.copy(schema, folder / "milestoned.db")
+            return Store(folder)
+        made.append(request.getfixturevalue("postgres").database(schema))
+        return Store(folder, made[-1])
 
-    return make
+    yield make
+    for address in made:
+        request.getfixturevalue("postgres").drop(address)
 
 
 @pytest.fixture

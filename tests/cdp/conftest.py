@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
-from playwright.async_api import Page, async_playwright
+import pytest_asyncio
+from playwright.async_api import Page, Playwright
 
 from tests.cdp.site import Site
 from tests.support.chromium import Chromium
@@ -24,12 +25,11 @@ def site() -> Iterator[Site]:
         yield one
 
 
-@pytest.fixture
-async def page(browser: Chromium) -> AsyncIterator[Page]:
+@pytest_asyncio.fixture(loop_scope="session")
+async def page(browser: Chromium, one_playwright: Playwright) -> AsyncIterator[Page]:
     """The agent's page: Playwright acts, the source under test only looks."""
-    async with async_playwright() as playwright:
-        agent = await playwright.chromium.connect_over_cdp(browser.endpoint)
-        page = await agent.contexts[0].new_page()
-        yield page
-        await page.close()
-        await agent.close()
+    agent = await one_playwright.chromium.connect_over_cdp(browser.endpoint)
+    page = await agent.contexts[0].new_page()
+    yield page
+    await page.close()
+    await agent.close()

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Page
 
 from tests.cdp.site import Site
@@ -46,7 +47,7 @@ async def test_what_was_typed_into_a_page_that_is_busy_then_is_of_the_step(
         assert gaps(watch) == []
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def button(browser: Chromium, page: Page, site: Site, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Watch]:
     """A page with a button, all of its load told; the daemon waits for a busy page but for 0.3 s."""
     monkeypatch.setattr("agentd.sources.cdp.source.LATE_S", 0.3)

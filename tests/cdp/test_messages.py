@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Page
 from websockets.asyncio.server import ServerConnection, serve
 
@@ -26,7 +27,7 @@ async def echo(connection: ServerConnection) -> None:
         await connection.send(message)
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def socket() -> AsyncIterator[str]:
     """The address of a server that says what it hears."""
     async with serve(echo, "127.0.0.1", 0) as server:

@@ -6,7 +6,8 @@ import base64
 from collections.abc import AsyncIterator
 
 import pytest
-from playwright.async_api import Page, async_playwright
+import pytest_asyncio
+from playwright.async_api import Page, Playwright
 
 from agentd.sources.cdp.asks import LONGEST_BODY
 from tests.cdp.site import Answer, Asked, Site
@@ -142,15 +143,14 @@ def guarded(asked: Asked) -> Answer:
     return Answer("no", status=401, headers=(("www-authenticate", 'Basic realm="The \\"shop\\""'),))
 
 
-@pytest.fixture
-async def given(browser: Chromium) -> AsyncIterator[Page]:
+@pytest_asyncio.fixture(loop_scope="session")
+async def given(browser: Chromium, one_playwright: Playwright) -> AsyncIterator[Page]:
     """A page whose agent answers challenges by itself, wrongly at /wrong."""
-    async with async_playwright() as playwright:
-        agent = await playwright.chromium.connect_over_cdp(browser.endpoint)
-        context = await agent.new_context(http_credentials={"username": "ada", "password": "geheim3"})
-        yield await context.new_page()
-        await context.close()
-        await agent.close()
+    agent = await one_playwright.chromium.connect_over_cdp(browser.endpoint)
+    context = await agent.new_context(http_credentials={"username": "ada", "password": "geheim3"})
+    yield await context.new_page()
+    await context.close()
+    await agent.close()
 
 
 async def test_a_challenge_that_got_no_password_is_told(browser: Chromium, page: Page, site: Site) -> None:

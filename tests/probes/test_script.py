@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Page, async_playwright
+import pytest_asyncio
+from playwright.async_api import Page, Playwright
 
 from tests.cdp.site import Site
 from tests.probes.asking import asking
@@ -29,15 +30,14 @@ def site() -> Iterator[Site]:
         yield one
 
 
-@pytest.fixture
-async def page(browser: Chromium, site: Site) -> AsyncIterator[Page]:
-    async with async_playwright() as playwright:
-        agent = await playwright.chromium.connect_over_cdp(browser.endpoint)
-        page = await agent.contexts[0].new_page()
-        await page.goto(site.page("/shop", "<title>Shop</title><p id=total>12 €</p><input id=q value=lamp>"))
-        yield page
-        await page.close()
-        await agent.close()
+@pytest_asyncio.fixture(loop_scope="session")
+async def page(browser: Chromium, one_playwright: Playwright, site: Site) -> AsyncIterator[Page]:
+    agent = await one_playwright.chromium.connect_over_cdp(browser.endpoint)
+    page = await agent.contexts[0].new_page()
+    await page.goto(site.page("/shop", "<title>Shop</title><p id=total>12 €</p><input id=q value=lamp>"))
+    yield page
+    await page.close()
+    await agent.close()
 
 
 def script(expression: str, url: str = "/shop", **more: Any) -> dict[str, Any]:
