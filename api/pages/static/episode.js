@@ -79,7 +79,7 @@ function detail(query) {
   clearTimeout(timer);
   const ask = () => htmx.ajax("GET", `${here}/detail?${query}`, { source: "#why", target: "#detail", swap: "outerHTML" });
   timer = setTimeout(ask, lanes.playing ? SETTLE_MS : 0);
-  history.replaceState(null, "", `${here}?${query}`);
+  history.replaceState(history.state, "", `${here}?${query}`);
 }
 
 $("why").addEventListener("htmx:after:swap", light);

@@ -48,7 +48,10 @@ async function load(span) {
   try {
     const told = await lanes.fetchHtml(`window?step=${span.dataset.step}`);
     const made = document.createRange().createContextualFragment(told).querySelector(".window");
-    if (made) span.querySelector(".window").replaceWith(made);
+    if (made) {
+      span.querySelector(".window").replaceWith(made);
+      htmx.process(made);
+    }
     span.removeAttribute("data-stale");
     mark(span);
   } finally {
@@ -66,6 +69,20 @@ function mark(place) {
 }
 
 lanes.list.addEventListener("htmx:after:swap", () => mark(lanes.list)); // the later events of a step
+
+// Where somebody asked for more by keyboard, he goes on with what came.
+let shownTo = 0;
+document.addEventListener("htmx:before:swap", ({ detail }) => {
+  const place = detail.ctx.target.closest?.(".window, #found");
+  shownTo = Number(Array.from(place?.querySelectorAll(".line") ?? []).at(-1)?.dataset.seq ?? 0);
+});
+for (const place of [lanes.list, document.getElementById("found")]) {
+  place.addEventListener("htmx:after:swap", () => {
+    if (document.activeElement !== document.body) return;
+    const fresh = Array.from(place.querySelectorAll(".line")).find((one) => Number(one.dataset.seq) > shownTo);
+    fresh?.querySelector("a").focus({ preventScroll: true });
+  });
+}
 
 document.getElementById("fold").addEventListener("click", (event) => {
   const folded = lanes.list.classList.toggle("folded");
@@ -91,6 +108,10 @@ search.addEventListener("htmx:config:request", (event) => {
   finds(false);
 });
 search.addEventListener("htmx:after:swap", () => finds(true));
+search.addEventListener("htmx:error", () => {
+  if (found.hidden) found.replaceChildren(...found.querySelectorAll(":scope > .older")); // not what was found before
+  finds(true);
+});
 
 for (const span of lanes.spans()) {
   if (span.querySelector(".window")) watch(span);
