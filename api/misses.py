@@ -33,9 +33,6 @@ class _Anything:
 
     is_at = holds = names = matches
 
-    def may_be(self, *asked: Any) -> bool:
-        return False  # it takes all, so nothing is in doubt
-
     def share(self, body: Any) -> float:
         return 1.0
 

@@ -31,9 +31,7 @@ def check_seen(data: Mapping[str, Any], wanted: TextMatch | bool, trusted: bool)
     """Of a field that does not hold what is wanted: raises `UnseenError` where nobody can know that it does not."""
     if isinstance(wanted, bool) or (trusted and data.get("trusted") is False):
         return
-    value = data.get("value")
-    masked = any(map(wanted.may_be, value if isinstance(value, list) else [value]))
-    if masked or (value is None and data.get("filled") is True):
+    if data.get("value") is None and data.get("filled") is True:
         raise UnseenError("the field's value is a secret, kept back")
-    if value is None and data.get("long") is not None:
+    if data.get("value") is None and data.get("long") is not None:
         raise UnseenError("the field's value is too long to be kept beside the others")

@@ -7,7 +7,6 @@ masker   `Masker`: all of it over texts, addresses, headers, JSON, command lines
 bodies   request and response bodies, frames: urlencoded, JSON, multipart, HTML
 """
 
-from agentd.masking.masker import Masker
-from detectors.masked import MASK
+from agentd.masking.masker import MASK, Masker
 
 __all__ = ["MASK", "Masker"]

@@ -11,8 +11,7 @@ from typing import Any
 
 import orjson
 
-from agentd.masking.masker import Masker
-from detectors.masked import MASK
+from agentd.masking.masker import MASK, Masker
 
 _PART_NAME = re.compile(r'\bname="([^"]*)"', re.IGNORECASE)
 _BOUNDARY = re.compile(r'boundary="?([^";,\s]+)', re.IGNORECASE)

@@ -13,8 +13,8 @@ from agentd.masking.cards import is_card, mask_cards
 from agentd.masking.names import is_telling, words
 from agentd.masking.programs import Command
 from agentd.masking.tokens import mask_tokens
-from detectors.masked import MASK
 
+MASK = "***"
 DEEPEST = 64
 """Levels of a JSON value that are told; what lies deeper is masked as a whole."""
 

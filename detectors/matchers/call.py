@@ -14,12 +14,10 @@ import orjson
 
 from detectors import outside
 from detectors.errors import SpecError
-from detectors.masked import MASK, is_masked
 from detectors.matchers.lenient import Pattern
 from detectors.matchers.structure import Nothing, part
 from detectors.matchers.url import MAX_URL
 from detectors.matchers.values import form_pairs
-from detectors.shape import mapping
 
 Path = tuple[str | int, ...]
 _PORTS = {"http": ":80", "https": ":443"}
@@ -167,10 +165,6 @@ class _Fact:
             bool(self.json) and len(values) > 1 and self.wanted.matches(values)
         )
 
-    def is_masked(self, document: Mapping[str, Any]) -> bool:
-        """Whether one of the values there was masked."""
-        return any(map(is_masked, self._values(document)))
-
     def _values(self, document: Mapping[str, Any]) -> Iterator[Any]:
         if self.json:
             found = outside.json_values(self.json, document) or outside.json_values(self.json, _opened(document))
@@ -224,14 +218,6 @@ class ContentMatch:
         if not isinstance(body, Mapping) or body.get("cut") or not isinstance(body.get("text"), str):
             return False
         return any(map(self.holds, documents_of(body["text"], str(body.get("mime") or ""))))
-
-    def may_be(self, body: Any) -> bool:
-        """Of a body that does not match: whether it may have, before something in it was masked."""
-        text = mapping(body).get("text")
-        if not isinstance(text, str) or MASK not in text:
-            return False
-        documents = documents_of(text, str(body.get("mime") or ""))
-        return any(all(fact.holds(one) or fact.is_masked(one) for fact in self.facts) for one in documents)
 
     def holds(self, document: Mapping[str, Any]) -> bool:
         """Whether all facts are so in one object."""

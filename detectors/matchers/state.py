@@ -12,8 +12,6 @@ import orjson
 from detectors import outside
 from detectors.codec import canonical
 from detectors.errors import SpecError
-from detectors.masked import MASK, is_masked
-from detectors.shape import mapping
 
 MOST = 256
 _LISTS = ("all", "none", "without")
@@ -41,10 +39,6 @@ class Fact:
         found = {canonical(one) for one in values} if self.value is not None or self.all or self.none else set()
         return found == {self.value} if self.value is not None else self.all <= found and not self.none & found
 
-    def is_masked(self, document: Any) -> bool:
-        """Whether one of the values there was masked."""
-        return any(map(is_masked, outside.json_values(self.path, document)))
-
 
 @dataclass(frozen=True, slots=True)
 class StateMatch:
@@ -69,15 +63,6 @@ class StateMatch:
             return 0.0
         document = _document(body["text"])
         return sum(fact.holds(document) for fact in self.facts) / len(self.facts)
-
-    def may_be(self, body: Any, whole: bool) -> bool:
-        """Whether more facts may have held before something was masked; ``whole``: whether all may."""
-        text = mapping(body).get("text")
-        if not isinstance(text, str) or MASK not in text:
-            return False
-        document = _document(text)
-        missed = [fact.is_masked(document) for fact in self.facts if not fact.holds(document)]
-        return any(missed) and (all(missed) or not whole)
 
 
 @lru_cache(maxsize=4)

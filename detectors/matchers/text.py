@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from detectors.errors import SpecError
-from detectors.masked import MASK, is_masked, may_be
 from detectors.matchers.plain import glob, normal, number, text_key
 
 Mode = Literal["equals", "contains", "starts_with", "ends_with", "glob", "one_of", "number", "typed"]
@@ -115,13 +114,6 @@ class TextMatch:
                 return folded in self.texts
             case _:
                 return glob(wanted, folded)
-
-    def may_be(self, text: Any) -> bool:
-        """Of a text that does not match: whether something in it was masked that may have been the wanted one."""
-        if not isinstance(text, str) or MASK not in text:
-            return False
-        masked = normal(text).casefold() if self.ignore_case else normal(text)
-        return is_masked(text) or (self.mode in ("equals", "one_of") and any(may_be(masked, t) for t in self.texts))
 
     @property
     def by_beginning(self) -> bool:

@@ -16,7 +16,6 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 import orjson
 
 from detectors.errors import SpecError
-from detectors.masked import MASK, is_masked
 from detectors.matchers.plain import glob
 from detectors.matchers.text import TextMatch
 
@@ -118,29 +117,15 @@ class UrlMatch:
     def matches(self, text: str) -> bool:
         """Whether the address ``text`` is the wanted one."""
         url = parse_url(text)
-        return url is not None and self._is(url, masked=False)
-
-    def may_be(self, text: str) -> bool:
-        """Of an address that does not match: whether it may have, before a parameter in it was masked."""
-        url = parse_url(text) if MASK in text else None
-        return url is not None and self._is(url, masked=True)
-
-    def _is(self, url: Url, *, masked: bool) -> bool:
-        """``masked``: a masked value may have been any."""
-        if url.origin != self.origin and url.origin not in self.hosts:
+        if url is None or (url.origin != self.origin and url.origin not in self.hosts):
             return False
         if not (glob(self.path, url.path) if self.globbed else url.path == self.path):
             return False
+        if self.query is not None and self._counted(url.query) != self._counted(self.query):
+            return False
         if self.fragment is not None and not self.fragment.matches(url.fragment):
             return False
-        if self.query is not None:
-            found, wanted = self._counted(url.query), self._counted(self.query)
-            if not (found == wanted or (masked and _may_be(found, wanted))):
-                return False
-        return all(
-            any(n == name and (m.matches(v) or (masked and m.may_be(v))) for n, v in url.query)
-            for name, m in self.parameters
-        )
+        return all(any(n == name and m.matches(v) for n, v in url.query) for name, m in self.parameters)
 
     def _counted(self, query: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
         if not self.ignored:
@@ -155,16 +140,6 @@ class UrlMatch:
     def keys(self) -> tuple[str, ...] | None:
         """Index keys: the path, unless it has a ``*``."""
         return None if self.globbed else (self.path,)
-
-
-def _may_be(found: tuple[tuple[str, str], ...], wanted: tuple[tuple[str, str], ...]) -> bool:
-    """Whether the parameters are the wanted ones but for values that were masked."""
-    left = list(wanted)
-    for pair in (pair for pair in found if not is_masked(pair[1])):
-        if pair not in left:
-            return False
-        left.remove(pair)
-    return sorted(name for name, _ in left) == sorted(name for name, value in found if is_masked(value))
 
 
 def _listed(spec: Mapping[str, Any], key: str, path: tuple[str | int, ...]) -> tuple[str, ...]:

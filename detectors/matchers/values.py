@@ -10,9 +10,7 @@ from urllib.parse import parse_qsl
 import orjson
 
 from detectors.errors import SpecError
-from detectors.masked import MASK
 from detectors.matchers.text import TextMatch
-from detectors.shape import mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +91,6 @@ class BodyMatch:
             return False
         values = body_fields(body["text"], str(body.get("mime") or ""))
         return all(any(m.matches(v) for v in values(name)) for name, m in self.fields)
-
-    def may_be(self, body: Any) -> bool:
-        """Of a body that does not match: whether it may have, before something in it was masked."""
-        text = mapping(body).get("text")
-        if not isinstance(text, str) or MASK not in text:
-            return False
-        values = body_fields(text, str(body.get("mime") or ""))
-        return all(any(m.matches(v) or m.may_be(v) for v in values(name)) for name, m in self.fields)
 
 
 def body_fields(text: str, mime: str) -> Any:

@@ -33,8 +33,7 @@ def form_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """Filled / expected: half of the fields right is a level of one half; all fields stand in one frame.
 
     A field that is emptied again takes its part back from the level, but progress once credited is not paid
-    twice. What a password field holds is not known, nor a card number: a step that fills one whose
-    value is asked for is null.
+    twice. What a password field holds is not known: a step that fills one whose value is asked for is null.
     """
     frame = str(event.data.get("frame"))
     if args.url is not None and not args.url.matches(world.url(frame)):

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detectors.arguments import arg
-from detectors.declaring import is_at
 from detectors.matchers import UrlMatch
 from detectors.matchers.url import url_key
 from detectors.registry import rule
@@ -20,7 +19,6 @@ class Args:
 
 
 @rule(
-    version=2,
     component="nav",
     hears=("page.loaded",),
     args=Args,
@@ -29,5 +27,5 @@ class Args:
 )
 def page_loaded(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """The load event of a tab's main frame at the address fires; a page that never finishes is not loaded."""
-    if event.data.get("main") and is_at(args.url, event.data.get("url")):
+    if event.data.get("main") and args.url.matches(str(event.data.get("url"))):
         yield Reading(1.0, f"doc:{event.data.get('frame')}")

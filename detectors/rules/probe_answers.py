@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from detectors.arguments import arg
 from detectors.errors import UnseenError
-from detectors.masked import is_masked
 from detectors.matchers.answer import ValueMatch
 from detectors.matchers.facts import LONGEST_PATH, at, dotted
 from detectors.probe_facts import answered
@@ -52,5 +51,3 @@ def probe_answers(event: Event, world: World, args: Args) -> Iterator[Reading]:
     value = value if args.path is None else at(value, dotted(args.path))
     if args.value.matches(value):
         yield Reading(1.0, f"probe:{args.probe}")
-    elif is_masked(value):
-        raise UnseenError("the probe's answer is a secret, kept back")

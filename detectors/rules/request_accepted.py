@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.arguments import arg
-from detectors.declaring import carries, is_at
 from detectors.matchers import BodyMatch, StatusMatch, TextMatch, UrlMatch
 from detectors.matchers.asked import asked
 from detectors.matchers.url import url_key
@@ -45,7 +44,6 @@ def _paths(event: Event) -> tuple[str, ...]:
 
 
 @rule(
-    version=2,
     component="form",
     hears=("request.finished",),
     args=Args,
@@ -58,22 +56,25 @@ def request_accepted(event: Event, world: World, args: Args) -> Iterator[Reading
 
     Not on sending; not on an error status; not when cancelled, blocked or failed; not on a redirect, unless
     to the address in `redirect_to`, which itself must answer 2xx; not when the browser's cache or a service worker
-    answered in the server's place. Where a secret was masked that is asked for, the step is null.
+    answered in the server's place.
     """
     hops = [mapping(hop) for hop in listed(event.data.get("hops"))]
     elsewhere = event.data.get("cached") is True or event.data.get("answered_by") == "worker"
     for place, hop in enumerate((*hops, event.data)):
         if elsewhere and place == len(hops):
             return  # a redirect before it came from the server
-        if not _accepted(hop, place < len(hops), event.data, args) or not _made(hop, args):
-            continue
-        if carries(hop, args.body, args.answer):
+        if _is(hop, args) and _accepted(hop, place < len(hops), event.data, args):
             yield Reading(1.0, f"request:{event.data.get('request')}:{place}")
             return
 
 
-def _made(hop: Mapping[str, Any], args: Args) -> bool:
-    return args.method.matches(str(hop.get("method"))) and is_at(args.url, hop.get("url"))
+def _is(hop: Mapping[str, Any], args: Args) -> bool:
+    return (
+        args.method.matches(str(hop.get("method")))
+        and args.url.matches(str(hop.get("url")))
+        and (args.body is None or args.body.matches(hop.get("body")))
+        and (args.answer is None or args.answer.matches(mapping(hop.get("answer")).get("body")))
+    )
 
 
 def _accepted(hop: Mapping[str, Any], redirected: bool, last: Mapping[str, Any], args: Args) -> bool:

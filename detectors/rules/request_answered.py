@@ -8,7 +8,6 @@ from typing import Any, Literal
 from urllib.parse import unquote, urldefrag, urljoin
 
 from detectors.arguments import arg
-from detectors.declaring import carries
 from detectors.matchers import AddressesMatch, ContentMatch, StatusMatch, TextMatch
 from detectors.matchers.asked import asked
 from detectors.matchers.call import base_of
@@ -38,7 +37,8 @@ class Args:
     sent_cookies: ContentMatch | None = arg("Cookies that the request carries; of these the values are told.", None)
     not_to: tuple[str, ...] = arg("Paths that a refusal redirects to, such as /login: then it was not taken.", ())
     which: Literal["any", "last", "document"] = arg(
-        "any: it was made; last: the last one to its address and method; document: the last page that a tab opened.",
+        "any: it was made; last: the last one to its address and method, from its page, which the server answered; "
+        "document: the last page that a tab opened.",
         "any",
     )
 
@@ -83,19 +83,18 @@ def request_answered(event: Event, world: World, args: Args) -> Iterator[Reading
     """A request is answered by a status that is wanted, at one of the addresses, from the page, with what is in it.
 
     A redirect counts where a status is wanted that is one, if the page it led to came, and is none of `not_to`. An
-    error, a request that was cancelled or blocked, and an answer of the browser's own make do not count. Where a secret
-    was masked that is asked for, the step is null.
+    error, a request that was cancelled or blocked, and an answer of the browser's own make do not count.
     """
     data = event.data
     hops = [*(mapping(hop) for hop in listed(data.get("hops"))), data]
     if args.which == "document":
         if data.get("type") == "Document" and data.get("frame") == data.get("tab") and data.get("method") == "GET":
-            yield Reading(float(_taken(hops, len(hops) - 1, args) and _is(data, args)), "document")
+            yield Reading(float(_is(data, args) and _taken(hops, len(hops) - 1, args)), "document")
         return
     for place, hop in enumerate(hops):
-        if not _made(hop, args):
+        if not _made(hop, args) or (args.which == "last" and (_elsewhere(hop) or not _asked_there(hop, args))):
             continue
-        level = float(_taken(hops, place, args) and _is(hop, args))
+        level = float(_is(hop, args) and _taken(hops, place, args))
         if level or args.which == "last":
             key = "last" if args.which == "last" else f"request:{data.get('request')}:{place}"
             yield Reading(level, key)
@@ -106,15 +105,28 @@ def _made(hop: Mapping[str, Any], args: Args) -> bool:
     return (args.method is None or args.method.matches(str(hop.get("method")))) and args.url.is_at(str(hop.get("url")))
 
 
+def _elsewhere(hop: Mapping[str, Any]) -> bool:
+    """Whether the browser answered in the server's place."""
+    return hop.get("cached") is True or hop.get("answered_by") == "worker"
+
+
+def _asked_there(hop: Mapping[str, Any], args: Args) -> bool:
+    """Whether it may have been asked from the wanted page: where another page is named, it is another's last one."""
+    told = mapping(hop.get("headers")).get("referer")
+    return args.referer is None or not told or args.referer.matches(str(told))
+
+
 def _is(hop: Mapping[str, Any], args: Args) -> bool:
-    told, headers = mapping(mapping(hop.get("answer")).get("headers")), mapping(hop.get("headers"))
+    answer, headers = mapping(hop.get("answer")), mapping(hop.get("headers"))
+    told = mapping(answer.get("headers"))
     return (
         (args.method is None or args.method.matches(str(hop.get("method"))))
         and args.url.matches(str(hop.get("url")))
+        and (args.body is None or args.body.matches(hop.get("body")))
+        and (args.answer is None or args.answer.matches(answer.get("body")))
         and (args.referer is None or args.referer.matches(str(headers.get("referer"))))
         and (args.cookies is None or args.cookies.holds(_cookies(told.get("set-cookie"), "\n")))
         and (args.sent_cookies is None or args.sent_cookies.holds(_cookies(headers.get("cookie"), ";")))
-        and carries(hop, args.body, args.answer)
     )
 
 
@@ -127,9 +139,7 @@ def _cookies(header: Any, between: str) -> Mapping[str, Any]:
 def _taken(hops: list[Mapping[str, Any]], place: int, args: Args) -> bool:
     """Whether the server took it: its status is wanted and, of a redirect, where it led to is no refusal."""
     hop, last = hops[place], hops[-1]
-    if not args.status.matches(hop.get("status")):
-        return False
-    if hop.get("cached") is True or hop.get("answered_by") == "worker":
+    if not args.status.matches(hop.get("status")) or _elsewhere(hop):
         return False
     if place == len(hops) - 1:
         return True

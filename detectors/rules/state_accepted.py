@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.arguments import arg
-from detectors.errors import UnseenError
 from detectors.matchers import StateMatch, StatusMatch, TextMatch, UrlMatch
 from detectors.matchers.asked import asked
 from detectors.matchers.url import url_key
@@ -35,7 +34,6 @@ def _path(event: Event) -> Keys:
 
 
 @rule(
-    version=2,
     component="form",
     hears=("request.finished",),
     args=Args,
@@ -48,7 +46,7 @@ def state_accepted(event: Event, world: World, args: Args) -> Iterator[Reading]:
 
     Each further document that it accepts there replaces it: what is undone is not true any more. One that was sent and
     refused, redirected, cut or answered by the browser itself changes nothing; what stood in it before the agent began
-    earns nothing. Where a secret was masked that is asked for, the step is null.
+    earns nothing.
     """
     data = event.data
     if not args.url.matches(str(data.get("url"))) or not args.method.matches(str(data.get("method"))):
@@ -56,8 +54,6 @@ def state_accepted(event: Event, world: World, args: Args) -> Iterator[Reading]:
     if data.get("cached") is True or data.get("answered_by") == "worker" or data.get("hops"):
         return
     if _OK.matches(data.get("status")):
-        if args.facts.may_be(data.get("body"), args.whole):
-            raise UnseenError("a secret in the document is kept back")
         share = args.facts.share(data.get("body"))
         level = 0.0 if args.whole and share < 1.0 else share
         yield Reading(level, f"state:{args.url.origin}{args.url.path}")

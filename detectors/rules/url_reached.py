@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detectors.arguments import arg
-from detectors.declaring import is_at
 from detectors.matchers import UrlMatch
 from detectors.matchers.url import url_key
 from detectors.registry import rule
@@ -21,7 +20,6 @@ class Args:
 
 
 @rule(
-    version=2,
     component="nav",
     hears=("page.navigated",),
     args=Args,
@@ -31,7 +29,7 @@ class Args:
 def url_reached(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """The main frame of any tab commits the address, by a load, a redirect, pushState or a hash.
 
-    Stays true until that tab goes elsewhere. Where a secret was masked that is asked for, the step is null.
+    Stays true until that tab goes elsewhere.
     """
-    if (args.frames or event.data.get("main")) and is_at(args.url, event.data.get("url")):
+    if (args.frames or event.data.get("main")) and args.url.matches(str(event.data.get("url"))):
         yield Reading(1.0, f"url:{event.data.get('frame')}")

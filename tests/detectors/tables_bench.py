@@ -77,6 +77,7 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
         (TAKEN, [finished("GET", "/done", 200, hops=[HOP])], 1),
         (OPENED, [finished("GET", "/home", 200, frame="T"), finished("GET", "/list", 200)], 1),
         ({"url": at("/list"), "which": "last"}, [finished("GET", "/list?q=1", 200), finished("GET", "/list", 200)], 1),
+        ({"url": at("/list"), "which": "last"}, [finished("GET", "/list", 200), finished("GET", "/list", 200, cached=True)], 1),
     ],
     "answer_says": [
         (said({"number": [7]}), [reply("[7]")], 1),

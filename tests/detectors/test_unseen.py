@@ -10,7 +10,7 @@ import pytest
 from detectors.types import Reward
 from detectors.world import MAX_TEXT
 from tests.detectors.tables_probes import PROBES, probed
-from tests.support.logs import Said, clicked, created, episode, filled, finished, loaded, ruleset, run, went, worth
+from tests.support.logs import Said, clicked, created, episode, filled, finished, ruleset, run, worth
 
 HASH = "ab" * 32
 FILE: dict[str, Any] = {"file_matches": {"name": "a.pdf", "sha256": HASH}}
@@ -26,18 +26,6 @@ COPIED: dict[str, Any] = {"clipboard_holds": {"text": "4711"}}
 LONG: dict[str, Any] = {"form_filled": {"fields": {"Body": {"contains": "4711"}, "Name": "Ada"}}}
 TEXT = "4711" + "x" * 2 * MAX_TEXT
 ESSAY: dict[str, Any] = {"field_filled": {"field": "Body", "value": TEXT}}
-CARD: dict[str, Any] = {"field_filled": {"field": "Card", "value": "4111 1111 1111 1111"}}
-NOTE: dict[str, Any] = {"field_filled": {"field": "Note", "value": "card 4111 1111 1111 1111, thanks"}}
-AT: dict[str, Any] = {"url_reached": {"url": "/reset?token=t-4711"}}
-LOADED: dict[str, Any] = {"page_loaded": {"url": {"path": "/reset", "query": {"token": "t-4711"}}}}
-ORDER: dict[str, Any] = {"request_accepted": {"method": "POST", "url": "/pay", "body": {"card": "4111", "name": "Ada"}}}
-HELD: dict[str, Any] = {
-    "state_accepted": {
-        "url": "/pay",
-        "facts": [{"path": "$.pin", "value": "4711"}, {"path": "$.name", "value": "Ada"}],
-        "whole": True,
-    }
-}
 ASKED: dict[str, Any] = {"probe_answers": {"probe": "cart", "value": "4711", "path": "pin"}}
 SECRET, NAME = filled("Password", None, filled=True), filled("Name", "Ada")
 OTHER = clicked("Other")
@@ -70,10 +58,6 @@ def paid(method: str = "POST", **fields: Any) -> Said:
     return finished(method, "/pay", 200, body=body)
 
 
-def refused(said: Said) -> Said:
-    return said[0], {**said[1], "status": 403}
-
-
 def full(count: int) -> list[Said]:
     """So many other fields that hold long texts."""
     return [filled(f"Other {n}", "y" * 10_000) for n in range(count)]
@@ -96,13 +80,6 @@ NULL: dict[str, tuple[dict[str, Any], list[Said], str]] = {
     "a secret that was copied": (COPIED, [copied(unread="secret")], "what was copied is a secret"),
     "another user's program": (RUN, [process()], "its arguments could not be read"),
     "a long text beside many": (LONG, [*full(6), filled("Body", TEXT)], "the field's value is too long to be kept"),
-    "a card number": (CARD, [filled("Card", "***")], "the field's value is a secret"),
-    "a card number in a text": (NOTE, [filled("Note", "card ***, thanks")], "the field's value is a secret"),
-    "a token in the address": (AT, [went("/reset?token=***")], "a secret in the address is kept back"),
-    "a token in a page's address": (LOADED, [loaded("/reset?token=***")], "a secret in the address is kept back"),
-    "a card number that is sent": (ORDER, [paid(card="***", name="Ada")], "a secret in a body is kept back"),
-    "a pin in a document": (HELD, [paid("PUT", pin="***", name="Ada")], "a secret in the document is kept back"),
-    "a pin that is read": (ASKED, [probed({"pin": "***"})], "the probe's answer is a secret"),
     "an answer too long to keep": (ASKED, [probed(None, cut=True)], "the probe's answer was too long"),
 }
 ZERO: dict[str, tuple[dict[str, Any], list[Said]]] = {
@@ -124,11 +101,6 @@ ZERO: dict[str, tuple[dict[str, Any], list[Said]]] = {
         {"field_filled": {"field": "Body", "value": TEXT}},
         [filled("Body", TEXT, cut=True)],
     ),
-    "another text about a card": (NOTE, [filled("Note", "my card ***, thanks")]),
-    "a token elsewhere": (AT, [went("/forgot?token=***")]),
-    "another card's owner": (ORDER, [paid(card="***", name="Bob")]),
-    "a card that was refused": (ORDER, [refused(paid(card="***", name="Ada"))]),
-    "another name in the document": (HELD, [paid("PUT", pin="***", name="Bob")]),
     "another pin": (ASKED, [probed({"pin": "1147"})]),
     "another probe's answer": (ASKED, [probed(None, "other", cut=True)]),
 }
@@ -143,7 +115,6 @@ PAID: dict[str, tuple[dict[str, Any], list[Said]]] = {
         {"field_filled": {"field": "Note", "value": {"contains": "card"}}},
         [filled("Note", "card ***")],
     ),
-    "an address beside a token": ({"url_reached": {"url": "/reset"}}, [went("/reset?token=***")]),
     "a name beside a card": (
         {"request_accepted": {"method": "POST", "url": "/pay", "body": {"name": "Ada"}}},
         [paid(card="***", name="Ada")],
@@ -214,7 +185,6 @@ def test_a_fact_that_nobody_can_see_any_more_does_not_hold_at_the_end() -> None:
 
 def test_what_rests_on_its_not_having_happened_is_not_known_either() -> None:
     """Even where it stood there before the first step: what can't be told from its opposite pays neither."""
-    quiet = {"all_of": {"of": [{"element_clicked": {"name": "Go"}}, {"none_of": [CARD]}]}}
-    seen, unseen = [filled("Card", "4242 4242 4242 4242")], [filled("Card", "***")]
-    assert worth(rewards(quiet, [clicked("Go")], before=seen)) == [0.0, 1.0, 0.0]
-    assert worth(rewards(quiet, [clicked("Go")], before=unseen)) == [0.0, None, 0.0]
+    quiet = {"all_of": {"of": [{"element_clicked": {"name": "Go"}}, {"none_of": [FIELD]}]}}
+    assert worth(rewards(quiet, [clicked("Go")], before=[filled("Password", "other")])) == [0.0, 1.0, 0.0]
+    assert worth(rewards(quiet, [clicked("Go")], before=[SECRET])) == [0.0, None, 0.0]

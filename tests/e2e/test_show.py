@@ -50,7 +50,7 @@ def test_a_paid_step_names_its_milestone_its_evidence_and_the_step_that_caused_i
     head, row, milestone, evidence = _shown(_reward(0.1, EARNED))
     assert head.split() == ["step", "action", "goal", "nav", "reward", "total"]
     assert row.split() == ["3", "place", "the", "order", "+0.10", "·", "+0.100", "0.100"]
-    assert milestone.split("order", 1)[1].split() == "+0.100 by request_accepted v2, set in motion by step 2".split()
+    assert milestone.split("order", 1)[1].split() == "+0.100 by request_accepted v1, set in motion by step 2".split()
     assert evidence.split() == ["#17", "request.finished", "POST", "/orders", "→", "200"]
 
 

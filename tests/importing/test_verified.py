@@ -102,6 +102,21 @@ def test_the_last_request_to_a_place_counts_unless_several_are_asked_for_there(t
     assert scored(both, sent(), sent(), DONE)[1] is False
 
 
+def test_a_later_request_from_another_page_is_anothers(tmp_path: Path) -> None:
+    """Neither is one that the browser answered by itself the last one that the server took."""
+    expected = {**CHECK["expected"], "headers": {"referer": "__REDDIT__/f/books"}}
+    own = rules(tmp_path, {**TASK, "eval": [ANSWER, {**CHECK, "expected": expected}]})
+    bad = {**BODY, "text": "text=bad"}
+    right = sent(headers={"referer": f"{SITE}/f/books"})
+    for later, reached in (
+        (sent(body=bad, headers={"referer": f"{SITE}/f/films"}), True),
+        (sent(body=bad, cached=True), True),
+        (sent(body=bad), False),
+        (sent(body=bad, headers={"referer": f"{SITE}/f/books"}), False),
+    ):
+        assert scored(own, right, later, DONE)[1] is reached, later
+
+
 def test_files_that_are_no_tasks_are_refused(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
     for path in (tmp_path / "x.json", tmp_path):
