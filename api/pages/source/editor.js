@@ -47,7 +47,10 @@ async function edit(field) {
           ...completionKeymap, ...historyKeymap, ...defaultKeymap,
           { key: "Mod-]", run: indentMore }, { key: "Mod-[", run: indentLess }, { key: "Mod-Space", run: startCompletion },
         ]),
-        EditorView.contentAttributes.of({ "aria-label": document.querySelector(`label[for="${field.id}"]`).textContent }),
+        EditorView.contentAttributes.of({
+          "aria-label": document.querySelector(`label[for="${field.id}"]`).textContent,
+          tabindex: "0", // what scrolls must hold what can be focused, and not every tool knows that an editable can
+        }),
         EditorView.updateListener.of((update) => { if (update.docChanged) field.value = update.state.doc.toString(); }),
       ],
     }),
