@@ -12,6 +12,7 @@ import webbrowser
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from api.demo.check import Compared, compare
 from api.demo.needs import LackingError, find_chromium, find_client, find_display, find_playwright
@@ -76,6 +77,10 @@ def run(args: argparse.Namespace) -> int:
     except PartFailedError as error:
         print(f"The demo failed: {error}", file=sys.stderr)
         return 1
+    else:
+        if not args.keep:
+            shutil.rmtree(args.out / "service", ignore_errors=True)
+            shutil.move(work / "service", args.out / "service")
     finally:
         if not args.keep:
             shutil.rmtree(work, ignore_errors=True)
@@ -103,15 +108,18 @@ def _demo(parts: Parts, work: Path, args: argparse.Namespace, chromium: str) -> 
         episode.recording(recording)
         given = {step: episode.reward(step).body for step in range((closing.last_step or 0) + 1)}
     equal = _conclude(screen, closing, ruleset, recording, compare(recording, ruleset, given))
+    page = f"{service.url}/episodes/{episode.id}"
+    screen.line(f"its page: {page}")
     if args.open:
-        _show_page(screen, service, episode.id)
+        _show_page(screen, service, page)
+    else:
+        data, port = args.out / ("work/service" if args.keep else "service"), urlsplit(service.url).port
+        screen.line(f"  served by: {_own_command()} serve --data {data} --port {port}  (token: {data}/admin.token)")
     return equal
 
 
-def _show_page(screen: Screen, service: Service, episode: str) -> None:
+def _show_page(screen: Screen, service: Service, page: str) -> None:
     """The episode's page, in whatever browser the person has, for as long as the person looks."""
-    page = f"{service.url}/episodes/{episode}"
-    screen.line(f"its page: {page}")
     screen.line(f"log in with {service.token}; Ctrl-C ends the service")
     webbrowser.open(page)
     with suppress(KeyboardInterrupt):

@@ -8,8 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 
+from tests.api.processes import Process
 from tests.support.chromium import needs_chromium
 
 ROOT = Path(__file__).parents[2]
@@ -43,7 +45,25 @@ def test_the_demo_shows_every_step_and_its_replay_gives_the_same_bytes(tmp_path:
     replayed = _milestoned(*again[1].split(), cwd=tmp_path)
     assert replayed.returncode == 0, replayed.stderr
     assert "goal reached" in replayed.stdout
-    assert list((tmp_path / "out").iterdir()) == [tmp_path / "out" / "demo.mrec"]
+    assert {one.name for one in (tmp_path / "out").iterdir()} == {"demo.mrec", "service"}
+    _look_at_its_page(done.stdout, tmp_path)
+
+
+def _look_at_its_page(said: str, folder: Path) -> None:
+    """The address that the demo ends with is its episode's, once the command below it runs."""
+    found = re.search(
+        r"^its page: (\S+)\n  served by: \S*milestoned serve --data (\S+) --port (\d+)", said, re.MULTILINE
+    )
+    assert found is not None
+    service = Process(folder / found[2])
+    service.port = int(found[3])
+    service.start()
+    try:
+        page = httpx.get(found[1], headers={"cookie": f"milestoned={service.admin}", "accept": "text/html"})
+        assert page.status_code == 200
+        assert "Buy the desk lamp" in page.text
+    finally:
+        service.stop_if_running()
 
 
 def test_without_chromium_the_demo_says_what_to_do(tmp_path: Path) -> None:
