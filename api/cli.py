@@ -6,10 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import version
-
-from api.plugins import load_plugins
-from detectors.plugins import PlugInError
+from typing import Any
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("api.commands.serve", "run the service"),
@@ -40,19 +37,38 @@ def main(argv: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="commands:\n" + "\n".join(f"  {name:<9} {says}" for name, (_, says) in COMMANDS.items()),
     )
-    parser.add_argument("--version", action="version", version=f"milestoned {version('milestoned')}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="one of those below")
     name = parser.parse_args(arguments[:1]).command
     module, says = COMMANDS[name]
     command = argparse.ArgumentParser(prog=f"milestoned {name}", description=says[0].upper() + says[1:] + ".")
+    found = import_module(module)
+    if not getattr(found, "PLUGINS_WHEN_ASKED_FOR", False) and not plugged_in():
+        return 2
+    found.add(command)
+    args = command.parse_args(arguments[1:])
+    return int(args.run(args) or 0)
+
+
+def plugged_in() -> bool:
+    """Whether the rules of others that are installed were taken; if not, the reason was printed."""
+    # Here: looking for what is installed takes as long as scoring a recording.
+    from api.plugins import load_plugins
+    from detectors.plugins import PlugInError
+
     try:
         load_plugins()
     except PlugInError as error:
         print(f"milestoned: {error}", file=sys.stderr)
-        return 2
-    import_module(module).add(command)
-    args = command.parse_args(arguments[1:])
-    return int(args.run(args) or 0)
+        return False
+    return True
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from importlib.metadata import version
+
+        parser.exit(message=f"milestoned {version('milestoned')}\n")
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ class BadTaskError(ValueError):
         super().__init__("\n".join(map(str, problems)))
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.CSafeLoader):
     """Safe YAML that refuses a key given twice, where plain YAML silently keeps the last, and one that is no text: JSON
     has none such, and 2024, yes and null want quotes to be names."""
 

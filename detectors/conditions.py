@@ -20,8 +20,6 @@ MAX_EVIDENCE = 64
 
 MAX_KEY = 96
 
-MAX_WHY = 300
-
 MAX_BOUND = 32
 """Values remembered of one leaf, of those that it was true about (`same`)."""
 
@@ -34,6 +32,10 @@ class Conditions:
 
     required: Callable[[Node], tuple[Standing, ...]]
     """How the milestones stand that a goal requires; set by the engine."""
+
+    unseen: Callable[[str, UnseenError, Event], bool]
+    """Told of what nobody saw, before anything of the event is applied: (rule, why, event); whether to suppose that it
+    was as wanted. Set by the engine."""
 
     def __init__(self, ruleset: Ruleset, state: State, report: Report) -> None:
         self._nodes, self._slots = ruleset.nodes, ruleset.slots
@@ -91,7 +93,9 @@ class Conditions:
                         long = len(reading.key) > MAX_KEY
                         read.append((leaf, reading._replace(key=short_key(reading.key)) if long else reading))
                 except UnseenError as unseen:
-                    self._unseen(node.rule.name, unseen, event)
+                    taken = unseen.could if self.unseen(node.rule.name, unseen, event) else unseen.known
+                    if taken is not None:
+                        read.append((leaf, taken._replace(key=short_key(taken.key))))
                 except Exception as error:  # noqa: BLE001 - a rule, perhaps of others, met what it was not made for
                     self._failed(node.rule.name, error, event)
         if not read and not stale:
@@ -114,12 +118,6 @@ class Conditions:
             raise error  # that is the machine's, and another's replay would not have it
         # Not the error's own words: they may have a page's in them.
         self._state.blind.setdefault("rules", [event.seq, f"{what} failed: {type(error).__name__}"])
-
-    def _unseen(self, name: str, unseen: UnseenError, event: Event) -> None:
-        """What stood there before the agent began pays nothing, known or not; that it is not there can't be said."""
-        self._state.unseen = True
-        if self._state.began:
-            self._state.blind.setdefault("rules", [event.seq, f"{name}: {unseen}"[:MAX_WHY]])
 
     def _apply(self, node: Node, reading: Reading, event: Event) -> None:
         standing = self.standing(node)

@@ -13,17 +13,19 @@ from dataclasses import dataclass, field
 from detectors.conditions import Conditions
 from detectors.credit import Credit
 from detectors.deciding import asks
-from detectors.errors import GapError
+from detectors.errors import GapError, UnseenError
 from detectors.matchers.facts import leads
 from detectors.rewards import total
 from detectors.ruleset import Ruleset
 from detectors.state import State
+from detectors.supposed import differs
 from detectors.types import Ask, Event, Milestone, Reward, Verdict
 from detectors.world import FOLDED, STATEFUL, fold
 
 MAX_STEP = 2**31
 MAX_GAPS = 64
 MAX_PART = 128
+MAX_WHY = 300
 REST = "…"
 """Stands for the parts of a source beyond `MAX_GAPS`."""
 
@@ -40,13 +42,18 @@ class Outcome:
 class Engine:
     """One episode under one ruleset."""
 
-    def __init__(self, ruleset: Ruleset, episode: str, state: State | None = None) -> None:
+    def __init__(self, ruleset: Ruleset, episode: str, state: State | None = None, *, supposing: bool = False) -> None:
         self.ruleset = ruleset
         self.state = state or State(episode, ruleset.digest)
+        self._supposing = supposing
+        self._supposed: Engine | None = None
+        if self.state.supposed is not None:
+            self._supposed = Engine(ruleset, episode, self.state.supposed, supposing=True)
         self.credit = Credit(ruleset, self.state)
         self.conditions = Conditions(ruleset, self.state, self.credit.read)
         self.credit.conditions = self.conditions
         self.conditions.required = self.credit.required
+        self.conditions.unseen = self._unseen
         self._kept = ruleset.kept_probes
         self._out = Outcome()
         self.recorded_under: str | None = None
@@ -106,6 +113,8 @@ class Engine:
         for event in events:
             if event.seq != state.through + 1:
                 raise GapError(state.through + 1, event.seq)
+            if self._supposed is not None:
+                self._supposed.feed((event,))
             state.through = event.seq
             if event.kind in heard and not state.closed:
                 self._take(event)
@@ -119,9 +128,26 @@ class Engine:
         stale = self.conditions.stale(event)
         if event.kind in FOLDED:
             fold(self.state.world, event, self.state.step)
+        supposed = self._supposed
+        self._read(event, stale)
+        if self._supposed is not supposed and self._supposed is not None:
+            self._supposed._read(event, stale)
+
+    def _read(self, event: Event, stale: tuple[str, ...]) -> None:
         self.conditions.read(event, stale)
         if event.kind == "probe.answered":
             self._incomparable(event)
+
+    def _unseen(self, rule: str, unseen: UnseenError, event: Event) -> bool:
+        """A rule can't know what it is asked: from here on there are two stories (detectors/supposed.py)."""
+        if self._supposing:
+            return True
+        if self._supposed is None:
+            # As the state is before anything is read of the event; the engine of the other story reads it too.
+            self.state.supposed = State.load(self.state.dump(), self.ruleset.digest)
+            self._supposed = Engine(self.ruleset, self.state.episode, self.state.supposed, supposing=True)
+        self.state.unseen, self.state.hidden = True, [event.seq, f"{rule}: {unseen}"[:MAX_WHY]]
+        return False
 
     def _incomparable(self, event: Event) -> None:
         """What `probe_kept` has no start to compare with is not known: a gap that does not end."""
@@ -218,6 +244,12 @@ class Engine:
             self.credit.levels(event)
         self.credit.shape(event, after_last=after_last)
         milestones = tuple(state.pending)
+        if self._supposed is not None and state.hidden is not None and "rules" not in state.blind:
+            last = self._supposed._out.rewards
+            why = differs(last[-1] if last else None, milestones, rules.index)
+            if why is not None:
+                at, hidden = state.hidden
+                state.blind["rules"] = [at, f"{hidden}; {why}"]
         # Most steps earn nothing: they are not to pay for sums over nothing.
         earned = total(m.worth for m in milestones) if milestones else 0.0
         verdict = Verdict("rule", earned, 1.0, _count(milestones), rules.digest)
@@ -234,7 +266,7 @@ class Engine:
         value = verdict.score
         reward = self._reward(seq, value, reason, milestones, verdict)
         self._out.rewards.append(reward)
-        if rules.task.escalation is not None:
+        if rules.task.escalation is not None and not self._supposing:
             self._out.asks += asks(rules, state, reward, acted=not after_last)
         self.credit.deliver(milestones, known=value is not None)
         state.total = total((state.total, value)) if value else state.total

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from detectors.types import Reading
 
 
 class DetectorError(Exception):
@@ -27,8 +30,13 @@ class GapError(DetectorError):
 
 class UnseenError(DetectorError):
     """Raised by a rule that can't know what it is asked of an event, through no doing of the agent's (a secret kept
-    back, a file that the machine did not let be read): the step is null, not 0. Its words are the reason's, and
-    none of them a page's or a file's."""
+    back, a file that the machine did not let be read): a step that it could have made worth more is null, not less.
+    Its words are the reason's, and none of them a page's or a file's; ``could`` is the reading if what nobody saw is
+    as wanted, ``known`` the one that holds in any case."""
+
+    def __init__(self, words: str, could: Reading, known: Reading | None = None) -> None:
+        self.could, self.known = could, known
+        super().__init__(words)
 
 
 class StateError(DetectorError):

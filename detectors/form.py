@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from detectors.errors import UnseenError
 from detectors.matchers import TextMatch
 
 
@@ -27,11 +26,12 @@ def holds(data: Mapping[str, Any], wanted: TextMatch | bool, trusted: bool) -> b
     return isinstance(value, str) and data.get("checked") is not False and wanted.matches(value)
 
 
-def check_seen(data: Mapping[str, Any], wanted: TextMatch | bool, trusted: bool) -> None:
-    """Of a field that does not hold what is wanted: raises `UnseenError` where nobody can know that it does not."""
+def unseen(data: Mapping[str, Any], wanted: TextMatch | bool, trusted: bool) -> str | None:
+    """Of a field that does not hold what is wanted: why nobody can know that it does not, if so."""
     if isinstance(wanted, bool) or (trusted and data.get("trusted") is False):
-        return
+        return None
     if data.get("value") is None and data.get("filled") is True:
-        raise UnseenError("the field's value is a secret, kept back")
+        return "the field's value is a secret, kept back"
     if data.get("value") is None and data.get("long") is not None:
-        raise UnseenError("the field's value is too long to be kept beside the others")
+        return "the field's value is too long to be kept beside the others"
+    return None

@@ -7,7 +7,6 @@ are part of the ruleset's digest, since another version may read another way.
 
 from __future__ import annotations
 
-import importlib.metadata
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -34,7 +33,12 @@ LIBRARIES = {
 
 def versions(task: Any) -> dict[str, str]:
     """The libraries that a task's JSON needs, with the versions that are installed."""
-    return {name: importlib.metadata.version(name) for name in sorted(_needed(task))}
+    needed = sorted(_needed(task))
+    if not needed:
+        return {}
+    from importlib.metadata import version  # here: it takes longer to import than a task to score
+
+    return {name: version(name) for name in needed}
 
 
 def _needed(spec: Any) -> set[str]:

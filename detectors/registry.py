@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -176,14 +176,43 @@ def foreign(name: str) -> str | None:
     return _FOREIGN[name][1] if name in _FOREIGN else None
 
 
+class Rules(Mapping[str, Rule | Composite]):
+    """Every rule by name, sorted: each module of ``detectors.rules`` declares one of its own name; then others'. A
+    module is imported when its rule is asked for: a task has few, and a command that scores one is to start at once."""
+
+    def __init__(self, others: Mapping[str, Rule]) -> None:
+        package = importlib.import_module("detectors.rules")
+        self._names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
+        self._found: dict[str, Rule | Composite] = {}
+        self._others = dict(sorted(others.items()))
+
+    def __getitem__(self, name: str) -> Rule | Composite:
+        if name in self._others:
+            return self._others[name]
+        found = self._found.get(name)
+        if found is None:
+            found = self._found[name] = self._load(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self._names, *self._others))
+
+    def __len__(self) -> int:
+        return len(self._names) + len(self._others)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._others or name in self._names
+
+    def _load(self, name: str) -> Rule | Composite:
+        if name not in self._names:
+            raise KeyError(name)
+        declared = getattr(importlib.import_module(f"detectors.rules.{name}"), name)
+        if not isinstance(declared, Rule | Composite) or declared.name != name:
+            raise TypeError(f"detectors/rules/{name}.py must declare a rule named {name}")
+        return declared
+
+
 @cache
-def rules() -> dict[str, Rule | Composite]:
-    """Every rule by name, sorted: each module of ``detectors.rules`` declares one of its own name; then others'."""
-    package = importlib.import_module("detectors.rules")
-    found: dict[str, Rule | Composite] = {}
-    for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda m: m.name):
-        declared = getattr(importlib.import_module(f"detectors.rules.{module.name}"), module.name)
-        if not isinstance(declared, Rule | Composite) or declared.name != module.name:
-            raise TypeError(f"detectors/rules/{module.name}.py must declare a rule named {module.name}")
-        found[module.name] = declared
-    return found | {name: rule for name, (rule, _) in sorted(_FOREIGN.items())}
+def rules() -> Rules:
+    """The table of all rules."""
+    return Rules({name: rule for name, (rule, _) in _FOREIGN.items()})

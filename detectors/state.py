@@ -13,7 +13,7 @@ from detectors.rewards import milestone_from_json, milestone_to_json
 from detectors.types import Event, Milestone
 from detectors.world import PARTS, World
 
-STATE_VERSION = 5
+STATE_VERSION = 6
 
 
 @dataclass(slots=True)
@@ -39,7 +39,8 @@ class Award:
 class State:
     """The engine's memory. ``step`` is -1 before the first, ``steps`` how many began, ``began_at`` and ``step_at`` the
     times (ns) of the first and the latest; ``gaps`` are open, ``blind`` those of this step; ``potential`` is Φ at the
-    latest seal."""
+    latest seal; ``hidden`` is what a rule could not know last ([seq, why]), ``supposed`` the state of an engine that
+    takes all such things to be as wanted (detectors/supposed.py)."""
 
     episode: str
     digest: str
@@ -65,6 +66,8 @@ class State:
     world: World = field(default_factory=World)
     standings: dict[int, Standing] = field(default_factory=dict)
     awards: dict[int, Award] = field(default_factory=dict)
+    hidden: list[Any] | None = None
+    supposed: State | None = None
 
     def seen(self, event: Event) -> bool:
         """Whether the event came after the first step began, and not as what a source found on attaching."""
@@ -72,6 +75,9 @@ class State:
 
     def dump(self) -> bytes:
         """Encode; insertion order is kept, since the world's tables forget their oldest entry first."""
+        return orjson.dumps(self._flat())
+
+    def _flat(self) -> dict[str, Any]:
         flat = {name: getattr(self, name) for name in _PLAIN}
         flat["v"] = STATE_VERSION
         flat["pending"] = [milestone_to_json(m) for m in self.pending]
@@ -81,12 +87,16 @@ class State:
             for n, s in self.standings.items()
         ]
         flat["awards"] = [[n, *asdict(a).values()] for n, a in self.awards.items()]
-        return orjson.dumps(flat)
+        flat["supposed"] = self.supposed and self.supposed._flat()
+        return flat
 
     @classmethod
     def load(cls, data: bytes, digest: str) -> State:
         """Decode. Raises `StateError` if it belongs to another ruleset or version."""
-        flat = orjson.loads(data)
+        return cls._of(orjson.loads(data), digest)
+
+    @classmethod
+    def _of(cls, flat: dict[str, Any], digest: str) -> State:
         if flat.get("v") != STATE_VERSION:
             raise StateError(f"state: version is {flat.get('v')!r}, this build wants {STATE_VERSION}")
         if flat["digest"] != digest:
@@ -98,10 +108,11 @@ class State:
             moment = None if when is None else Moment(*when)
             state.standings[n] = Standing(now, best, tuple(at), cause, keys, reached, moment, bound)
         state.awards = {n: Award(*rest) for n, *rest in flat["awards"]}
+        state.supposed = flat["supposed"] and cls._of(flat["supposed"], digest)
         return state
 
 
 _PLAIN = (
     "episode digest through step began sealed sealed_at closed success total masked penalties doubt unseen gaps blind "
-    "steps began_at step_at potential"
+    "steps began_at step_at potential hidden"
 ).split()

@@ -6,9 +6,12 @@ import argparse
 import fcntl
 import os
 import re
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from api.settings import Settings, settings_from_environment
+if TYPE_CHECKING:
+    from api.settings import Settings
 
 _SPANS = {"s": 1 / 86_400, "m": 1 / 1_440, "h": 1 / 24, "d": 1.0, "w": 7.0}
 
@@ -29,6 +32,8 @@ def add_store(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None
 
 def store_settings(args: argparse.Namespace, token_file: Path | None = None) -> Settings:
     """The settings that the arguments and the environment give."""
+    from api.settings import settings_from_environment  # here: a command without a store is to start at once
+
     return settings_from_environment(args.data, args.database, token_file)
 
 
@@ -38,6 +43,14 @@ def days(text: str) -> float:
     if found is None or int(found[1]) == 0:
         raise argparse.ArgumentTypeError(f"{text[:40]!r}; wanted a number and one of {', '.join(_SPANS)}, such as 30d")
     return int(found[1]) * _SPANS[found[2]]
+
+
+def overrides(pairs: list[str]) -> dict[str, str]:
+    """``KEY=VALUE`` arguments as a dict; exits with 2 on one that is not."""
+    for pair in pairs:
+        if "=" not in pair:
+            sys.exit(f"--set {pair}: wanted KEY=VALUE, such as origin=http://127.0.0.1:8000")
+    return {key: value for key, _, value in (pair.partition("=") for pair in pairs)}
 
 
 def hold(data: Path) -> int | None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from api.commands.common import hold
 from api.demo.check import Compared, compare
 from api.demo.needs import LackingError, find_chromium, find_client, find_display, find_playwright
 from api.demo.parts import (
@@ -65,6 +66,10 @@ def run(args: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return 2
     args.out.mkdir(parents=True, exist_ok=True)
+    kept = _kept(args)
+    if kept.is_dir() and hold(kept) is None:
+        print(f"{kept}: a service serves the last demo's data; stop it, or give another --out", file=sys.stderr)
+        return 2
     work = args.out / "work" if args.keep else Path(tempfile.mkdtemp(prefix="milestoned-demo-"))
     if args.keep:
         shutil.rmtree(work, ignore_errors=True)
@@ -79,12 +84,17 @@ def run(args: argparse.Namespace) -> int:
         return 1
     else:
         if not args.keep:
-            shutil.rmtree(args.out / "service", ignore_errors=True)
-            shutil.move(work / "service", args.out / "service")
+            shutil.rmtree(kept, ignore_errors=True)
+            shutil.move(work / "service", kept)
     finally:
         if not args.keep:
             shutil.rmtree(work, ignore_errors=True)
     return 0 if equal else 1
+
+
+def _kept(args: argparse.Namespace) -> Path:
+    """Where the service's data stay, for who looks at the pages later."""
+    return Path(args.out / ("work/service" if args.keep else "service"))
 
 
 def _demo(parts: Parts, work: Path, args: argparse.Namespace, chromium: str) -> bool:
@@ -113,7 +123,7 @@ def _demo(parts: Parts, work: Path, args: argparse.Namespace, chromium: str) -> 
     if args.open:
         _show_page(screen, service, page)
     else:
-        data, port = args.out / ("work/service" if args.keep else "service"), urlsplit(service.url).port
+        data, port = _kept(args), urlsplit(service.url).port
         screen.line(f"  served by: {_own_command()} serve --data {data} --port {port}  (token: {data}/admin.token)")
     return equal
 

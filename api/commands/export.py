@@ -10,8 +10,8 @@ from typing import Any
 
 from tqdm import tqdm
 
+from api.commands.common import overrides
 from api.commands.corpus import UsageError, add_corpus, database_of, guarded, selection, tasks_of
-from api.commands.task import overrides
 from api.exporting.rows import Exported, Rows, tables
 from api.exporting.stored import of_store
 from api.rescoring import recorded, stored

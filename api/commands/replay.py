@@ -7,13 +7,16 @@ import sys
 from pathlib import Path
 
 from api.cascade.recorded import Playback
-from api.commands.task import overrides
+from api.commands.common import overrides
 from api.recordings import RecordingError, play
 from api.tasks import BadTaskError, load_task_file
 from detectors.rewards import encode_reward
 from detectors.rewards import total as sum_of
-from detectors.ruleset import compile_task
+from detectors.ruleset import Ruleset, compile_task
 from detectors.types import Reward
+
+PLUGINS_WHEN_ASKED_FOR = True
+"""Rules of others are looked for once the task names one that is not ours."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +31,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Replay and print."""
     try:
-        ruleset = compile_task(load_task_file(args.task, overrides(args.set)))
+        ruleset = _ruleset(args.task, overrides(args.set))
         playback = play(args.recording, ruleset)
     except BadTaskError as error:
         for problem in error.problems:
@@ -55,6 +58,17 @@ def run(args: argparse.Namespace) -> int:
         print(describe(reward))
     print(_summary(playback))
     return 0
+
+
+def _ruleset(path: Path, changed: dict[str, str]) -> Ruleset:
+    try:
+        return compile_task(load_task_file(path, changed))
+    except BadTaskError:
+        from api.cli import plugged_in
+
+        if not plugged_in():
+            sys.exit(2)
+        return compile_task(load_task_file(path, changed))
 
 
 def describe(reward: Reward) -> str:

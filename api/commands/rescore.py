@@ -14,9 +14,9 @@ from typing import Any
 from tqdm import tqdm
 
 from api.cascade.stages import StageError, stages_of
+from api.commands.common import overrides
 from api.commands.corpus import FAILED, UsageError, add_corpus, database_of, guarded, selection, tasks_of
 from api.commands.stages import add_stages, stage_settings
-from api.commands.task import overrides
 from api.rescoring import recorded, stored
 from api.rescoring.again import Again
 from api.rescoring.crews import Batch, answers

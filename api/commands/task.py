@@ -11,6 +11,7 @@ from pathlib import Path
 import orjson
 
 from api.commands import task_import
+from api.commands.common import overrides
 from api.explaining import Explained, in_general, of_events
 from api.recordings import RecordingError
 from api.schema import task_schema
@@ -46,14 +47,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     task_import.add(commands.add_parser("import", help="make task files of another benchmark's tasks"))
     schema = commands.add_parser("schema", help="print the JSON Schema of task files")
     schema.set_defaults(run=_schema)
-
-
-def overrides(pairs: list[str]) -> dict[str, str]:
-    """``KEY=VALUE`` arguments as a dict; exits with 2 on one that is not."""
-    for pair in pairs:
-        if "=" not in pair:
-            sys.exit(f"--set {pair}: wanted KEY=VALUE, such as origin=http://127.0.0.1:8000")
-    return {key: value for key, _, value in (pair.partition("=") for pair in pairs)}
 
 
 def _complain(path: Path, error: Exception) -> int:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detectors.arguments import arg
-from detectors.form import check_seen, holds
+from detectors.errors import UnseenError
+from detectors.form import holds, unseen
 from detectors.matchers import TextMatch, UrlMatch
 from detectors.registry import rule
 from detectors.shape import mapping
@@ -51,10 +52,11 @@ def field_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
     held = {**event.data, "trusted": known is not None and known["trusted"]}
     if wanted is None:
         return
+    reading = Reading(1.0, f"field:{event.data.get('frame')}:{event.data.get('field')}")
     if holds(held, wanted, args.trusted):
-        yield Reading(1.0, f"field:{event.data.get('frame')}:{event.data.get('field')}")
-    else:
-        check_seen(held, wanted, args.trusted)
+        yield reading
+    elif (why := unseen(held, wanted, args.trusted)) is not None:
+        raise UnseenError(why, reading)
 
 
 def _plain_names(event: Event) -> Iterator[str]:

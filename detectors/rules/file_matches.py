@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from detectors.arguments import arg
 from detectors.errors import UnseenError
@@ -50,14 +49,10 @@ def file_matches(event: Event, world: World, args: Args) -> Iterator[Reading]:
         named(data, args.name, args.path, args.root)
         and (args.extension is None or args.extension.matches(extension))
         and (args.size is None or args.size.matches(data.get("size")))
-        and _is(data, args.sha256)
     ):
         seqs, step = cause(event, world)
-        yield Reading(1.0, file_key(data, data.get("path")), seqs, step)
-
-
-def _is(data: Mapping[str, Any], wanted: TextMatch | None) -> bool:
-    """Whether the content has the hash. Raises `UnseenError` where the machine did not let it be read."""
-    if wanted is not None and data.get("unread") in ("slow", "denied", "busy"):
-        raise UnseenError(f"the file has no sha256: {data['unread']}")
-    return wanted is None or wanted.matches(str(data.get("sha256")))
+        reading = Reading(1.0, file_key(data, data.get("path")), seqs, step)
+        if args.sha256 is not None and data.get("unread") in ("slow", "denied", "busy"):
+            raise UnseenError(f"the file has no sha256: {data['unread']}", reading)
+        if args.sha256 is None or args.sha256.matches(str(data.get("sha256"))):
+            yield reading

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.arguments import FieldsMatch, arg
-from detectors.form import check_seen, holds
+from detectors.errors import UnseenError
+from detectors.form import holds, unseen
 from detectors.matchers import UrlMatch, text_key
 from detectors.registry import rule
 from detectors.types import Event, Reading
@@ -39,17 +40,22 @@ def form_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
     if args.url is not None and not args.url.matches(world.url(frame)):
         return
     known = world.fields(frame)
-    right = [seq for name, wanted in args.fields.fields for seq in _filled(known, name, wanted, args.trusted)]
-    yield Reading(len(right) / len(args.fields.fields), f"doc:{frame}", tuple(sorted(set(right))))
+    found = [_filled(known, name, wanted, args.trusted) for name, wanted in args.fields.fields]
+    right = [one for one in found if isinstance(one, int)]
+    hidden = [one for one in found if isinstance(one, str)]
+    reading = Reading(len(right) / len(found), f"doc:{frame}", tuple(sorted(set(right))))
+    if hidden:
+        could = reading._replace(level=(len(right) + len(hidden)) / len(found))
+        raise UnseenError(hidden[0], could, reading)
+    yield reading
 
 
-def _filled(known: Mapping[str, Any], name: str, wanted: Any, trusted: bool) -> Iterator[int]:
-    """The seq of the field of that name if it holds what is wanted; of several (radios), any of them."""
+def _filled(known: Mapping[str, Any], name: str, wanted: Any, trusted: bool) -> int | str | None:
+    """The seq of the field of that name if it holds what is wanted, of several (radios) any of them; a text where
+    nobody knows."""
     key = text_key(name)
     named = [data for data in known.values() if key in data["names"]]
     for data in named:
         if holds(data, wanted, trusted):
-            yield data["seq"]
-            return
-    for data in named:
-        check_seen(data, wanted, trusted)
+            return int(data["seq"])
+    return next((why for data in named if (why := unseen(data, wanted, trusted)) is not None), None)

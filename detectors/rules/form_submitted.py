@@ -40,11 +40,16 @@ def form_submitted(event: Event, world: World, args: Args) -> Iterator[Reading]:
         return
     if args.action is not None and not args.action.matches(str(form.get("action"))):
         return
-    if args.fields is None or _carries(event, args.fields):
-        yield Reading(1.0, f"form:{names[0] if names else form.get('action')}")
+    reading = Reading(1.0, f"form:{names[0] if names else form.get('action')}")
+    carries = args.fields is None or _carries(event, args.fields)
+    if carries is None:
+        raise UnseenError("a field's value is a secret, kept back", reading)
+    if carries:
+        yield reading
 
 
-def _carries(event: Event, wanted: FieldsMatch) -> bool:
+def _carries(event: Event, wanted: FieldsMatch) -> bool | None:
+    """Whether each field holds what is wanted; None if that is so but for values that nobody knows."""
     pairs = [pair for pair in listed(event.data.get("fields")) if isinstance(pair, list) and len(pair) == 2]
     secret = False
     for name, matcher in wanted.fields:
@@ -56,6 +61,4 @@ def _carries(event: Event, wanted: FieldsMatch) -> bool:
             if None not in values:
                 return False
             secret = True
-    if secret:
-        raise UnseenError("a field's value is a secret, kept back")
-    return True
+    return None if secret else True

@@ -46,7 +46,7 @@ def probe_answers(event: Event, world: World, args: Args) -> Iterator[Reading]:
     if data.get("probe") != args.probe:
         return
     if data.get("cut") is True:
-        raise UnseenError("the probe's answer was too long to keep whole")
+        raise UnseenError("the probe's answer was too long to keep whole", Reading(1.0, f"probe:{args.probe}"))
     value = data.get("value")
     value = value if args.path is None else at(value, dotted(args.path))
     if args.value.matches(value):

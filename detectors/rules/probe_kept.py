@@ -51,7 +51,7 @@ def probe_kept(event: Event, world: World, args: Args) -> Iterator[Reading]:
     if data.get("probe") != args.probe or not first:
         return
     if data.get("cut") is True:
-        raise UnseenError("the probe's answer was too long to keep whole")
+        raise UnseenError("the probe's answer was too long to keep whole", Reading(1.0, f"probe:{args.probe}"))
     steps = dotted(args.path) if args.path is not None else ()
     if not leads(first[0], steps):
         return  # what was not there can't be kept: the engine says that nobody knows

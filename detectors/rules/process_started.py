@@ -26,15 +26,15 @@ def process_started(event: Event, world: World, args: Args) -> Iterator[Reading]
     """A process of that name runs. True until it ends. One that ran at the start earns nothing. Whether it has the
     arguments is not known of one that did not let them be read: the step is null."""
     data = event.data
-    if args.name.matches(str(data.get("name") or "")) and _has(data, args.arguments):
-        yield Reading(1.0, f"process:{data.get('pid')}")
+    if not args.name.matches(str(data.get("name") or "")):
+        return
+    reading = Reading(1.0, f"process:{data.get('pid')}")
+    if args.arguments is not None and data.get("arguments") is None:
+        raise UnseenError("its arguments could not be read", reading)
+    if args.arguments is None or _has(data, args.arguments):
+        yield reading
 
 
-def _has(data: Mapping[str, Any], wanted: TextMatch | None) -> bool:
-    """Whether it was started with them. Raises `UnseenError` where nobody let us read them."""
-    if wanted is None:
-        return True
-    if data.get("arguments") is None:
-        raise UnseenError("its arguments could not be read")
+def _has(data: Mapping[str, Any], wanted: TextMatch) -> bool:
     words = " ".join(str(word) for word in listed(data["arguments"]))
     return (data.get("cut") is not True or wanted.by_beginning) and wanted.matches(words)

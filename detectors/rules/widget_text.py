@@ -38,7 +38,7 @@ def widget_text(event: Event, world: World, args: Args) -> Iterator[Reading]:
         return
     if widget.get("role") == "password text":
         if args.name is not None or args.role is not None:
-            raise UnseenError("the text of a password field is kept back")
+            raise UnseenError("the text of a password field is kept back", Reading(1.0, widget_key(data, "text")))
         return
     if data.get("cut") is not True and args.text.matches(str(data.get("text") or "")):
         yield Reading(1.0, widget_key(data, "text"))

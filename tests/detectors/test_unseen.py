@@ -7,10 +7,11 @@ from typing import Any
 import orjson
 import pytest
 
+from detectors.engine import Engine
 from detectors.types import Reward
 from detectors.world import MAX_TEXT
 from tests.detectors.tables_probes import PROBES, probed
-from tests.support.logs import Said, clicked, created, episode, filled, finished, ruleset, run, worth
+from tests.support.logs import Said, clicked, created, episode, filled, finished, log, ruleset, run, worth
 
 HASH = "ab" * 32
 FILE: dict[str, Any] = {"file_matches": {"name": "a.pdf", "sha256": HASH}}
@@ -161,8 +162,8 @@ def test_a_goal_that_leans_on_it_is_not_known_to_have_failed() -> None:
 
 
 def test_it_is_made_up_for_once_it_is_known() -> None:
-    """The same file, read: what came true is paid then."""
-    assert worth(rewards(FILE, [unread("busy"), created("a.pdf", kind="file.modified")])) == [0.0, None, 0.0]
+    """The same file, read: what came true is paid then, in the same step as if nothing had been in doubt."""
+    assert worth(rewards(FILE, [unread("busy"), created("a.pdf", kind="file.modified")])) == [0.0, 1.0, 0.0]
     rules = ruleset({"id": "m", "component": "ui", "when": FILE}, weights={"ui": 1.0})
     assert worth(run(rules, *episode([unread("busy")], [created("a.pdf", kind="file.modified")]))) == [None, 1.0]
 
@@ -188,3 +189,92 @@ def test_what_rests_on_its_not_having_happened_is_not_known_either() -> None:
     quiet = {"all_of": {"of": [{"element_clicked": {"name": "Go"}}, {"none_of": [FIELD]}]}}
     assert worth(rewards(quiet, [clicked("Go")], before=[filled("Password", "other")])) == [0.0, 1.0, 0.0]
     assert worth(rewards(quiet, [clicked("Go")], before=[SECRET])) == [0.0, None, 0.0]
+
+
+def scored(*steps: list[Said], milestones: list[dict[str, Any]], **task: Any) -> list[float | None]:
+    """What the steps are worth; the last number is the close's."""
+    weights = dict.fromkeys(sorted({m.get("component", "goal") for m in milestones}), 1.0)
+    return worth(run(ruleset(*milestones, weights=weights, probes=PROBES, **task), *episode(*steps)))
+
+
+GO: dict[str, Any] = {"element_clicked": {"name": "Go"}}
+BOTH: dict[str, Any] = {"all_of": {"of": [FIELD, GO]}}
+LATER: dict[str, tuple[list[dict[str, Any]], list[list[Said]], list[float | None]]] = {
+    "the step that completes it": (
+        [{"id": "m", "component": "ui", "when": BOTH}],
+        [[SECRET], [clicked("Go")], [OTHER]],
+        [0.0, None, 0.0],
+    ),
+    "a step that would not have completed it": (
+        [{"id": "m", "component": "ui", "when": {"all_of": {"of": [FIELD, GO, NAMED]}}}],
+        [[SECRET], [clicked("Go")], [OTHER]],
+        [0.0, 0.0, 0.0],
+    ),
+    "an order": (
+        [{"id": "m", "component": "ui", "when": {"sequence": {"of": [FIELD, GO]}}}],
+        [[SECRET], [OTHER], [clicked("Go")]],
+        [0.0, 0.0, None],
+    ),
+    "a part of a form": (
+        [{"id": "m", "component": "form", "when": LOGIN}],
+        [[SECRET], [NAME], [OTHER]],
+        [None, 0.5, 0.0],
+    ),
+    "what comes after it": (
+        [{"id": "m", "component": "ui", "when": FIELD}, {"id": "n", "component": "ui", "when": GO, "after": ["m"]}],
+        [[SECRET], [clicked("Go")], [OTHER]],
+        [None, None, 0.0],
+    ),
+    "a gate": (
+        [{"id": "m", "component": "ui", "when": GO, "only_if": FIELD}],
+        [[SECRET], [clicked("Go")], [OTHER]],
+        [0.0, None, 0.0],
+    ),
+    "what takes it back": (
+        [{"id": "m", "component": "ui", "when": GO, "revoke_on": FIELD}],
+        [[clicked("Go")], [SECRET], [OTHER]],
+        [1.0, None, 0.0],
+    ),
+    "a penalty": (
+        [{"id": "m", "component": "ui", "when": FIELD, "penalty": 0.5}, {"id": "n", "component": "ui", "when": GO}],
+        [[clicked("Go")], [SECRET], [OTHER]],
+        [1.0, None, 0.0],
+    ),
+    "a guard that was cut holds no more": (
+        [{"id": "m", "component": "ui", "when": {"all_of": {"holding": True, "of": [ASKED, GO]}}}],
+        [[probed({"pin": "4711"})], [probed(None, cut=True)], [clicked("Go")]],
+        [0.0, 0.0, None],
+    ),
+    "what is earned already": (
+        [{"id": "m", "component": "ui", "when": {"any_of": {"of": [FIELD, GO]}}}],
+        [[clicked("Go")], [SECRET], [OTHER]],
+        [1.0, 0.0, 0.0],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_a_later_step_is_null_where_it_could_be_worth_more(name: str) -> None:
+    """And only there: what was not seen matters in the step whose reward it decides."""
+    milestones, steps, wanted = LATER[name]
+    assert scored(*steps, milestones=milestones) == wanted
+
+
+def test_a_level_is_not_known_while_it_stands() -> None:
+    """Credited by level: each step until the field is emptied again."""
+    emptied = filled("Password", None, filled=False)
+    milestone = {"id": "m", "component": "ui", "when": FIELD}
+    assert scored([SECRET], [OTHER], [emptied], milestones=[milestone], credit={"ui": "level"}) == [None, None, 0.0]
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_both_stories_are_stored(name: str) -> None:
+    """An engine that is stored and loaded after each event gives the same."""
+    milestones, steps, _ = LATER[name]
+    rules = ruleset(*milestones, weights={"ui": 1.0, "form": 1.0}, probes=PROBES)
+    said = log(*episode(*steps))
+    at_once, engine, found = Engine(rules, "ep_1").feed(said).rewards, Engine(rules, "ep_1"), []
+    for event in said:
+        found += engine.feed([event]).rewards
+        engine = Engine.load(rules, engine.dump())
+    assert found == at_once

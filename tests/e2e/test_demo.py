@@ -62,6 +62,9 @@ def _look_at_its_page(said: str, folder: Path) -> None:
         page = httpx.get(found[1], headers={"cookie": f"milestoned={service.admin}", "accept": "text/html"})
         assert page.status_code == 200
         assert "Buy the desk lamp" in page.text
+        again = _milestoned("demo", "--out", "out", cwd=folder)
+        assert again.returncode == 2
+        assert "a service serves the last demo's data" in again.stderr
     finally:
         service.stop_if_running()
 

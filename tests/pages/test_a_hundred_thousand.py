@@ -9,13 +9,13 @@ from urllib.parse import urlsplit
 import httpx
 import orjson
 import pytest
-from playwright.async_api import Page, async_playwright, expect
+from playwright.async_api import Page, expect
 
 from benchmarks.wire import drive, request
 from tests.api.processes import Process
 from tests.api.service import TASK
-from tests.pages.test_in_a_browser import is_accessible
-from tests.support.chromium import EXECUTABLE, needs_chromium
+from tests.pages.looking import is_accessible, logged_in
+from tests.support.chromium import needs_chromium
 
 MANY, POLICIES, CONNECTIONS = 100_000, 50, 16
 pytestmark = [pytest.mark.browser, pytest.mark.slow, needs_chromium, pytest.mark.timeout(1800)]
@@ -39,15 +39,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 
 @pytest.fixture
 async def page(service: Process) -> AsyncIterator[Page]:
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=EXECUTABLE, args=["--no-sandbox"])
-        tab = await browser.new_page(base_url=service.url)
-        await tab.goto("/")
-        await tab.get_by_label("Token").fill(service.admin)
-        await tab.get_by_role("button", name="Log in").click()
-        await tab.wait_for_url("**/episodes")
+    async with logged_in(service) as tab:
         yield tab
-        await browser.close()
 
 
 async def test_the_list_is_filtered_and_turned_page_by_page(page: Page) -> None:

@@ -8,7 +8,8 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from tests.api.service import TASK
-from tests.pages.test_in_a_browser import ATTACK, CLOSED, Site, is_accessible, page, site
+from tests.pages.looking import is_accessible
+from tests.pages.test_in_a_browser import ATTACK, CLOSED, Site, page, site
 from tests.support.chromium import needs_chromium
 from tests.support.logs import Said, began, clicked, went
 

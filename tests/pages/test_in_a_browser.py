@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import httpx
 import orjson
 import pytest
-from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Page, async_playwright, expect
+from playwright.async_api import Page, expect
 
 from detectors.codec import GENESIS, sha256
 from tests.api.processes import Process
 from tests.api.service import TASK, events, frames, texts
-from tests.support.chromium import EXECUTABLE, needs_chromium
+from tests.pages.looking import is_accessible, logged_in
+from tests.support.chromium import needs_chromium
 from tests.support.logs import Said, began, clicked, sealed, went
 
 pytestmark = [pytest.mark.browser, needs_chromium]
@@ -63,27 +63,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 @pytest.fixture
 async def page(site: Site) -> AsyncIterator[Page]:
     """A tab of somebody who is logged in."""
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=EXECUTABLE, args=["--no-sandbox"])
-        tab = await browser.new_page(base_url=site.process.url)
-        await tab.goto("/")
-        await tab.get_by_label("Token").fill(site.process.admin)
-        await tab.get_by_role("button", name="Log in").click()
-        await tab.wait_for_url("**/episodes")
+    async with logged_in(site.process) as tab:
         yield tab
-        await browser.close()
-
-
-async def is_accessible(page: Page) -> None:
-    """axe-core finds nothing serious on the page, light and dark, wide and narrow."""
-    for scheme, width in (("light", 1280), ("dark", 390)):
-        await page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        await page.set_viewport_size({"width": width, "height": 800})
-        found = (await Axe().run(page)).response["violations"]
-        grave = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
-        assert grave == [], f"{scheme}, {width} px"
-        overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        assert overflow <= 0, f"the page is {overflow} px wider than a window of {width} px"
 
 
 async def test_an_episode_is_found_opened_and_walked_by_keyboard(site: Site, page: Page) -> None:

@@ -8,7 +8,8 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.api.service import TASK
-from tests.pages.test_in_a_browser import CLOSED, Site, acted, is_accessible, page, site
+from tests.pages.looking import is_accessible
+from tests.pages.test_in_a_browser import CLOSED, Site, acted, page, site
 from tests.support.chromium import needs_chromium
 from tests.support.logs import Said, clicked, went
 

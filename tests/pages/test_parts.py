@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 
@@ -186,19 +187,18 @@ async def test_the_last_step_that_was_asked_for_is_shown(site: Site, stays: Page
     episode = told(site, began(0), sealed(0), began(1), sealed(1), began(2), sealed(2))
     await stays.goto(f"/episodes/{episode}?step=0")
     await mark(stays)
-    waiting: list[Route] = []
+    asked: asyncio.Future[Route] = asyncio.get_running_loop().create_future()
 
     async def late(route: Route) -> None:
-        waiting.append(route)
+        asked.set_result(route)
 
     await stays.route("**/detail?step=1", late)
     await stays.locator("#s-1 a.step").click()
     await expect(stays.locator("#s-1 a.step")).to_have_attribute("aria-current", "step")
-    while not waiting:
-        await stays.wait_for_timeout(20)
+    held = await asked
     await stays.locator("#s-2 a.step").click()
     await expect(stays.get_by_role("heading", name="Step 2")).to_be_visible()
-    await waiting[0].abort()
+    await held.abort()
     await expect(stays.get_by_role("heading", name="Step 2")).to_be_visible()
     await expect(stays.locator(".older")).to_have_count(0)
 
