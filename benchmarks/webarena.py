@@ -1,4 +1,7 @@
-"""Scoring one recording against its task, beside WebArena-Verified's own evaluator on the same HAR and task."""
+"""Scoring one recording against its task, beside WebArena-Verified's own evaluator on the same HAR and task.
+
+Each in a process of its own that does nothing else, asked in turns.
+"""
 
 from __future__ import annotations
 
@@ -39,28 +42,23 @@ def main() -> None:
 
 def _run(folder: Path) -> None:
     chosen = _chosen()
-    rules = {}
     for one in verified.tasks(HOME, {}):
         if any(str(case.task) == one.name for case in chosen):
-            assert one.spec is not None
-            rules[int(one.name)] = compile_task(task_from_json(one.spec))
             (folder / f"{one.name}.json").write_bytes(orjson.dumps(one.spec))
     for case in chosen:
         recording = segments(f"bench-{case.task}", lines(case, written(case, folder)))
         write_recording(recording, folder / f"{case.task}.mrec", force=True)
     size = statistics.median(len(case.entries) for case in chosen)
     theirs, ours, whole = [], [], []
-    with _Theirs(folder) as judge:
+    with _Child(*_judge()) as judge, _Child(sys.executable, "-m", "benchmarks.webarena", str(folder)) as own:
         for number in range(ROUNDS + 1):
             for case in chosen:
-                paid, seconds = judge.asked(case)
-                began = time.process_time()
-                engine, _ = replay(folder / f"{case.task}.mrec", rules[case.task])
-                taken = time.process_time() - began
+                paid, seconds = judge.asked(case, folder)
+                earned, taken = own.asked(case, folder)
                 began = time.process_time()
                 again = lines(case, folder / f"{case.task}.har")
                 converted = time.process_time() - began
-                assert (paid, engine.success, len(again) > 0) == (1.0, True, True), case.task
+                assert (paid, earned, len(again) > 0) == (1.0, 1.0, True), case.task
                 if number:  # the first round warms both
                     theirs.append(seconds)
                     ours.append(taken)
@@ -79,8 +77,8 @@ def _cold(chosen: list[Case], folder: Path) -> None:
     theirs, ours = [], []
     for case in chosen:
         began = time.perf_counter()
-        with _Theirs(folder) as judge:
-            judge.asked(case)
+        with _Child(*_judge()) as judge:
+            judge.asked(case, folder)
         theirs.append(time.perf_counter() - began)
         command = [sys.executable, "-m", "api.cli", "replay", str(folder / f"{case.task}.mrec")]
         began = time.perf_counter()
@@ -110,22 +108,38 @@ def _chosen() -> list[Case]:
     return found[::step][:TASKS]
 
 
-class _Theirs:
-    """Their evaluator in its own environment, one question a line."""
+def _judge() -> tuple[str, ...]:
+    """Their evaluator in its own environment."""
+    return (str(PYTHON), "-m", "tests.importing.webarena.oracle", json.dumps(verified.SITES))
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
 
-    def __enter__(self) -> _Theirs:
-        command = [str(PYTHON), "-m", "tests.importing.webarena.oracle", json.dumps(verified.SITES)]
-        self._child = subprocess.Popen(command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+def _ours(folder: Path) -> None:
+    """What their evaluator is asked, of our own: each recording in the folder has its task beside it."""
+    rules = {path.stem: compile_task(task_from_json(orjson.loads(path.read_bytes()))) for path in folder.glob("*.json")}
+    for asked in sys.stdin:
+        name = str(json.loads(asked)["task_id"])
+        began = time.process_time()
+        engine, _ = replay(folder / f"{name}.mrec", rules[name])
+        print(json.dumps([float(engine.success is True), time.process_time() - began]), flush=True)
+
+
+class _Child:
+    """A process that scores, one question a line."""
+
+    def __init__(self, *command: str) -> None:
+        self._command = command
+
+    def __enter__(self) -> _Child:
+        self._child = subprocess.Popen(
+            self._command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
         return self
 
-    def asked(self, case: Case) -> tuple[float, float]:
+    def asked(self, case: Case, folder: Path) -> tuple[float, float]:
         """Score and seconds."""
         assert self._child.stdin is not None
         assert self._child.stdout is not None
-        har = str(self._folder / f"{case.task}.har")
+        har = str(folder / f"{case.task}.har")
         self._child.stdin.write(json.dumps({"task_id": case.task, "answer": case.answer, "har": har}) + "\n")
         self._child.stdin.flush()
         score, seconds = json.loads(self._child.stdout.readline())
@@ -136,4 +150,4 @@ class _Theirs:
 
 
 if __name__ == "__main__":
-    main()
+    _ours(Path(sys.argv[1]))

@@ -8,7 +8,9 @@ from detectors.kinds import KINDS, UNHEARD
 from detectors.registry import rule
 from detectors.types import Event
 
-answer_rule = partial(rule, component="answer", hears=("agent.answered",), occurrence=True, single=lambda args: True)
+answer_rule = partial(
+    rule, component="answer", hears=("agent.answered",), occurrence=True, single=lambda args: True, alone=True
+)
 """For a rule about what the agent answered: the latest answer counts, and there is one."""
 
 kind_rule = partial(

@@ -15,6 +15,7 @@ from detectors.credit import Credit
 from detectors.deciding import asks
 from detectors.errors import GapError, UnseenError
 from detectors.matchers.facts import leads
+from detectors.registry import Rule
 from detectors.rewards import total
 from detectors.ruleset import Ruleset
 from detectors.state import State
@@ -26,8 +27,17 @@ MAX_STEP = 2**31
 MAX_GAPS = 64
 MAX_PART = 128
 MAX_WHY = 300
+CONTROL = frozenset("episode.opened step.began step.sealed episode.closed gap.began gap.ended journal.dropped".split())
+"""The kinds that the engine itself takes in."""
 REST = "…"
 """Stands for the parts of a source beyond `MAX_GAPS`."""
+
+
+def heard_by(ruleset: Ruleset) -> frozenset[str]:
+    """The kinds that can change what an episode is worth under the rules; of all others the data don't matter."""
+    leaves = [node.rule for node in ruleset.nodes if isinstance(node.rule, Rule)]
+    world = frozenset() if all(rule.alone for rule in leaves) else FOLDED | STATEFUL
+    return CONTROL | world | ruleset.slots.keys()
 
 
 @dataclass(slots=True)
@@ -68,7 +78,7 @@ class Engine:
             "journal.dropped": self._dropped,
         }
         # Most events of a log are heard by nobody; one set look-up is all that they cost.
-        self._heard = frozenset((*self._control, *FOLDED, *ruleset.slots)) | STATEFUL
+        self._heard = heard_by(ruleset)
 
     @classmethod
     def load(cls, ruleset: Ruleset, data: bytes) -> Engine:
@@ -129,14 +139,11 @@ class Engine:
         if event.kind in FOLDED:
             fold(self.state.world, event, self.state.step)
         supposed = self._supposed
-        self._read(event, stale)
-        if self._supposed is not supposed and self._supposed is not None:
-            self._supposed._read(event, stale)
-
-    def _read(self, event: Event, stale: tuple[str, ...]) -> None:
         self.conditions.read(event, stale)
-        if event.kind == "probe.answered":
-            self._incomparable(event)
+        if self._supposed is not supposed and self._supposed is not None:
+            self._supposed.conditions.read(event, stale)
+            self._supposed._compared(event)
+        self._compared(event)
 
     def _unseen(self, rule: str, unseen: UnseenError, event: Event) -> bool:
         """A rule can't know what it is asked: from here on there are two stories (detectors/supposed.py)."""
@@ -149,8 +156,10 @@ class Engine:
         self.state.unseen, self.state.hidden = True, [event.seq, f"{rule}: {unseen}"[:MAX_WHY]]
         return False
 
-    def _incomparable(self, event: Event) -> None:
+    def _compared(self, event: Event) -> None:
         """What `probe_kept` has no start to compare with is not known: a gap that does not end."""
+        if not self._kept or event.kind != "probe.answered":
+            return
         name = str(event.data.get("probe"))
         first = self.state.world.probes.get(name)
         if first is None:

@@ -78,6 +78,8 @@ class Rule:
     """For a rule whose arguments say what it hears, instead of ``hears``."""
     single: Callable[[Any], bool] = never
     """Whether, under its arguments, all that it finds is one and the same thing: then it can't be counted."""
+    alone: bool = False
+    """Whether it looks at the event at hand alone: not at the world, nor at what other kinds of events make untrue."""
 
     def occurs(self, args: Any) -> bool:
         """Whether, under ``args``, the fact is something that happens."""
@@ -129,13 +131,14 @@ def rule(
     index_event: Callable[[Event], Keys] = no_keys,
     occurrence: bool | Callable[[Any], bool] = False,
     single: Callable[[Any], bool] = never,
+    alone: bool = False,
 ) -> Callable[[Read], Rule]:
     """Declare a leaf rule; the function's name is the rule's, its docstring the page of docs."""
 
     def declare(read: Read) -> Rule:
         name, doc = read.__name__, read.__doc__ or ""
         found = (name, version, component, hears, args, read, index_args, index_event, occurrence, doc, hears_of)
-        return Rule(*found, single)
+        return Rule(*found, single, alone)
 
     return declare
 

@@ -37,6 +37,9 @@ ASKED = (
 """What a rule's arguments may ask the daemon to keep, by the method ``asks`` → {name: items}."""
 
 
+MOST_LEANING = 256
+"""Sources and parts of which is remembered whether a rule leans on them."""
+
 Role = Literal["when", "revoke_on", "only_if"]
 
 
@@ -93,6 +96,7 @@ class Ruleset:
     components: tuple[str, ...]
     index: dict[str, int]
     negative: list[bool]
+    _leaning: dict[tuple[str, str | None], bool] = field(default_factory=dict)
 
     @property
     def hears(self) -> frozenset[str]:
@@ -115,6 +119,14 @@ class Ruleset:
 
     def leans(self, source: str, of: str | None) -> bool:
         """Whether some rule leans on ``source``, or with ``of`` on that part of it (detectors/leaning.py)."""
+        known = self._leaning.get((source, of))
+        if known is None:
+            if len(self._leaning) >= MOST_LEANING:
+                self._leaning.clear()
+            known = self._leaning[source, of] = self._leans(source, of)
+        return known
+
+    def _leans(self, source: str, of: str | None) -> bool:
         return any(
             leans(node.rule.heard(node.args), node.args, source, of)
             for node in self.nodes

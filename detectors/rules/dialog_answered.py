@@ -21,7 +21,7 @@ class Args:
     input: TextMatch | None = arg("What was typed into a prompt.", None)
 
 
-@rule(component="ui", hears=("dialog.closed",), args=Args, occurrence=True)
+@rule(component="ui", hears=("dialog.closed",), args=Args, occurrence=True, alone=True)
 def dialog_answered(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """An alert, confirm, prompt or beforeunload is closed with the wanted answer."""
     data = event.data

@@ -22,7 +22,7 @@ class Args:
             raise ValueError("name or url: without one, every download would count")
 
 
-@rule(component="file", hears=("download.finished",), args=Args, occurrence=True)
+@rule(component="file", hears=("download.finished",), args=Args, occurrence=True, alone=True)
 def download_finished(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """The browser has the whole file. Where it lies and what is in it is for file_created and file_matches to say."""
     data = event.data

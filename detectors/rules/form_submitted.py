@@ -25,7 +25,7 @@ class Args:
             raise ValueError("at least one of form, action, fields: without one, every form would count")
 
 
-@rule(version=2, component="form", hears=("form.submitted",), args=Args, occurrence=True)
+@rule(version=2, component="form", hears=("form.submitted",), args=Args, occurrence=True, alone=True)
 def form_submitted(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A form is submitted by a click or key of the user; what the server says is request_accepted's business.
 

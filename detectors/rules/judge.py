@@ -10,7 +10,7 @@ from detectors.types import Event, Reading
 from detectors.world import World
 
 
-@rule(component="goal", args=Judged)
+@rule(component="goal", args=Judged, alone=True)
 def judge(event: Event, world: World, args: Judged) -> Iterator[Reading]:
     """The judge says that the rubric is met. No event is a hit: the question is queued when the step is sealed.
 

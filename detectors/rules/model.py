@@ -10,7 +10,7 @@ from detectors.types import Event, Reading
 from detectors.world import World
 
 
-@rule(component="goal", args=Judged)
+@rule(component="goal", args=Judged, alone=True)
 def model(event: Event, world: World, args: Judged) -> Iterator[Reading]:
     """The reward model's score is the milestone's level. No event is a hit: it is asked when the step is sealed.
 

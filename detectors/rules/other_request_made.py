@@ -24,7 +24,7 @@ class Args:
     method: TextMatch = arg("The methods that count; POST, PUT, PATCH, DELETE by default.", _WRITES)
 
 
-@rule(component="form", version=2, hears=("request.finished",), args=Args, occurrence=True)
+@rule(component="form", version=2, hears=("request.finished",), args=Args, occurrence=True, alone=True)
 def other_request_made(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A request that may change something went to an address that is not among the `allowed`, and was not refused: the
     server answered below 400.

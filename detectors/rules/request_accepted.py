@@ -50,6 +50,7 @@ def _paths(event: Event) -> tuple[str, ...]:
     index_args=lambda args: args.url.keys(),
     index_event=_paths,
     occurrence=True,
+    alone=True,
 )
 def request_accepted(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A request is answered, whole, by a status that means acceptance.

@@ -64,8 +64,11 @@ def _wanted(args: Args) -> tuple[str, ...] | None:
 
 
 def _methods(event: Event) -> tuple[str, ...]:
-    hops = (*map(mapping, listed(event.data.get("hops"))), event.data)
-    return tuple({text_key(str(hop.get("method"))): None for hop in hops})
+    method = text_key(str(event.data.get("method")))
+    hops = event.data.get("hops")
+    if not hops:
+        return (method,)
+    return tuple({text_key(str(mapping(hop).get("method"))): None for hop in listed(hops)} | {method: None})
 
 
 @rule(
@@ -78,6 +81,7 @@ def _methods(event: Event) -> tuple[str, ...]:
     # The page that stands open when the first step begins is a state; a request before it is nobody's.
     occurrence=lambda args: args.which != "document",
     single=lambda args: args.which != "any",
+    alone=True,
 )
 def request_answered(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A request is answered by a status that is wanted, at one of the addresses, from the page, with what is in it.

@@ -40,6 +40,7 @@ def _path(event: Event) -> Keys:
     index_args=lambda args: args.url.keys(),
     index_event=_path,
     single=lambda args: True,
+    alone=True,
 )
 def state_accepted(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """The JSON document that the server accepted last at the address has the facts: fulfilled / expected.

@@ -32,6 +32,7 @@ class Args:
     index_args=lambda args: args.tool.keys() if args.tool is not None else None,
     index_event=lambda event: tool_keys(event),
     occurrence=True,
+    alone=True,
 )
 def tool_called(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """The agent calls the tool, with the arguments that are asked for, as the harness tells it.
