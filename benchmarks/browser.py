@@ -99,7 +99,7 @@ def task(shop: str) -> dict[str, Any]:
 def watched(on: Bench) -> Iterator[Episode]:
     """The daemon beside the browser, for one episode."""
     parts, folder, _, service, client, page = on
-    opened = client.open(client.register_task(task(page.url.removesuffix("clicks"))).id)
+    opened = client.open(client.register_task(task(page.url.removesuffix("clicks"))))
     state = folder / opened.id
     daemon = start_daemon(parts, state, service.url, opened.id, opened.token, ("--profile", str(folder / "profile")))
     with RewardClient(service.url, service.token, control=ControlDir(state)) as beside:

@@ -65,7 +65,7 @@ def _compare(on: Bench) -> None:
 
 def _watched(on: Bench, options: tuple[str, ...], took: list[float], recorder: str) -> None:
     parts, folder, _, service, client, page = on
-    opened = client.open(client.register_task(task(page.url.removesuffix("rows"))).id)
+    opened = client.open(client.register_task(task(page.url.removesuffix("rows"))))
     state = folder / opened.id
     browser = ("--profile", str(folder / "profile"), *options)
     daemon = start_daemon(parts, state, service.url, opened.id, opened.token, browser)

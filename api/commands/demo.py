@@ -105,8 +105,7 @@ def _demo(parts: Parts, work: Path, args: argparse.Namespace, chromium: str) -> 
     shop = start_shop(parts, work / "shop", INVOICE_AFTER)
     ruleset = compile_task(load_task_file(shop_folder() / "task.yaml", {"origin": shop.rstrip("/")}))
     with RewardClient(service.url, service.token) as client:
-        client.register_task(task_to_json(ruleset.task))
-        episode = client.open(ruleset.task.id, labels={"from": "demo"})
+        episode = client.open(client.register_task(task_to_json(ruleset.task)), labels={"from": "demo"})
         _introduce(screen, ruleset, service, shop, episode.id)
         daemon, agent = _start_beside(parts, work, shop, chromium, args.headed, service, episode)
         rows = Rows(screen, columns(ruleset.components))

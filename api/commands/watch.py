@@ -69,8 +69,7 @@ def _watch(parts: Parts, ruleset: Ruleset, out: Path, cdp: str, files: list[Path
     service = start_service(parts, out / "service")
     state = out / "daemon"
     with RewardClient(service.url, service.token, control=ControlDir(state)) as client:
-        client.register_task(task_to_json(ruleset.task))
-        episode = client.open(ruleset.task.id, labels={"from": "watch"})
+        episode = client.open(client.register_task(task_to_json(ruleset.task)), labels={"from": "watch"})
         daemon = start_daemon(parts, state, service.url, episode.id, episode.token, ("--cdp", cdp), files)
         episode.step({"says": "what you do"})
         screen.line(screen.paint(ruleset.task.instruction, "bold"))

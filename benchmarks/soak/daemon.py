@@ -110,7 +110,7 @@ def recorded(parts: Parts, scene: Scene, folder: Path, n: int, *, also: bool) ->
 def only_two_fields(parts: Parts, scene: Scene, folder: Path, n: int, service: Service) -> Iterator[None]:
     """The daemon, for an episode of the task of `two_fields`."""
     with RewardClient(service.url, service.token) as client:
-        opened = client.open(client.register_task(two_fields(scene.address)).id)
+        opened = client.open(client.register_task(two_fields(scene.address)))
         browser = ("--profile", str(scene.profile))
         daemon = start_daemon(parts, folder / f"two-{n}", service.url, opened.id, opened.token, browser)
         yield

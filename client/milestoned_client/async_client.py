@@ -77,15 +77,15 @@ class AsyncRewardClient:
 
     async def open(
         self,
-        task: str,
+        task: str | Registered,
         *,
         version: str | None = None,
         labels: Mapping[str, str | int | float | bool] | None = None,
         seed: int | None = None,
         sandbox: Literal["any"] | Mapping[str, str] | None = None,
     ) -> AsyncEpisode:
-        """Open an episode of a registered task (its newest version unless told); ``sandbox``: have one of the fleet
-        work on it, any or one with these labels."""
+        """Open an episode of a task: as `register_task` gave it, or by its id (its newest version unless told);
+        ``sandbox``: have one of the fleet work on it, any or one with these labels."""
         opened = await self.call(calls.open_episode(task, version, labels, seed, sandbox))
         return AsyncEpisode(self, opened.episode, opened)
 

@@ -111,13 +111,15 @@ def register_task(task: Mapping[str, Any] | str) -> Call[Registered]:
 
 
 def open_episode(
-    task: str,
+    task: str | Registered,
     version: str | None,
     labels: Mapping[str, Any] | None,
     seed: int | None,
     sandbox: Literal["any"] | Mapping[str, str] | None,
 ) -> Call[Opened]:
-    """Open an episode of a registered task."""
+    """Open an episode of a registered task; of one as it was registered in that version, whatever came after it."""
+    if isinstance(task, Registered):
+        version, task = version or task.version, task.id
     labels = None if labels is None else dict(labels)
     wanted = dict(sandbox) if isinstance(sandbox, Mapping) else sandbox
     return post("/v1/episodes", _as(Opened), task=task, version=version, labels=labels, seed=seed, sandbox=wanted)

@@ -70,6 +70,23 @@ def test_an_opened_episode_knows_its_token_and_numbers_its_steps(peer: Peer, con
     assert again.body["step"] == 1
 
 
+def test_a_task_is_opened_in_the_version_that_was_registered(peer: Peer, connect: Any) -> None:
+    """Another version may have come after it; by its id it is the newest one's episode."""
+    peer.answer("/v1/tasks", {"id": "shop/a", "version": "1", "digest": "d", "attainable": 1.0}, 201)
+    for _ in range(3):
+        peer.answer("/v1/episodes", OPENED, 201)
+    client = connect(peer.url)
+    task = client.register_task({"id": "shop/a"})
+    client.open(task)
+    client.open(task, version="2")
+    client.open("shop/a")
+    assert [one.body for one in peer.asked[1:]] == [
+        {"task": "shop/a", "version": "1"},
+        {"task": "shop/a", "version": "2"},
+        {"task": "shop/a"},
+    ]
+
+
 def test_answers_and_tool_calls_are_reported(peer: Peer, connect: Any) -> None:
     for path in ("answers", "tools:call", "tools:return"):
         peer.answer(f"/v1/episodes/e1/{path}", {"step": 0, "seq": 1, "command": 1})

@@ -212,6 +212,16 @@ def test_every_page_has_its_generator_or_its_reason() -> None:
         task_of(instance("count-sides", "?"))
 
 
+def test_an_instance_that_nobody_can_judge_says_so() -> None:
+    """Two mails by the one whose mail is asked for: the page knows which it wants, and does not say it."""
+    mail = '<div class="email-thread"><span class="email-sender">{}</span></div>'
+    asked = "Find the email by Ada and forward that email to Bob."
+    one, two = (f'<div id="main">{"".join(map(mail.format, by))}</div>' for by in (["Ada", "Eve"], ["Ada", "Ada"]))
+    assert task_of(instance("email-inbox-noscroll", asked, one))
+    with pytest.raises(UnobservableError, match="2 mails are by Ada: which of them is to be forwarded is not said"):
+        task_of(instance("email-inbox-noscroll", asked, two))
+
+
 def test_the_table(tmp_path: Path) -> None:
     """Agreement is of credit with what the page paid, parts too, and of success with the whole."""
     runs = [

@@ -21,7 +21,7 @@ from api.importing.miniwob.registry import UNOBSERVABLE
 from api.importing.miniwob.table import agrees
 from tests.miniwob.bench import Bench, Way
 from tests.miniwob.site import serve
-from tests.miniwob.table import ENTRIES, SEEDS
+from tests.miniwob.table import ENTRIES, SEEDS, seeds
 from tests.support.chromium import Chromium
 from tests.support.stack import Stack
 
@@ -53,8 +53,9 @@ def main(argv: Sequence[str]) -> int:
     done = {(one["page"], one["seed"]) for one in known}
     off = 0
     with tempfile.TemporaryDirectory() as folder, running(Path(folder)) as bench, given.out.open("a") as out:
-        for seed in given.seeds.split(","):
+        for wanted in given.seeds.split(","):
             for page in given.pages or sorted(ENTRIES):
+                (seed,) = seeds(page, (wanted,))
                 if (page, seed) in done or page in UNOBSERVABLE:
                     continue
                 try:

@@ -59,8 +59,8 @@ class Bench:
         own = case.instance
         with self._begun(own.page, own.seed) as page:
             assert utterance(page)[0] == own.utterance, "the same seed gave another instance"
-            digest = self._client.register_task(case.task)
-            episode = self._client.open(digest.id, labels={"page": own.page, "way": way})
+            task = self._client.register_task(case.task)
+            episode = self._client.open(task, labels={"page": own.page, "way": way})
             folder = self._stack.folder / f"daemon-{episode.id}"
             with watch(episode, self._stack.url, self._endpoint, folder) as watched:
                 for act in case.script.right if way == "right" else case.script.wrong:

@@ -118,7 +118,7 @@ class Stack:
     def open(self, task: Mapping[str, Any] | str, **options: Any) -> Episode:
         """Register ``task`` and open an episode of it, whose steps go through the service."""
         client = self.connect()
-        self._episode = client.open(client.register_task(task).id, **options)
+        self._episode = client.open(client.register_task(task), **options)
         return self._episode
 
     def watch(self, browser: Sequence[str] = (), files: Sequence[Path] = ()) -> Episode:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from api.importing.base import BadSourceError
 from api.importing.miniwob.conditions import any_of, clicked, clicked_at, then
 from api.importing.miniwob.instance import Instance, inside, path, text
-from api.importing.miniwob.plan import Plan
+from api.importing.miniwob.plan import Plan, UnobservableError
 from api.importing.miniwob.registry import page
 from api.importing.miniwob.state import reads, state_plan
 
@@ -37,6 +37,9 @@ class Asked(NamedTuple):
 def mail(instance: Instance) -> Plan:
     """What is asked for is said in the environment's fields, else in the utterance."""
     asked = _asked(instance)
+    own = [row for row in instance.all("#main .email-thread") if text(inside(row, ".email-sender") or row) == asked.by]
+    if asked.task == "forward" and len(own) > 1:
+        raise UnobservableError(f"{len(own)} mails are by {asked.by}: which of them is to be forwarded is not said")
     return _icon(instance, asked) if asked.task in ICON else _sent(asked)
 
 
