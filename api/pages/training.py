@@ -50,7 +50,8 @@ def charts(versions: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, Plot |
         for title, key, top, share, says in _CHARTS
     ]
     says = "what milestones paid, an episode on average"
-    return [*told, ("Components", says, stacked(names, [one["components"] for one in versions]))]
+    known = [None if one["masked_rate"] == 1.0 else one["components"] for one in versions]
+    return [*told, ("Components", says, stacked(names, known))]
 
 
 def flags_of(alarms: Sequence[Mapping[str, str]]) -> dict[str, list[Mapping[str, str]]]:

@@ -58,6 +58,13 @@ def test_components_stack_and_a_loss_hangs() -> None:
     assert stacked(["1"], [{"nav": 0.0}]) is None
 
 
+def test_what_a_version_was_paid_is_not_known_where_all_its_steps_are_masked() -> None:
+    drawn = stacked(["1", "2"], [{"nav": 0.2}, None])
+    assert drawn is not None
+    assert drawn.told() == ["1: nav 0.2", "2: nav not known"]
+    assert stacked(["1"], [None]) is None
+
+
 def test_two_runs_begin_together_and_end_where_they_end() -> None:
     drawn = together(["0", "1", "2"], {"A": [0.1, 0.2, 0.3], "B": [0.5], "C": []})
     assert [one.values for one in drawn.series] == [[0.1, 0.2, 0.3], [0.5], []]
