@@ -94,7 +94,7 @@ def _miss(rule: Rule, args: Any, event: Event, world: World, step: int) -> Miss:
     try:
         level = _level(rule, args, event, world)
     except UnseenError as unseen:
-        return Miss(event, step, (), len(names), 0.0, str(unseen))
+        return Miss(event, step, (), len(names), unseen.known.level if unseen.known else 0.0, str(unseen))
     if level >= 1.0 or not names:
         return Miss(event, step, (), len(names), level)
     free = {name: _Anything() for name in names}
@@ -116,8 +116,8 @@ def _level_free(rule: Rule, args: Any, event: Event, world: World) -> float:
     """`_level` where `_Anything` stands among the arguments."""
     try:
         return _level(rule, args, event, world)
-    except UnseenError:
-        return 1.0  # all else is as wanted
+    except UnseenError as unseen:
+        return unseen.level
     except (AttributeError, TypeError):
         if foreign(rule.name) is None:
             raise

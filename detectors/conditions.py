@@ -33,8 +33,8 @@ class Conditions:
     required: Callable[[Node], tuple[Standing, ...]]
     """How the milestones stand that a goal requires; set by the engine."""
 
-    unseen: Callable[[str, UnseenError, Event], bool]
-    """Told of what nobody saw, before anything of the event is applied: (rule, why, event); whether to suppose that it
+    unseen: Callable[[Node, UnseenError, Event], bool]
+    """Told of what nobody saw, before anything of the event is applied: (leaf, why, event); whether to suppose that it
     was as wanted. Set by the engine."""
 
     def __init__(self, ruleset: Ruleset, state: State, report: Report) -> None:
@@ -93,7 +93,7 @@ class Conditions:
                         long = len(reading.key) > MAX_KEY
                         read.append((leaf, reading._replace(key=short_key(reading.key)) if long else reading))
                 except UnseenError as unseen:
-                    taken = unseen.could if self.unseen(node.rule.name, unseen, event) else unseen.known
+                    taken = unseen.could if self.unseen(node, unseen, event) else unseen.known
                     if taken is not None:
                         read.append((leaf, taken._replace(key=short_key(taken.key))))
                 except Exception as error:  # noqa: BLE001 - a rule, perhaps of others, met what it was not made for

@@ -99,7 +99,7 @@ class Credit:
             return None
         if all(self._award(n).earned for n in goals):
             return True
-        return None if self._state.doubt else False
+        return None if self._state.doubt or any(map(self._turns, goals)) else False
 
     def _goals(self) -> list[int]:
         return [n for n, top in enumerate(self._rules.tops) if self._rules.nodes[top].rule.name == "goal"]
@@ -323,11 +323,17 @@ class Credit:
     def _unknowable(self, owner: int, seq: int) -> bool:
         """Whether paying rests on something not having happened, in an episode that was not wholly seen."""
         state = self._state
-        if not self._rules.negative[owner] or not (state.doubt or state.blind or state.unseen):
+        unsure = state.doubt or state.blind or state.unseen or self._turns(owner)
+        if not self._rules.negative[owner] or not unsure:
             return False
         spec = self._specs[owner]
         self._blind(seq, f"milestone {spec.id} rests on what did not happen, and a source saw nothing for a while")
         return True
+
+    def _turns(self, owner: int) -> bool:
+        """Whether it rests on something that no rule could know, among what may undo it: of two such things that one is
+        so and the other is not no story tells (detectors/supposed.py)."""
+        return not self._rules.turning[owner].isdisjoint(self._state.hidden)
 
     def _blind(self, seq: int, why: str, source: str = "rules") -> None:
         self._state.blind.setdefault(source, [seq, why])

@@ -17,9 +17,9 @@ from detectors.errors import GapError, UnseenError
 from detectors.matchers.facts import leads
 from detectors.registry import Rule
 from detectors.rewards import total
-from detectors.ruleset import Ruleset
+from detectors.ruleset import Node, Ruleset
 from detectors.state import State
-from detectors.supposed import differs
+from detectors.supposed import MOST, differs
 from detectors.types import Ask, Event, Milestone, Reward, Verdict
 from detectors.world import FOLDED, STATEFUL, fold
 
@@ -56,9 +56,7 @@ class Engine:
         self.ruleset = ruleset
         self.state = state or State(episode, ruleset.digest)
         self._supposing = supposing
-        self._supposed: Engine | None = None
-        if self.state.supposed is not None:
-            self._supposed = Engine(ruleset, episode, self.state.supposed, supposing=True)
+        self._stories = [Engine(ruleset, episode, story, supposing=True) for story in self.state.supposed]
         self.credit = Credit(ruleset, self.state)
         self.conditions = Conditions(ruleset, self.state, self.credit.read)
         self.credit.conditions = self.conditions
@@ -123,8 +121,8 @@ class Engine:
         for event in events:
             if event.seq != state.through + 1:
                 raise GapError(state.through + 1, event.seq)
-            if self._supposed is not None:
-                self._supposed.feed((event,))
+            for story in self._stories:
+                story.feed((event,))
             state.through = event.seq
             if event.kind in heard and not state.closed:
                 self._take(event)
@@ -138,23 +136,52 @@ class Engine:
         stale = self.conditions.stale(event)
         if event.kind in FOLDED:
             fold(self.state.world, event, self.state.step)
-        supposed = self._supposed
+        before = self._stories
         self.conditions.read(event, stale)
-        if self._supposed is not supposed and self._supposed is not None:
-            self._supposed.conditions.read(event, stale)
-            self._supposed._compared(event)
         self._compared(event)
+        if self._stories is not before:  # another story begins with this event
+            self._stories[-1].conditions.read(event, stale)
+            self._stories[-1]._compared(event)
 
-    def _unseen(self, rule: str, unseen: UnseenError, event: Event) -> bool:
+    def _unseen(self, leaf: Node, unseen: UnseenError, event: Event) -> bool:
         """A rule can't know what it is asked: from here on there are two stories (detectors/supposed.py)."""
         if self._supposing:
             return True
-        if self._supposed is None:
+        state = self.state
+        told = max((seq for seq, _ in state.hidden.values()), default=0)
+        id, why = self.ruleset.task.milestones[leaf.owner].id, f"{leaf.rule.name}: {unseen}"[:MAX_WHY]
+        state.hidden[id] = [event.seq, why]
+        if state.began and any(id in rests for rests in self.ruleset.turning):
+            state.blind.setdefault("rules", [event.seq, why])  # no story tells of all that may be
+        if (unseen.since or event.seq) <= told:
+            return False  # the same thing, asked again
+        # One in which nothing came of the unseen yet tells of what is unseen now, too.
+        if not self._stories or self._stories[-1].state.awards != state.awards:
             # As the state is before anything is read of the event; the engine of the other story reads it too.
-            self.state.supposed = State.load(self.state.dump(), self.ruleset.digest)
-            self._supposed = Engine(self.ruleset, self.state.episode, self.state.supposed, supposing=True)
-        self.state.unseen, self.state.hidden = True, [event.seq, f"{rule}: {unseen}"[:MAX_WHY]]
+            kept, others = self._stories[: MOST - 1], state.supposed[: MOST - 1]
+            state.supposed = []
+            story = State.load(state.dump(), self.ruleset.digest)
+            state.supposed = [*others, story]
+            self._stories = [*kept, Engine(self.ruleset, state.episode, story, supposing=True)]
         return False
+
+    def _told_otherwise(self, milestones: tuple[Milestone, ...]) -> bool:
+        """Blind the step that is sealed, where another story pays it otherwise; whether one does."""
+        state, found = self.state, None
+        seen = not state.blind
+        for story in self._stories:
+            if seen and found is None:
+                found = differs(state, milestones, story.state, story._out.rewards[-1], self.ruleset.index)
+        if found is not None:
+            seq, hidden = state.hidden.get(found[0] or "", max(state.hidden.values()))
+            state.blind["rules"] = [seq, f"{hidden}; {found[1]}"]
+        for story in self._stories:
+            reward = story._out.rewards[-1]
+            if state.blind and not reward.mask:
+                story.credit.deliver(reward.milestones, known=False)
+        if state.closed and any(story.state.success is not state.success for story in self._stories):
+            state.success = None
+        return found is not None
 
     def _compared(self, event: Event) -> None:
         """What `probe_kept` has no start to compare with is not known: a gap that does not end."""
@@ -253,24 +280,23 @@ class Engine:
             self.credit.levels(event)
         self.credit.shape(event, after_last=after_last)
         milestones = tuple(state.pending)
-        if self._supposed is not None and state.hidden is not None and "rules" not in state.blind:
-            last = self._supposed._out.rewards
-            why = differs(last[-1] if last else None, milestones, rules.index)
-            if why is not None:
-                at, hidden = state.hidden
-                state.blind["rules"] = [at, f"{hidden}; {why}"]
+        told_otherwise = bool(self._stories) and self._told_otherwise(milestones)
         # Most steps earn nothing: they are not to pay for sums over nothing.
         earned = total(m.worth for m in milestones) if milestones else 0.0
         verdict = Verdict("rule", earned, 1.0, _count(milestones), rules.digest)
         reason = None
         if state.blind:
-            state.doubt = True
             reason = _blindness(state)
             verdict = Verdict("rule", None, 0.0, reason, rules.digest)
-            if state.closed and state.success is False:
-                state.success = None
-        elif state.closed and state.success is None and state.doubt and rules.has_goal:
+            if not told_otherwise:
+                state.doubt = True
+                if state.closed and state.success is False:
+                    state.success = None
+        elif state.closed and state.success is None and rules.has_goal and state.began:
             reason = "the goal may have been reached while a source saw nothing; see the episode's gaps"
+            if not state.doubt and state.hidden:
+                at, hidden = max(state.hidden.values())
+                reason = f"event {at}: {hidden}; the goal may have been reached"
             verdict = Verdict("rule", None, 0.0, reason, rules.digest)
         value = verdict.score
         reward = self._reward(seq, value, reason, milestones, verdict)

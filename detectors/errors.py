@@ -32,10 +32,12 @@ class UnseenError(DetectorError):
     """Raised by a rule that can't know what it is asked of an event, through no doing of the agent's (a secret kept
     back, a file that the machine did not let be read): a step that it could have made worth more is null, not less.
     Its words are the reason's, and none of them a page's or a file's; ``could`` is the reading if what nobody saw is
-    as wanted, ``known`` the one that holds in any case."""
+    as wanted, ``known`` the one that holds in any case, ``since`` the seq of the event that hid it if not the one at
+    hand."""
 
-    def __init__(self, words: str, could: Reading, known: Reading | None = None) -> None:
-        self.could, self.known = could, known
+    def __init__(self, words: str, could: Reading, known: Reading | None = None, since: int | None = None) -> None:
+        self.could, self.known, self.since = could, known, since
+        self.level = could.level  # what is no reading is the rule's own fault, and found while it is asked
         super().__init__(words)
 
 

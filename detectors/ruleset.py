@@ -83,7 +83,8 @@ class Slot:
 @dataclass(slots=True)
 class Ruleset:
     """See the module. ``share[i]``: what a full level of milestone i is worth, as part of the episode's reward;
-    ``gates[i]``: the node of its ``only_if``; ``negative[i]``: whether it rests on something *not* having happened."""
+    ``gates[i]``: the node of its ``only_if``; ``negative[i]``: whether it rests on something *not* having happened;
+    ``turning[i]``: the ids of all that it rests on, itself too, if more that happens there may be worth less."""
 
     task: Task
     digest: str
@@ -96,6 +97,7 @@ class Ruleset:
     components: tuple[str, ...]
     index: dict[str, int]
     negative: list[bool]
+    turning: list[frozenset[str]]
     _leaning: dict[tuple[str, str | None], bool] = field(default_factory=dict)
 
     @property
@@ -209,7 +211,8 @@ def compile_task(task: Task) -> Ruleset:
         share=[_share(task, m) for m in task.milestones],
         components=tuple(sorted({*(m.component for m in task.milestones), *task.endings})),
         index=index,
-        negative=_negative(task, nodes),
+        negative=(negative := _negative(task, nodes)),
+        turning=_turning(task, nodes, negative),
     )
 
 
@@ -242,6 +245,24 @@ def _negative(task: Task, nodes: list[Node]) -> list[bool]:
         if isinstance(node.rule, Composite) and node.role != "revoke_on":
             negative[node.owner] |= node.rule.absent(node.args)
     return negative
+
+
+def _turning(task: Task, nodes: list[Node], negative: list[bool]) -> list[frozenset[str]]:
+    """Of each milestone the ids of what it rests on, where any of that may be undone; else none."""
+    direct: list[set[int]] = [{n} for n in range(len(task.milestones))]
+    index = {m.id: n for n, m in enumerate(task.milestones)}
+    for n, m in enumerate(task.milestones):
+        direct[n].update(index[name] for name in (*m.after, *m.before, *([m.since] if m.since else [])))
+    for node in nodes:
+        direct[node.owner].update(node.requires)
+    found = []
+    for n in range(len(direct)):
+        rests, grown = {n}, direct[n]
+        while grown - rests:
+            rests, grown = rests | grown, {far for near in rests | grown for far in direct[near]}
+        undone = any(negative[one] or task.milestones[one].revoke_on is not None for one in rests)
+        found.append(frozenset(task.milestones[one].id for one in rests) if undone else frozenset())
+    return found
 
 
 def _slots(nodes: list[Node]) -> dict[str, list[Slot]]:

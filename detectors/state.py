@@ -39,8 +39,8 @@ class Award:
 class State:
     """The engine's memory. ``step`` is -1 before the first, ``steps`` how many began, ``began_at`` and ``step_at`` the
     times (ns) of the first and the latest; ``gaps`` are open, ``blind`` those of this step; ``potential`` is Φ at the
-    latest seal; ``hidden`` is what a rule could not know last ([seq, why]), ``supposed`` the state of an engine that
-    takes all such things to be as wanted (detectors/supposed.py)."""
+    latest seal; ``hidden`` is what a milestone's rule could not know last (id → [seq, why]), ``supposed`` the other
+    stories (detectors/supposed.py)."""
 
     episode: str
     digest: str
@@ -66,8 +66,8 @@ class State:
     world: World = field(default_factory=World)
     standings: dict[int, Standing] = field(default_factory=dict)
     awards: dict[int, Award] = field(default_factory=dict)
-    hidden: list[Any] | None = None
-    supposed: State | None = None
+    hidden: dict[str, list[Any]] = field(default_factory=dict)
+    supposed: list[State] = field(default_factory=list)
 
     def seen(self, event: Event) -> bool:
         """Whether the event came after the first step began, and not as what a source found on attaching."""
@@ -87,7 +87,7 @@ class State:
             for n, s in self.standings.items()
         ]
         flat["awards"] = [[n, *asdict(a).values()] for n, a in self.awards.items()]
-        flat["supposed"] = self.supposed and self.supposed._flat()
+        flat["supposed"] = [story._flat() for story in self.supposed]
         return flat
 
     @classmethod
@@ -108,7 +108,7 @@ class State:
             moment = None if when is None else Moment(*when)
             state.standings[n] = Standing(now, best, tuple(at), cause, keys, reached, moment, bound)
         state.awards = {n: Award(*rest) for n, *rest in flat["awards"]}
-        state.supposed = flat["supposed"] and cls._of(flat["supposed"], digest)
+        state.supposed = [cls._of(story, digest) for story in flat["supposed"]]
         return state
 
 

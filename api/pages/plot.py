@@ -72,8 +72,8 @@ def line(
 
 
 def stacked(names: Sequence[str], parts: Sequence[Mapping[str, float] | None]) -> Plot | None:
-    """The components of a version as one bar, those below zero hanging, none (None) where they are not known; None where
-    nothing was paid."""
+    """The components of a version as one bar, those below zero hanging, and none where they are not known (None); None
+    where nothing was paid."""
     paid = sorted({component for one in parts if one for component, value in one.items() if value})
     series = [Series(name, [None if one is None else one.get(name, 0.0) for one in parts]) for name in paid]
     return _plot("bar", names, series) if series else None

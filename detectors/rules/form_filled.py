@@ -42,20 +42,21 @@ def form_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
     known = world.fields(frame)
     found = [_filled(known, name, wanted, args.trusted) for name, wanted in args.fields.fields]
     right = [one for one in found if isinstance(one, int)]
-    hidden = [one for one in found if isinstance(one, str)]
+    hidden = [one for one in found if isinstance(one, tuple)]
     reading = Reading(len(right) / len(found), f"doc:{frame}", tuple(sorted(set(right))))
     if hidden:
         could = reading._replace(level=(len(right) + len(hidden)) / len(found))
-        raise UnseenError(hidden[0], could, reading)
+        raise UnseenError(hidden[0][1], could, reading, max(seq for seq, _ in hidden))
     yield reading
 
 
-def _filled(known: Mapping[str, Any], name: str, wanted: Any, trusted: bool) -> int | str | None:
-    """The seq of the field of that name if it holds what is wanted, of several (radios) any of them; a text where
-    nobody knows."""
+def _filled(known: Mapping[str, Any], name: str, wanted: Any, trusted: bool) -> int | tuple[int, str] | None:
+    """The seq of the field of that name if it holds what is wanted, of several (radios) any of them; with the reason
+    where nobody knows."""
     key = text_key(name)
     named = [data for data in known.values() if key in data["names"]]
     for data in named:
         if holds(data, wanted, trusted):
             return int(data["seq"])
-    return next((why for data in named if (why := unseen(data, wanted, trusted)) is not None), None)
+    hidden = ((int(data["seq"]), why) for data in named if (why := unseen(data, wanted, trusted)) is not None)
+    return next(hidden, None)

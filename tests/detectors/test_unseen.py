@@ -245,6 +245,29 @@ LATER: dict[str, tuple[list[dict[str, Any]], list[list[Said]], list[float | None
         [[probed({"pin": "4711"})], [probed(None, cut=True)], [clicked("Go")]],
         [0.0, 0.0, None],
     ),
+    "what is typed again": (
+        [{"id": "m", "component": "ui", "when": FIELD}],
+        [[SECRET], [OTHER], [SECRET]],
+        [None, 0.0, None],
+    ),
+    "what is taken back as it is earned": (
+        [{"id": "m", "component": "ui", "when": GO, "revoke_on": FIELD}],
+        [[clicked("Go"), SECRET], [OTHER], [OTHER]],
+        [None, 0.0, 0.0],
+    ),
+    "what is taken back because it is no more": (
+        [{"id": "m", "component": "ui", "when": GO, "revoke_on": {"none_of": [FILE]}}],
+        [[created("a.pdf"), clicked("Go")], [unread("busy", kind="file.modified")], [OTHER]],
+        [1.0, None, 0.0],
+    ),
+    "a guard that has nothing to do with it": (
+        [
+            {"id": "m", "component": "ui", "when": FIELD},
+            {"id": "n", "component": "ui", "when": {"all_of": {"of": [GO, {"none_of": [NAMED]}]}}, "penalty": 0.5},
+        ],
+        [[SECRET], [OTHER], [clicked("Go")]],
+        [None, 0.0, -0.5],
+    ),
     "what is earned already": (
         [{"id": "m", "component": "ui", "when": {"any_of": {"of": [FIELD, GO]}}}],
         [[clicked("Go")], [SECRET], [OTHER]],
@@ -278,3 +301,26 @@ def test_both_stories_are_stored(name: str) -> None:
         found += engine.feed([event]).rewards
         engine = Engine.load(rules, engine.dump())
     assert found == at_once
+
+
+def test_a_goal_that_has_nothing_to_do_with_it_is_decided() -> None:
+    """Who types into a password's field does not keep its failure from being told."""
+    milestones = [{"id": "m", "component": "ui", "when": FIELD}, {"id": "n", "component": "ui", "when": GO}]
+    goal = {"id": "done", "when": {"goal": {"requires": ["n"]}}}
+    task = {"weights": {"ui": 1.0, "goal": 1.0}, "outcome": {"success": 1.0, "failure": -1.0}}
+    failed = run(ruleset(*milestones, goal, **task), *episode([SECRET], [OTHER]))
+    assert (worth(failed), failed[-1].success) == ([None, -1.0], False)
+    unknown = run(
+        ruleset(*milestones, {"id": "done", "when": {"goal": {"requires": ["m"]}}}, **task), *episode([SECRET])
+    )
+    assert (worth(unknown), unknown[-1].success) == ([None], None)
+
+
+def test_what_the_end_is_worth_is_compared_too() -> None:
+    """How soon it was reached, where it was made up for later."""
+    goal = {"id": "done", "when": {"goal": {"requires": ["m"]}}}
+    rules = ruleset({"id": "m", "component": "ui", "when": FILE}, goal, weights={"ui": 1.0, "goal": 1.0},
+                    efficiency={"weight": 1.0, "best": 1, "worst": 5})  # fmt: skip
+    said = run(rules, *episode([unread("busy")], [OTHER], [created("a.pdf", kind="file.modified")], [OTHER]))
+    assert (worth(said), said[-1].success) == ([None, 0.0, 2.0, None], True)
+    assert "(efficiency) may be 1" in str(said[-1].reason)
