@@ -27,6 +27,10 @@ _VALUES = {
 """What `value` means of an event; of all others it is their text."""
 
 
+HIDDEN = ""
+"""Stands for a value that nobody saw, in a story in which it is as wanted: no other value is without a character."""
+
+
 def can_have(kind: str, by: str) -> bool:
     """Whether an event of the kind can have what ``by`` names."""
     fields = {field.removesuffix("?") for field in KINDS[kind].fields}

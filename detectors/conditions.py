@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from detectors.bound import value_of
+from detectors.bound import HIDDEN, value_of
 from detectors.codec import sha256
 from detectors.errors import UnseenError
 from detectors.registry import Composite, Moment, Rule, Standing
@@ -43,6 +43,7 @@ class Conditions:
         self._ticking = [n.id for n in ruleset.nodes if isinstance(n.rule, Composite) and n.rule.ticks]
         self._holders: dict[str, set[int]] = {}
         self._risen: dict[tuple[int, str], None] = {}
+        self._supposed: set[int] = set()
         self.settled: set[int] = set()
         for owner, award in state.awards.items():
             if award.earned and ruleset.final(owner):
@@ -74,6 +75,7 @@ class Conditions:
     def read(self, event: Event, stale: tuple[str, ...]) -> None:
         """Let every leaf that hears the event read it, then drop what it made untrue."""
         baseline = not self._state.seen(event)
+        self._supposed.clear()
         read: list[tuple[int, Reading]] = []
         for slot in self._slots.get(event.kind, ()):
             try:
@@ -93,7 +95,10 @@ class Conditions:
                         long = len(reading.key) > MAX_KEY
                         read.append((leaf, reading._replace(key=short_key(reading.key)) if long else reading))
                 except UnseenError as unseen:
-                    taken = unseen.could if self.unseen(node, unseen, event) else unseen.known
+                    supposed = self.unseen(node, unseen, event)
+                    taken = unseen.could if supposed else unseen.known
+                    if supposed:
+                        self._supposed.add(leaf)
                     if taken is not None:
                         read.append((leaf, taken._replace(key=short_key(taken.key))))
                 except Exception as error:  # noqa: BLE001 - a rule, perhaps of others, met what it was not made for
@@ -140,6 +145,8 @@ class Conditions:
     def _bind(self, node: Node, standing: Standing, event: Event) -> None:
         """Under `same`: remember what the leaf was true about, the first time and the last."""
         value = value_of(event, node.binds) if node.binds is not None else None
+        if value is None and node.binds is not None and node.id in self._supposed:
+            value = HIDDEN
         if value is None:
             return
         bound = standing.bound = {} if standing.bound is None else standing.bound

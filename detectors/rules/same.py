@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from detectors.arguments import arg
+from detectors.bound import HIDDEN
 from detectors.registry import Moment, Standing, composite
 
 LEAST = 3
@@ -39,18 +40,21 @@ def same(children: Sequence[Standing], own: Standing, child: int, moment: Moment
     if own.best >= 1.0:
         return 1.0
     bound = [c.bound or {} for c in children]
-    return 1.0 if all(bound) and any(_chain(bound, value, args) for value in bound[-1]) else 0.0
+    values = (
+        dict.fromkeys(value for one in bound for value in one) if any(HIDDEN in one for one in bound) else bound[-1]
+    )
+    return 1.0 if all(bound) and any(_chain(bound, value, args) for value in values) else 0.0
 
 
 def _chain(bound: Sequence[dict[str, list[int]]], value: str, args: Args) -> bool:
     """Whether every part was true about ``value``, in the order that is asked for."""
     last = 0
     for place, values in enumerate(bound):
-        found = values.get(value)
+        found = values.get(value) or values.get(HIDDEN)
         firsts = [found[0]] if found else []
         lasts = [found[1]] if found else []
         if place == 0 and args.part and len(value) >= LEAST:
-            holding = [times for text, times in values.items() if word_in(value, text)]
+            holding = [times for text, times in values.items() if text == HIDDEN or word_in(value, text)]
             firsts, lasts = [t[0] for t in holding], [t[1] for t in holding]
         if not firsts:
             return False

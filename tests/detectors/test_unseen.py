@@ -199,6 +199,8 @@ def scored(*steps: list[Said], milestones: list[dict[str, Any]], **task: Any) ->
 
 GO: dict[str, Any] = {"element_clicked": {"name": "Go"}}
 BOTH: dict[str, Any] = {"all_of": {"of": [FIELD, GO]}}
+REPEATED: dict[str, Any] = {"field_filled": {"field": "Repeat", "value": "s3cret"}}
+PLAIN: dict[str, Any] = {"field_filled": {"field": "Shown", "value": "s3cret"}}
 LATER: dict[str, tuple[list[dict[str, Any]], list[list[Said]], list[float | None]]] = {
     "the step that completes it": (
         [{"id": "m", "component": "ui", "when": BOTH}],
@@ -244,6 +246,16 @@ LATER: dict[str, tuple[list[dict[str, Any]], list[list[Said]], list[float | None
         [{"id": "m", "component": "ui", "when": {"all_of": {"holding": True, "of": [ASKED, GO]}}}],
         [[probed({"pin": "4711"})], [probed(None, cut=True)], [clicked("Go")]],
         [0.0, 0.0, None],
+    ),
+    "a secret that is to be typed twice": (
+        [{"id": "m", "component": "ui", "when": {"same": {"by": "value", "of": [FIELD, REPEATED]}}}],
+        [[SECRET], [filled("Repeat", None, filled=True)], [OTHER]],
+        [0.0, None, 0.0],
+    ),
+    "a secret that is to be another field's value": (
+        [{"id": "m", "component": "ui", "when": {"same": {"by": "value", "order": "given", "of": [PLAIN, FIELD]}}}],
+        [[filled("Shown", "s3cret")], [SECRET], [OTHER]],
+        [0.0, None, 0.0],
     ),
     "what is typed again": (
         [{"id": "m", "component": "ui", "when": FIELD}],
