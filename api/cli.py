@@ -68,7 +68,8 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from importlib.metadata import version
 
-        parser.exit(message=f"milestoned {version('milestoned')}\n")
+        print(f"milestoned {version('milestoned')}")
+        parser.exit()
 
 
 if __name__ == "__main__":
