@@ -27,8 +27,16 @@ MAX_STEP = 2**31
 MAX_GAPS = 64
 MAX_PART = 128
 MAX_WHY = 300
-CONTROL = frozenset("episode.opened step.began step.sealed episode.closed gap.began gap.ended journal.dropped".split())
-"""The kinds that the engine itself takes in."""
+CONTROL = {
+    "episode.opened": "_opened",
+    "step.began": "_began",
+    "step.sealed": "_sealed",
+    "episode.closed": "_closed",
+    "gap.began": "_gap_began",
+    "gap.ended": "_gap_ended",
+    "journal.dropped": "_dropped",
+}
+"""The kinds that the engine itself takes in, each by the method that does."""
 REST = "…"
 """Stands for the parts of a source beyond `MAX_GAPS`."""
 
@@ -37,7 +45,7 @@ def heard_by(ruleset: Ruleset) -> frozenset[str]:
     """The kinds that can change what an episode is worth under the rules; of all others the data don't matter."""
     leaves = [node.rule for node in ruleset.nodes if isinstance(node.rule, Rule)]
     world = frozenset() if all(rule.alone for rule in leaves) else FOLDED | STATEFUL
-    return CONTROL | world | ruleset.slots.keys()
+    return frozenset(CONTROL) | world | ruleset.slots.keys()
 
 
 @dataclass(slots=True)
@@ -66,15 +74,7 @@ class Engine:
         self._out = Outcome()
         self.recorded_under: str | None = None
         """The ruleset digest that `episode.opened` names, once this engine has taken it in."""
-        self._control: dict[str, Callable[[Event], None]] = {
-            "episode.opened": self._opened,
-            "step.began": self._began,
-            "step.sealed": self._sealed,
-            "episode.closed": self._closed,
-            "gap.began": self._gap_began,
-            "gap.ended": self._gap_ended,
-            "journal.dropped": self._dropped,
-        }
+        self._control: dict[str, Callable[[Event], None]] = {kind: getattr(self, by) for kind, by in CONTROL.items()}
         # Most events of a log are heard by nobody; one set look-up is all that they cost.
         self._heard = heard_by(ruleset)
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import AsyncIterator, Iterator
 from urllib.parse import urlsplit
 
-import httpx
 import orjson
 import pytest
 from playwright.async_api import Page, expect
@@ -14,7 +13,7 @@ from playwright.async_api import Page, expect
 from benchmarks.wire import drive, request
 from tests.api.processes import Process
 from tests.api.service import TASK
-from tests.pages.looking import is_accessible, logged_in
+from tests.pages.looking import is_accessible, logged_in, served
 from tests.support.chromium import needs_chromium
 
 MANY, POLICIES, CONNECTIONS = 100_000, 50, 16
@@ -23,18 +22,12 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow, needs_chromium, pytest.mark
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    process = Process(tmp_path_factory.mktemp("many"))
-    process.start()
-    try:
-        with httpx.Client(base_url=process.url, headers={"authorization": f"Bearer {process.admin}"}) as http:
-            http.post("/v1/tasks", json=TASK).raise_for_status()
+    with served(tmp_path_factory.mktemp("many")) as (process, _):
         labels = ({"policy": str(n % POLICIES), "run": str(n)} for n in range(MANY))
         bodies = [orjson.dumps({"task": TASK["id"], "labels": one}) for one in labels]
         asked = [request("POST", "/v1/episodes", process.admin, body) for body in bodies]
         drive(urlsplit(process.url).port or 0, [asked[n::CONNECTIONS] for n in range(CONNECTIONS)])
         yield process
-    finally:
-        process.stop_if_running()
 
 
 @pytest.fixture

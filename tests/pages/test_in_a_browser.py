@@ -14,7 +14,7 @@ from playwright.async_api import Page, expect
 from detectors.codec import GENESIS, sha256
 from tests.api.processes import Process
 from tests.api.service import TASK, events, frames, texts
-from tests.pages.looking import is_accessible, logged_in
+from tests.pages.looking import is_accessible, logged_in, served
 from tests.support.chromium import needs_chromium
 from tests.support.logs import Said, began, clicked, sealed, went
 
@@ -50,14 +50,8 @@ class Site(NamedTuple):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    process = Process(tmp_path_factory.mktemp("pages"))
-    process.start()
-    try:
-        with httpx.Client(base_url=process.url, headers={"authorization": f"Bearer {process.admin}"}) as http:
-            http.post("/v1/tasks", json=TASK).raise_for_status()
-            yield Site(process, http)
-    finally:
-        process.stop_if_running()
+    with served(tmp_path_factory.mktemp("pages")) as (process, http):
+        yield Site(process, http)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwrig
 from tests.miniwob.bench import Bench, Way
 from tests.miniwob.site import serve
 from tests.miniwob.test_pages import QUICK
+from tests.pages.looking import LOOKS, TOO_WIDE, grave
 from tests.support.chromium import EXECUTABLE, Chromium, needs_chromium
 from tests.support.shopping import Session
 from tests.support.stack import Stack
@@ -116,13 +117,11 @@ def page(browser: Browser, real: Real) -> Iterator[Page]:
 
 def is_accessible(page: Page) -> None:
     """axe-core finds nothing serious, light and dark, wide and narrow; nothing reaches beyond the window."""
-    for scheme, width in (("light", 1280), ("dark", 390)):
+    for scheme, width in LOOKS:
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         page.set_viewport_size({"width": width, "height": 800})
-        found = Axe().run(page).response["violations"]
-        grave = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
-        assert grave == [], f"{scheme}, {width} px"
-        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, f"{width} px"
+        assert grave(Axe().run(page)) == [], f"{scheme}, {width} px"
+        assert page.evaluate(TOO_WIDE) <= 0, f"{width} px"
 
 
 def shown(page: Page, path: str) -> None:
