@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import text
+
 from api.cascade.stages import StageSettings
 from api.stages.base import Question
 from benchmarks.measure import line
@@ -16,7 +18,7 @@ from detectors.task_json import task_from_json
 from tests.api.service import Service, Store, events, frames, running
 from tests.cascade.stage import Endpoint, HttpStage, stages
 from tests.cascade.test_escalation import task
-from tests.support.logs import episode, went
+from tests.support.logs import Said, episode, went
 
 SEALS, ROUNDS = 200, 3
 QUEUED, STEPS = 10_000, 100
@@ -66,7 +68,7 @@ async def _draining(folder: Path, endpoint: Endpoint) -> None:
     async with running(store, stages=stages(endpoint.url, "judge")) as service:
         for n in range(QUEUED // STEPS):
             id, token = await service.open(spec)
-            await service.tell(id, token, *episode(*([went(f"/{n}/{page}")] for page in range(STEPS))))
+            await service.tell(id, token, *_told(n))
     bare = await _bare(endpoint, spec)
     came = endpoint.calls()["came"]
     settings = StageSettings(at_once=AT_ONCE)
@@ -83,20 +85,27 @@ async def _draining(folder: Path, endpoint: Endpoint) -> None:
 
 async def until_empty(service: Service) -> None:
     """Return once nothing waits."""
-    while await service.rows("escalations"):  # noqa: ASYNC110 - nobody tells of an empty queue
+    waits = text("SELECT 1 FROM escalations LIMIT 1")  # to count them all would be work beside the queue's
+    while await service.app.state.parts.database.first(waits):  # noqa: ASYNC110 - nobody tells of an empty queue
         await asyncio.sleep(0.2)
 
 
+def _told(n: int) -> list[Said]:
+    """What the ``n``-th episode shows: a place a step, two events each with its beginning."""
+    return episode(*([went(f"/{n}/{page}")] for page in range(STEPS)))
+
+
 async def _bare(endpoint: Endpoint, spec: dict[str, Any]) -> float:
-    """Questions a second that the same client puts, with nothing around it."""
+    """Questions a second that the same client puts, with nothing around it: the same ones, of the same events."""
     endpoint.say(ms=THINKS_MS, hold=False)
     stage = HttpStage("judge", endpoint.url)
-    left = iter(range(QUEUED))
+    seen = [events(f"bare{n}", *_told(-n - 1)) for n in range(QUEUED // STEPS)]
+    left = ((of, step) for of in seen for step in range(STEPS))
     document = {"task": task_from_json(spec).id}
 
     async def loop() -> None:
-        for n in left:
-            await stage.ask(Question(f"bare{n}", n, "step", False, document, (), (), ()))
+        for of, step in left:
+            await stage.ask(Question(of[0].episode, step, "step", False, document, (), of[: 2 * step + 3], ()))
 
     began = time.perf_counter()
     await asyncio.gather(*(loop() for _ in range(AT_ONCE)))

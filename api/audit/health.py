@@ -50,12 +50,20 @@ class Counts:
     milestones: dict[str, list[int]] = field(default_factory=dict)
     """Task and milestone → [episodes in which it was reached, times that it was]; those that may be paid again."""
     components: dict[str, float] = field(default_factory=dict)
-    """What the milestones of each component paid, all together."""
+    """What the milestones of each component paid, in the episodes whose total is known."""
+    known_pay: int = 0
 
     @property
     def reward(self) -> float | None:
         """Mean share of what can be earned, over episodes whose total is known."""
         return _ratio(self.shares, self.known_totals)
+
+    @property
+    def components_per_episode(self) -> dict[str, float] | None:
+        """Mean of what each component paid, over episodes whose total is known; None where none is."""
+        if not self.known_pay:
+            return None
+        return {name: paid / self.known_pay for name, paid in sorted(self.components.items())}
 
     @property
     def goal_rate(self) -> float | None:
@@ -84,7 +92,7 @@ class Counts:
             "episodes": self.episodes,
             "reward": self.reward,
             "mean_total": _ratio(self.totals, self.known_totals),
-            "components": {name: paid / self.episodes for name, paid in sorted(self.components.items())},
+            "components": self.components_per_episode,
             "goal_rate": self.goal_rate,
             "steps_per_success": self.steps_per_success,
             "syntax_error_rate": self.rate("syntax_errors"),
@@ -220,9 +228,11 @@ def count(one: Counts, row: Any, facts: Mapping[str, Any], task: Declared) -> No
     for id in task.again & facts["milestones"].keys():
         known = one.milestones.setdefault(f"{row.task}#{id}", [0, 0])
         known[:] = [known[0] + 1, known[1] + facts["milestones"][id][0]]
-    for id, (_, _, worth) in facts["milestones"].items():
-        component = task.components.get(id, "")
-        one.components[component] = one.components.get(component, 0.0) + worth
+    if row.total is not None:
+        one.known_pay += 1
+        for id, (_, _, worth) in facts["milestones"].items():
+            component = task.components.get(id, "")
+            one.components[component] = one.components.get(component, 0.0) + worth
 
 
 def _masked_while_acting(row: Any, facts: Mapping[str, Any]) -> int:

@@ -39,6 +39,7 @@ class _Task:
     steps: int = 0
     masked: int = 0
     milestones: dict[str, list[float]] = field(default_factory=dict)
+    """Milestone → [episodes in which it was reached, of these with a known total, value, worth]."""
 
     def take(self, row: Any, facts: Mapping[str, Any]) -> None:
         self.closed += 1
@@ -50,27 +51,28 @@ class _Task:
         self.steps += row.steps
         self.masked += row.masked
         for id, (_, value, worth) in facts["milestones"].items():
-            known = self.milestones.setdefault(id, [0, 0.0, 0.0])
-            known[:] = [known[0] + 1, known[1] + value, known[2] + worth]
+            was, more = self.milestones.get(id, [0, 0, 0.0, 0.0]), (1, row.total is not None, value, worth)
+            self.milestones[id] = [a + b for a, b in zip(was, more, strict=True)]
 
     def to_json(self) -> dict[str, Any]:
-        hits = {id: self.milestones.get(id, [0, 0.0, 0.0]) for id in self.declared.milestones}
+        known = self.totals[1]
+        hits = {id: self.milestones.get(id, [0, 0, 0.0, 0.0]) for id in self.declared.milestones}
         return {
             "task": self.declared.id,
             "version": self.declared.version,
             "attainable": self.declared.attainable,
             "episodes": self.episodes,
             "closed": self.closed,
-            "mean_total": self.totals[0] / self.totals[1] if self.totals[1] else None,
+            "mean_total": self.totals[0] / known if known else None,
             "goal_rate": self.successes / self.known_goals if self.known_goals else None,
             "steps": self.steps,
             "masked_steps": self.masked,
             "milestones": [
-                {"id": id, "hit_rate": reached / self.closed if self.closed else None, "value": value, "worth": worth}
-                for id, (reached, value, worth) in hits.items()
+                {"id": id, "hit_rate": of_known / known if known else None, "value": value, "worth": worth}
+                for id, (_, of_known, value, worth) in hits.items()
             ],
-            "never_hit": [id for id, known in hits.items() if self.closed and not known[0]],
-            "always_hit": [id for id, known in hits.items() if self.closed and known[0] == self.closed],
+            "never_hit": [id for id, hit in hits.items() if known and not hit[0]],
+            "always_hit": [id for id, hit in hits.items() if known and hit[1] == known],
         }
 
 

@@ -92,15 +92,15 @@ class Worker:
                     orphaned = True
                 free = self._most - len(self._running)
                 rows = await self._stores.escalations.take(min(free, self._most // 2), self._lease_s) if free else []
-                wait_s = 0.0 if rows and free > len(rows) else await self._pause()
+                for row in rows:
+                    self._begin(row)
+                wait_s = 0.0 if rows and len(self._running) < self._most else await self._pause()
             except UnavailableError as error:
                 log.warning("Escalations have to wait.", why=error.detail)
-                rows, wait_s = [], LOOK_S
+                wait_s = LOOK_S
             except Exception:  # a fault of ours: without this task nobody would ever be asked again
                 log.exception("The queue of escalations can't be read.")
-                rows, wait_s = [], LOOK_S
-            for row in rows:
-                self._begin(row)
+                wait_s = LOOK_S
             if wait_s > 0:
                 await self._rest(news, wait_s)
 
@@ -168,7 +168,8 @@ class Worker:
         if asked.step not in seen.rewards:
             return  # the episode was deleted meanwhile, and its rows with it
         ask = seen.ask(asked.step, asked.item)
-        words = words_of(await self._stores.verdicts.of_step(asked.episode, asked.step), audit=asked.audit)
+        given = await self._stores.verdicts.of_step(asked.episode, asked.step) if asked.heard else []
+        words = words_of(given, audit=asked.audit)
         reward = seen.rewards[asked.step]
         while ask is not None and (tier := next_tier(rules, reward, ask, words)) is not None:
             said = await self._asker.say(asked, ask, seen, tier, asked.waited_s + time.monotonic() - began)

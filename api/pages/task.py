@@ -74,11 +74,11 @@ async def task(request: Request, id: str) -> Response:
     row = await parts.tasks.find(who.tenant, id, version)
     rules = await parts.tasks.ruleset(row.number)
     newest = EVERY if over == ALL else int(over)
-    many, hits = await parts.overview.first_hits(who.tenant, id, row.version, newest)
+    many, known, hits = await parts.overview.first_hits(who.tenant, id, row.version, newest)
     versions = [one.version for one in await parts.tasks.listed(who.tenant) if one.id == id]
     return page(
-        "task.html", task=rules.task, rules=rules, row=row, graph=graph(rules), box=(BOX, TALL), many=many, over=over,
-        milestones=list(_milestones(rules, many, hits)), versions=versions, windows=(*WINDOWS, ALL),
+        "task.html", task=rules.task, rules=rules, row=row, graph=graph(rules), box=(BOX, TALL), many=many, known=known,
+        over=over, milestones=list(_milestones(rules, known, hits)), versions=versions, windows=(*WINDOWS, ALL),
         may_edit=who.scope in ADMIN,
     )  # fmt: skip
 

@@ -49,9 +49,8 @@ def charts(versions: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, Plot |
         (title, says, line(title, names, [one[key] for one in versions], top, share))
         for title, key, top, share, says in _CHARTS
     ]
-    says = "what milestones paid, an episode on average"
-    known = [None if one["masked_rate"] == 1.0 else one["components"] for one in versions]
-    return [*told, ("Components", says, stacked(names, known))]
+    says = "what milestones paid, an episode on average, of those whose total is known"
+    return [*told, ("Components", says, stacked(names, [one["components"] for one in versions]))]
 
 
 def flags_of(alarms: Sequence[Mapping[str, str]]) -> dict[str, list[Mapping[str, str]]]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Insert, and_, bindparam, func, insert, literal, or_, select, update
+from sqlalchemy import Insert, bindparam, func, insert, literal, select, tuple_, update
 
 from api.store.clock import clock
 from api.store.database import Database
 from api.store.together import Together
-from api.tables import episodes, escalations
+from api.tables import episodes, escalations, verdicts
 
 _e = escalations.c
 _MINE = (
@@ -28,7 +28,8 @@ Item = tuple[str, int, str]
 
 
 class Asked(NamedTuple):
-    """One item of a step that waits for an answer; ``waited_s`` since it was queued."""
+    """One item of a step that waits for an answer; ``waited_s`` since it was queued, ``heard``: something was said
+    about its step already."""
 
     episode: str
     step: int
@@ -39,6 +40,7 @@ class Asked(NamedTuple):
     tenant: str
     task: str
     task_number: int
+    heard: bool = True
 
     @property
     def key(self) -> Item:
@@ -58,27 +60,37 @@ class Escalations:
     def __init__(self, database: Database, together: Together, runner: str) -> None:
         self._database, self._together, self._runner = database, together, runner
         self._now = clock(database.embedded)
-
-    async def take(self, most: int, lease_s: float) -> list[Asked]:
-        """The oldest ``most`` that are due, now this worker's."""
-        due = (
+        # Made once: of dozens of rows, building them takes longer than running them.
+        these = tuple_(_e.episode, _e.step, _e.item).in_(bindparam("these", expanding=True))
+        said = select(verdicts.c.seq).where(verdicts.c.episode == _e.episode, verdicts.c.step == _e.step)
+        self._due = (
             select(_e.episode, _e.step, _e.item)
             .where(_e.due <= self._now)
             .order_by(_e.due)
-            .limit(most)
+            .limit(bindparam("most"))
             .with_for_update(skip_locked=True)
         )
+        # Not by `min(due) - now`, for which SQLite walks the whole queue.
+        self._next = select(_e.due - self._now).order_by(_e.due).limit(1)
+        self._lease = (
+            update(escalations).where(these).values(runner=bindparam("by"), due=self._now + bindparam("lease_s"))
+        )
+        self._taken = (
+            select(_e.episode, _e.step, _e.item, _e.audit, _e.attempts, self._now - _e.queued_at)
+            .add_columns(episodes.c.tenant, episodes.c.task, episodes.c.task_number, said.exists())
+            .join(episodes, episodes.c.id == _e.episode)
+            .where(these)
+        )
+
+    async def take(self, most: int, lease_s: float) -> list[Asked]:
+        """The oldest ``most`` that are due, now this worker's."""
 
         def work(conn: Any) -> list[Asked]:
-            keys = conn.execute(due).all()
-            if not keys:
+            these = [tuple(key) for key in conn.execute(self._due, {"most": most})]
+            if not these:
                 return []
-            mine = or_(*(and_(_e.episode == k.episode, _e.step == k.step, _e.item == k.item) for k in keys))
-            conn.execute(update(escalations).where(mine).values(runner=self._runner, due=self._now + lease_s))
-            names = (_e.episode, _e.step, _e.item, _e.audit, _e.attempts, (self._now - _e.queued_at).label("waited_s"))
-            of = (episodes.c.tenant, episodes.c.task, episodes.c.task_number)
-            rows = conn.execute(select(*names, *of).join(episodes, episodes.c.id == _e.episode).where(mine))
-            return [Asked(*row) for row in rows]
+            conn.execute(self._lease, {"these": these, "by": self._runner, "lease_s": lease_s})
+            return [Asked(*row) for row in conn.execute(self._taken, {"these": these})]
 
         return await self._together.do(work)
 
@@ -104,8 +116,8 @@ class Escalations:
 
     async def next_due_s(self) -> float | None:
         """Seconds until the next row comes due (negative: it is); None where there is none."""
-        row = await self._database.first(select(func.min(_e.due) - self._now))
-        return None if row[0] is None else float(row[0])
+        row = await self._database.first(self._next)
+        return None if row is None else float(row[0])
 
     async def count(self) -> int:
         """How many wait or are worked at."""

@@ -7,11 +7,13 @@ or has given up, the bill is taken back and what was really used is charged. Cal
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import orjson
-from sqlalchemy import Connection, and_, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Insert, bindparam, delete, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 
 from api.store.clock import clock
 from api.store.together import Together
@@ -24,12 +26,32 @@ UNKNOWN = 1e-6
 """Set aside for a call while nobody knows what one costs."""
 _NONE = UNKNOWN / 2
 _c = opinions.c
-_MINE = update(opinions).where(
-    _c.stage == bindparam("of_stage"),
-    _c.digest == bindparam("of_digest"),
-    _c.runner == bindparam("by"),
-    _c.body.is_(None),
-)
+# Made once: building a statement takes longer than running it, and each question runs a dozen.
+_this = (_c.stage == bindparam("of_stage")) & (_c.digest == bindparam("of_digest"))
+_MINE = update(opinions).where(_this, _c.runner == bindparam("by"), _c.body.is_(None))
+_FIND = select(opinions).where(_this)
+_DELETE = delete(opinions).where(_this)
+_KEEP = (
+    update(opinions)
+    .where(_this)
+    .values(body=bindparam("new_body"), calls=0, held=0.0, billed=None, until_at=0.0)
+)  # fmt: skip
+_BILLED = select(opinions).where(_c.episode.in_(bindparam("episodes", expanding=True)), _c.billed.is_not(None))
+_SPENT = select(budgets).where(budgets.c.key.in_(bindparam("keys", expanding=True)))
+_of_stage = (budgets.c.scope == STAGE) & (budgets.c.key == bindparam("of_stage"))
+_DEAREST = select(budgets.c.cost).where(_of_stage)
+_NO_DEAREST = delete(budgets).where(_of_stage)
+_BUDGET = insert(budgets)
+
+
+def _adding(into: Callable[..., Any]) -> Insert:
+    made = into(budgets)
+    sums = {name: budgets.c[name] + made.excluded[name] for name in ("calls", "cost", "held")}
+    added: Insert = made.on_conflict_do_update(index_elements=["scope", "key"], set_=sums)
+    return added
+
+
+_ADD = {"sqlite": _adding(sqlite.insert), "postgresql": _adding(postgresql.insert)}
 
 Key = tuple[str, str]
 """A budget: scope, and of whom."""
@@ -63,6 +85,8 @@ class Opinions:
     def __init__(self, together: Together, embedded: bool, runner: str) -> None:
         self._together, self._embedded, self._runner = together, embedded, runner
         self._now = clock(embedded)
+        self._find = select(opinions, (_c.until_at > self._now).label("asked")).where(_this)
+        self._bill = insert(opinions).values(until_at=self._now + bindparam("lease_s"))
 
     async def begin(self, asking: Asking, lease_s: float) -> Begun:
         """Whether to ask, for ``lease_s`` seconds."""
@@ -96,31 +120,30 @@ class Opinions:
             await self._together.do(lambda conn: conn.execute(free).rowcount)
 
     def _named(self, asking: Asking) -> dict[str, str]:
-        return {"of_stage": asking.stage, "of_digest": asking.digest, "by": self._runner}
+        return {**_named(asking), "by": self._runner}
 
     def _begin(self, conn: Connection, asking: Asking, lease_s: float) -> Begun:
-        row = conn.execute(select(opinions, (_c.until_at > self._now).label("asked")).where(_of(asking))).first()
+        row = conn.execute(self._find, _named(asking)).first()
         if row is not None and row.body is not None:
             return Begun("known", orjson.loads(bytes(row.body)))
         if row is not None and row.asked:
             return Begun("busy")
         if row is not None:  # whoever asked is gone, or failed: the bill goes to who asks now
-            _give_back(conn, [row])
-            conn.execute(delete(opinions).where(_of(asking)))
+            _spend(conn, _taken_back([row]))
+            conn.execute(_DELETE, _named(asking))
         held, refusal = _room(conn, asking)
         if refusal is not None:
             return refusal
-        billed = orjson.dumps(sorted(asking.budgets))
-        values: dict[str, Any] = {"runner": self._runner, "until_at": self._now + lease_s, "body": None}
+        values: dict[str, Any] = {"runner": self._runner, "lease_s": lease_s, "body": None}
         values |= {"stage": asking.stage, "digest": asking.digest, "episode": asking.episode}
-        values |= {"calls": asking.calls, "held": held, "billed": billed}
-        conn.execute(insert(opinions).values(**values))
-        _spend(conn, asking.budgets, asking.calls, 0.0, held)
+        values |= {"calls": asking.calls, "held": held, "billed": orjson.dumps(sorted(asking.budgets))}
+        conn.execute(self._bill, values)
+        _spend(conn, [(key, Spent(asking.calls, 0.0, held)) for key in asking.budgets])
         return Begun("ask")
 
 
-def _of(asking: Asking) -> Any:
-    return and_(_c.stage == asking.stage, _c.digest == asking.digest)
+def _named(asking: Asking) -> dict[str, str]:
+    return {"of_stage": asking.stage, "of_digest": asking.digest}
 
 
 def _room(conn: Connection, asking: Asking) -> tuple[float, Begun | None]:
@@ -129,7 +152,7 @@ def _room(conn: Connection, asking: Asking) -> tuple[float, Begun | None]:
     The next call is taken to cost what the dearest so far did. Before the first has answered nobody knows, so that one
     alone may run where money is limited.
     """
-    rows = conn.execute(select(budgets).where(budgets.c.key.in_([key for _, key in asking.budgets] + [asking.stage])))
+    rows = conn.execute(_SPENT, {"keys": [key for _, key in asking.budgets] + [asking.stage]})
     found = {(row.scope, row.key): row for row in rows}
     known = found.get((STAGE, asking.stage))
     most = max(UNKNOWN, 0.0 if known is None else known.cost)
@@ -147,27 +170,37 @@ def _room(conn: Connection, asking: Asking) -> tuple[float, Begun | None]:
     return most, None
 
 
-def _spend(conn: Connection, keys: Sequence[Key] | Mapping[Key, Budget], calls: int, cost: float, held: float) -> None:
-    c = budgets.c
-    for scope, key in sorted(keys):
-        values = {"calls": c.calls + calls, "cost": c.cost + cost, "held": c.held + held}
-        done = conn.execute(update(budgets).where(c.scope == scope, c.key == key).values(**values))
-        if done.rowcount == 0:
-            conn.execute(insert(budgets).values(scope=scope, key=key, calls=calls, cost=cost, held=held))
+class Spent(NamedTuple):
+    """What a budget is charged, or (below zero) given back."""
+
+    calls: int
+    cost: float
+    held: float
 
 
-def _give_back(conn: Connection, rows: Iterable[Any]) -> None:
-    """Take back what questions were billed, of the budgets that it was billed to."""
+def _spend(conn: Connection, spent: Iterable[tuple[Key, Spent]]) -> None:
+    sums: dict[Key, list[float]] = defaultdict(lambda: [0, 0.0, 0.0])
+    for key, one in spent:
+        sums[key] = [a + b for a, b in zip(sums[key], one, strict=True)]
+    if sums:
+        rows = [
+            {"scope": scope, "key": key, "calls": calls, "cost": cost, "held": held}
+            for (scope, key), (calls, cost, held) in sorted(sums.items())
+        ]
+        conn.execute(_ADD[conn.dialect.name], rows)
+
+
+def _taken_back(rows: Iterable[Any]) -> Iterable[tuple[Key, Spent]]:
+    """What questions were billed, off the budgets that it was billed to."""
     for row in rows:
         if row.billed is not None:
-            keys = [(scope, key) for scope, key in orjson.loads(bytes(row.billed))]
-            _spend(conn, keys, -row.calls, 0.0, -row.held)
+            for scope, key in orjson.loads(bytes(row.billed)):
+                yield (scope, key), Spent(-row.calls, 0.0, -row.held)
 
 
 def given_up(conn: Connection, episodes: Sequence[str]) -> None:
     """Give back what the open questions of ``episodes`` are billed: their rows are about to go."""
-    billed = _c.episode.in_(episodes), _c.billed.is_not(None)
-    _give_back(conn, conn.execute(select(opinions).where(*billed)).all())
+    _spend(conn, _taken_back(conn.execute(_BILLED, {"episodes": list(episodes)}).all()))
 
 
 def answered(
@@ -175,24 +208,23 @@ def answered(
 ) -> None:
     """Charge the ``calls`` and money that it took in place of what was billed, and keep the answer for ever; None:
     there is none for now, so that nothing stays billed."""
-    row = conn.execute(select(opinions).where(_of(asking))).first()
+    row = conn.execute(_FIND, _named(asking)).first()
+    spent = [(key, Spent(calls, cost, 0.0)) for key in asking.budgets]
     # The row may be gone with its episode, be answered by another, or (the lease had ended) be another's question.
     if row is not None and row.body is None and (body is not None or row.runner == runner):
-        _give_back(conn, [row])
+        spent += _taken_back([row])
         if body is None:
-            conn.execute(delete(opinions).where(_of(asking)))
+            conn.execute(_DELETE, _named(asking))
         else:
-            done = {"body": canonical(body), "calls": 0, "held": 0.0, "billed": None, "until_at": 0.0}
-            conn.execute(update(opinions).where(_of(asking)).values(**done))
-    _spend(conn, asking.budgets, calls, cost, 0.0)
+            conn.execute(_KEEP, {**_named(asking), "new_body": canonical(body)})
+    _spend(conn, spent)
     if body is not None:
         _dearest(conn, asking.stage, cost)
 
 
 def _dearest(conn: Connection, stage: str, cost: float) -> None:
     """What the next call is taken to cost."""
-    of = and_(budgets.c.scope == STAGE, budgets.c.key == stage)
-    dearest = conn.execute(select(budgets.c.cost).where(of)).scalar()
+    dearest = conn.execute(_DEAREST, {"of_stage": stage}).scalar()
     if dearest is None or cost > dearest:
-        conn.execute(delete(budgets).where(of))
-        conn.execute(insert(budgets).values(scope=STAGE, key=stage, calls=0, cost=cost, held=0.0))
+        conn.execute(_NO_DEAREST, {"of_stage": stage})
+        conn.execute(_BUDGET, {"scope": STAGE, "key": stage, "calls": 0, "cost": cost, "held": 0.0})

@@ -34,7 +34,7 @@ _CLOSED = select(func.count(), func.sum(episodes.c.step + 1)).where(
     episodes.c.closed_at >= bindparam("since"), episodes.c.tenant == _tenant
 )
 _OF_TASK = (
-    select(episodes.c.id)
+    select(episodes.c.id, episodes.c.total)
     .where(episodes.c.tenant == _tenant, episodes.c.task == bindparam("task"), episodes.c.status == "closed")
     .order_by(episodes.c.opened_at.desc(), episodes.c.id.desc())
     .limit(bindparam("newest"))
@@ -73,16 +73,20 @@ class Overview:
         """How many episodes each task has."""
         return {row.task: row.many for row in await self._database.all(_BY_TASK, {"tenant": tenant})}
 
-    async def first_hits(self, tenant: str, task: str, version: str | None, newest: int) -> tuple[int, Sequence[Any]]:
-        """How many closed episodes of the task were looked at, and rows ``(id, step, episodes)``: in how many of them
-        each milestone came first at each step; step -1: it was so before the first."""
+    async def first_hits(
+        self, tenant: str, task: str, version: str | None, newest: int
+    ) -> tuple[int, int, Sequence[Any]]:
+        """How many closed episodes of the task were looked at, of how many of them the total is known, and rows
+        ``(id, step, episodes)``: in how many of these each milestone came first at each step; step -1: it was so
+        before the first."""
         chosen = _OF_TASK if version is None else _OF_TASK.where(episodes.c.version == version)
         values = {"tenant": tenant, "task": task, "newest": newest}
         of = chosen.subquery()
-        many = await self._database.first(select(func.count()).select_from(of), values)
+        many = await self._database.first(select(func.count(), func.count(of.c.total)), values)
         first = (
             select(milestones.c.episode, milestones.c.id, func.min(milestones.c.step).label("step"))
             .join_from(of, milestones, milestones.c.episode == of.c.id)
+            .where(of.c.total.is_not(None))
             .group_by(milestones.c.episode, milestones.c.id)
             .subquery()
         )
@@ -91,4 +95,4 @@ class Overview:
             .group_by(first.c.id, first.c.step)
             .order_by(first.c.id, first.c.step)
         )
-        return many[0], await self._database.all(counted, values)
+        return many[0], many[1], await self._database.all(counted, values)

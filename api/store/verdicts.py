@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, String, bindparam, delete, func, insert, select, update
 
 from api.cascade.recorded import DECIDED, GIVEN, words_of
 from api.ledger import ASIDE, DECIDE, TOTAL, reward_rows
@@ -28,6 +28,18 @@ _v = verdicts.c
 _ALL = select(verdicts).where(_v.episode == bindparam("episode"), _v.seq > bindparam("after")).order_by(_v.seq)
 _LAST = select(_v.seq, _v.digest).where(_v.episode == bindparam("episode")).order_by(_v.seq.desc()).limit(1)
 _OF_STEP = select(verdicts).where(_v.episode == bindparam("episode"), _v.step == bindparam("step")).order_by(_v.seq)
+# Made once: building a statement takes longer than running it.
+_e = escalations.c
+_this = (_e.episode == bindparam("of_episode")) & (_e.step == bindparam("of_step")) & (_e.item == bindparam("of_item"))
+# Of the one who took it; a person's word counts whoever has it.
+_held = _this & ((_e.runner == bindparam("by", type_=String)) | bindparam("by", type_=String).is_(None))
+_GOES_ON = update(escalations).where(_held).values(attempts=0).returning(_e.audit)
+_ANSWERED = delete(escalations).where(_held).returning(_e.audit)
+_WAITING = select(func.count()).where(
+    _e.episode == bindparam("episode"), _e.step == bindparam("step"), _e.audit.is_(False)
+)
+_ADD = insert(verdicts)
+_SUCCESS = update(episodes).where(episodes.c.id == bindparam("of_episode")).values(success=bindparam("new_success"))
 
 Conclude = Callable[[Sequence[Word]], Reward]
 
@@ -77,51 +89,66 @@ class Verdicts:
         return await self._together.do(lambda conn: self._keep(conn, said, runner, conclude), said.episode)
 
     def _keep(self, conn: Connection, said: Said, runner: str | None, conclude: Conclude) -> Reward | None:
-        item = _item(said.episode, said.step, said.item)
-        row = conn.execute(select(escalations).where(*item)).first()
         if said.asking is not None:
             answered(conn, said.asking, runner, said.kept, said.calls, said.cost)
-        if row is None or (runner is not None and row.runner != runner):
+        item = {"of_episode": said.episode, "of_step": said.step, "of_item": said.item, "by": runner}
+        row = conn.execute(_ANSWERED if said.last else _GOES_ON, item).first()
+        if row is None:
             return None
+        chain = _Chain(conn, said.episode, said.step)
         if said.data is not None:
-            append(conn, said.episode, said.step, GIVEN, {"item": said.item, "audit": row.audit, **said.data})
-        if not said.last:
-            conn.execute(update(escalations).where(*item).values(attempts=0))
-            return None
-        conn.execute(delete(escalations).where(*item))
-        return None if row.audit else self._decide(conn, said.episode, said.step, conclude)
+            chain.add(GIVEN, {"item": said.item, "audit": row.audit, **said.data})
+        reward = self._decide(conn, chain, conclude) if said.last and not row.audit else None
+        chain.write()
+        return reward
 
-    def _decide(self, conn: Connection, episode: str, step: int, conclude: Conclude) -> Reward | None:
-        c = escalations.c
-        waiting = select(func.count()).where(c.episode == episode, c.step == step, c.audit.is_(False))
-        if conn.execute(waiting).scalar_one():
+    def _decide(self, conn: Connection, chain: _Chain, conclude: Conclude) -> Reward | None:
+        episode, step = chain.episode, chain.step
+        names = {"episode": episode, "step": step}
+        if conn.execute(_WAITING, names).scalar_one():
             return None
-        rows = conn.execute(_OF_STEP, {"episode": episode, "step": step}).all()
-        given = [orjson.loads(bytes(row.body)) for row in rows if row.kind == GIVEN]
+        rows = [(row.kind, row.body) for row in conn.execute(_OF_STEP, names)]
+        rows += [(row["kind"], row["body"]) for row in chain.rows]
+        given = [orjson.loads(bytes(body)) for kind, body in rows if kind == GIVEN]
         reward = conclude(words_of(given))
         (stored,) = reward_rows([reward])
         data: dict[str, Any] = {"verdicts": [one["seq"] for one in given if not one["audit"]]}
         data |= {name: getattr(reward, name) for name in ("status", "reward", "decided_by")}
         data["sha256"] = sha256(stored["body"])
-        append(conn, episode, step, DECIDED, data)
+        chain.add(DECIDED, data)
         values = {f"new_{name}": stored[name] for name in ("status", "reward", "body")}
         conn.execute(DECIDE, {"of_episode": episode, "of_step": step, **values})
         conn.execute(TOTAL, {"of_episode": episode})
         if reward.done:
-            conn.execute(update(episodes).where(episodes.c.id == episode).values(success=reward.success))
+            conn.execute(_SUCCESS, {"of_episode": episode, "new_success": reward.success})
         conn.execute(self._arrive, {"episode": episode, "first": ASIDE, "last": step, "earned": 1})
         return reward
 
 
-def append(conn: Connection, episode: str, step: int, kind: str, data: Mapping[str, Any]) -> None:
-    """Add one event to the chain. The caller holds the lock of the episode's row."""
-    last = conn.execute(_LAST, {"episode": episode}).first()
-    seq, prev = (1, GENESIS) if last is None else (last.seq + 1, last.digest)
-    body = canonical({**data, "episode": episode, "seq": seq, "prev": prev, "at": now(), "kind": kind, "step": step})
-    row = {"episode": episode, "seq": seq, "step": step, "kind": kind, "prev": prev, "digest": sha256(body)}
-    conn.execute(insert(verdicts), {**row, "body": body})
+class _Chain:
+    """What one transaction adds to an episode's chain about a step: ``rows``, until `write` stores them all at once.
 
+    The caller holds the lock of the episode's row.
+    """
 
-def _item(episode: str, step: int, item: str) -> tuple[Any, ...]:
-    c = escalations.c
-    return c.episode == episode, c.step == step, c.item == item
+    def __init__(self, conn: Connection, episode: str, step: int) -> None:
+        self._conn, self.episode, self.step = conn, episode, step
+        self.rows: list[dict[str, Any]] = []
+
+    def add(self, kind: str, data: Mapping[str, Any]) -> None:
+        """One event more."""
+        seq, prev = self._last()
+        of = {"episode": self.episode, "seq": seq + 1, "step": self.step, "kind": kind, "prev": prev}
+        body = canonical({**data, **of, "at": now()})
+        self.rows.append({**of, "digest": sha256(body), "body": body})
+
+    def write(self) -> None:
+        """Store what was added."""
+        if self.rows:
+            self._conn.execute(_ADD, self.rows)
+
+    def _last(self) -> tuple[int, str]:
+        if self.rows:
+            return self.rows[-1]["seq"], self.rows[-1]["digest"]
+        last = self._conn.execute(_LAST, {"episode": self.episode}).first()
+        return (0, GENESIS) if last is None else (last.seq, last.digest)

@@ -58,7 +58,7 @@ def test_components_stack_and_a_loss_hangs() -> None:
     assert stacked(["1"], [{"nav": 0.0}]) is None
 
 
-def test_what_a_version_was_paid_is_not_known_where_all_its_steps_are_masked() -> None:
+def test_what_a_version_was_paid_is_not_known_where_no_episode_has_a_total() -> None:
     drawn = stacked(["1", "2"], [{"nav": 0.2}, None])
     assert drawn is not None
     assert drawn.told() == ["1: nav 0.2", "2: nav not known"]

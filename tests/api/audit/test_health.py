@@ -126,6 +126,21 @@ def test_a_step_is_masked_once_however_many_sources_were_blind(facts: dict[str, 
     assert counted("a", (20, {"masked": 3}), **facts).to_json()["masked_while_acting_rate"] == rate
 
 
+@pytest.mark.parametrize(
+    ("of", "components"),
+    [
+        (((4, {}),), {"nav": 0.1}),
+        # Of an episode with a masked step nobody knows what it was paid: it is not one that was paid less.
+        (((4, {}), (12, {"total": None})), {"nav": 0.1}),
+        (((4, {"total": None}),), None),
+    ],
+)
+def test_components_are_a_mean_over_episodes_whose_total_is_known(
+    of: tuple[tuple[int, dict[str, Any]], ...], components: dict[str, float] | None
+) -> None:
+    assert counted("a", *of, **paid(1)).to_json()["components"] == pytest.approx(components)
+
+
 def test_each_version_is_compared_with_the_one_before_it_that_has_enough() -> None:
     low, high, few = counted("a", *goals(30)), counted("c", *goals(30, total=0.9)), counted("b", *goals(1, 2))
     found = alarms([low, few, high, counted("d", *goals(30, total=0.9))])

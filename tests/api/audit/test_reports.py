@@ -80,6 +80,10 @@ async def test_a_report_says_what_was_paid_masked_and_tampered_with(service: Ser
     task = report["tasks"][0]
     assert (task["closed"], task["steps"], task["masked_steps"]) == (2, 4, 1)
     assert (task["always_hit"], task["never_hit"]) == (["cart"], ["sell"])
+    # The one with a masked step is not counted: nobody knows what was reached in it beside what was seen.
+    assert {one["id"]: one["hit_rate"] for one in task["milestones"]} == {
+        "cart": 1, "look": 0, "buy": 0, "sell": 0, "done": 0
+    }  # fmt: skip
     assert report["masks"] == [{"cause": "cdp: gone", "steps": 1, "while_acting": 1, "episodes": 1}]
     assert [(one["episode"], one["address"], one["names_a_secret"]) for one in report["tamper"]] == [(odd, ODD, True)]
     assert (report["totals"]["judged"], report["totals"]["cost"]) == (0, 0)
