@@ -8,6 +8,8 @@ PAGE := agentd/sources/cdp/page
 # RL trainers that bring a gigabyte, and a benchmark: an environment each, made by `make test-all` alone.
 HEAVY := trl verl nemo verifiers inspect browsergym learning webarena judge
 BUNDLE := $(PAGE)/observer.bundle.js
+# Where it is set, every process that is started would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 # What the tests of a desktop drive, and are driven by.
 DESKTOP := xdotool xclip openbox x11-xserver-utils dbus at-spi2-core python3-pyatspi mousepad featherpad \
   gedit gnome-calculator pcmanfm libatk-adaptor libgail-common libglib2.0-bin procps

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -42,7 +43,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     name = parser.parse_args(arguments[:1]).command
     module, says = COMMANDS[name]
     command = argparse.ArgumentParser(prog=f"milestoned {name}", description=says[0].upper() + says[1:] + ".")
+    gc.disable()  # imports make objects that stay: looking for garbage among them is a sixth of their time
     found = import_module(module)
+    gc.enable()
     if not getattr(found, "PLUGINS_WHEN_ASKED_FOR", False) and not plugged_in():
         return 2
     found.add(command)

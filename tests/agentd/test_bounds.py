@@ -26,7 +26,8 @@ def nested(depth: int, kind: type = list) -> Any:
     return value
 
 
-NOISE = orjson.dumps([random.Random(7).random() for _ in range(200_000)]).decode()
+CHANCE = random.Random(7)
+NOISE = orjson.dumps([CHANCE.random() for _ in range(200_000)]).decode()
 
 FIT: dict[str, Any] = {
     "little": "x",

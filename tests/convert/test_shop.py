@@ -14,7 +14,7 @@ from detectors.engine import Engine
 from detectors.ruleset import compile_task
 from detectors.types import Reward
 from tests.convert.making import converted, of
-from tests.e2e.conftest import playwright, shopping, stack  # noqa: F401
+from tests.e2e.conftest import playwright, service, shopping  # noqa: F401
 from tests.support.shopping import Session
 
 pytestmark = pytest.mark.browser

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Playwright, sync_playwright
 
+from api.demo.parts import Service
 from tests.support.chromium import EXECUTABLE
 from tests.support.shopping import Session
 from tests.support.stack import Stack
@@ -25,13 +26,21 @@ def playwright() -> Iterator[Playwright]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service | None]:
+    """The service of all sessions of a module; None, where a module says so: each has its own."""
+    with Stack(tmp_path_factory.mktemp("service")) as running:
+        yield running.service
+
+
 @pytest.fixture
-def shopping(stack: Stack, playwright: Playwright, tmp_path: Path) -> Iterator[Session]:
+def shopping(service: Service | None, playwright: Playwright, tmp_path: Path) -> Iterator[Session]:
     """A session whose CSV invoices come in two page views after the click."""
     if not Path(EXECUTABLE).exists():
         pytest.skip(f"{EXECUTABLE} is missing")
-    session = Session(stack, playwright, tmp_path, invoice_after=2)
-    try:
-        yield session
-    finally:
-        session.browser.stop()
+    with Stack(tmp_path, service=service) as stack:
+        session = Session(stack, playwright, tmp_path, invoice_after=2)
+        try:
+            yield session
+        finally:
+            session.browser.stop()

@@ -29,6 +29,11 @@ MILESTONES = (
 )
 
 
+@pytest.fixture
+def service() -> None:
+    """None: each session's own, which is killed."""
+
+
 def _deeds(session: Session) -> list[Callable[[], object]]:
     def add() -> None:
         session.click("button", "Add to cart")()

@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parent.parent.parent / "examples" / "desktop"
 def opened(shopping: Session, name: str) -> Session:
     """The preset's task at this shop, its episode watched."""
     spec, _ = read_task_file(FOLDER / f"{name}.yaml", {"origin": shopping.shop.rstrip("/")})
-    spec.pop("tests")
+    del spec["tests"], spec["version"]
     shopping.open(*spec.pop("milestones"), **spec)
     return shopping
 

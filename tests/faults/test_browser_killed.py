@@ -71,18 +71,18 @@ def shop(session: Session, steps: int, between: Any = nothing) -> list[Reward]:
     return list(closing.rewards)
 
 
-@pytest.mark.parametrize("moments", [2, pytest.param(MOMENTS, marks=pytest.mark.slow)])
+@pytest.mark.slow
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
-def test_chromium_killed(stack: Stack, playwright: Playwright, tmp_path: Path, moments: int) -> None:
+def test_chromium_killed(stack: Stack, playwright: Playwright, tmp_path: Path) -> None:
     """What nobody saw is null and masked, never 0.0; all else is as it was without the kill."""
     session = Session(stack, playwright, tmp_path)
-    steps = moments + 2
+    steps = MOMENTS + 2
     try:
         calm = shop(session, steps)
         assert all(reward.reward for reward in calm[:steps]), "without a kill every visit is paid"
-        with Moments(9, lambda: session.browser.kill(), moments) as faults:
+        with Moments(9, lambda: session.browser.kill(), MOMENTS) as faults:
             shaken = shop(session, steps, faults.step)
-        assert faults.done == moments
+        assert faults.done == MOMENTS
         events = whole(stack, shaken, session.task(*milestones(steps), version=str(steps)))
         assert [e for e in events if e.kind == "gap.began"]
         as_without_the_fault(calm, shaken, events, {"cdp", "files"})

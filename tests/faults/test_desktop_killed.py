@@ -59,11 +59,11 @@ def typing(stack: Stack, desktop: Desktop, steps: int, between: Any = nothing) -
     return list(closing.rewards)
 
 
-@pytest.mark.parametrize("moments", [2, pytest.param(MOMENTS, marks=pytest.mark.slow)])
-def test_the_accessibility_child_killed(desktop: Desktop, tmp_path: Path, moments: int) -> None:
+@pytest.mark.slow
+def test_the_accessibility_child_killed(desktop: Desktop, tmp_path: Path) -> None:
     """What was typed unseen is null and masked; what the next child finds there is nobody's merit."""
     inside = ("env", *(f"{name}={value}" for name, value in desktop.environ.items()))
-    steps = moments + 2
+    steps = MOMENTS + 2
     with Stack(tmp_path, watch_with=inside) as stack:
         calm = typing(stack, desktop, steps)
         assert all(reward.reward for reward in calm[:steps])
@@ -73,10 +73,10 @@ def test_the_accessibility_child_killed(desktop: Desktop, tmp_path: Path, moment
                 pass
             os.kill(child, signal.SIGKILL)
 
-        with Moments(10, kill, moments) as faults:
+        with Moments(10, kill, MOMENTS) as faults:
             shaken = typing(stack, desktop, steps, faults.step)
-        assert faults.done == moments
+        assert faults.done == MOMENTS
         events = whole(stack, shaken, task(steps))
         reasons = [e.data["reason"] for e in events if e.kind == "gap.began"]
-        assert 0 < reasons.count("the accessibility child ended with -9") <= moments, "one that is not ready is no loss"
+        assert 0 < reasons.count("the accessibility child ended with -9") <= MOMENTS, "one that is not ready is no loss"
         as_without_the_fault(calm, shaken, events, {"ax"})

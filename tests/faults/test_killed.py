@@ -12,65 +12,52 @@ from tests.faults.script import run, task
 from tests.support.postgres import Postgres, needs_postgres
 from tests.support.stack import Stack, gist
 
-FEW = 2
-ON_EACH = pytest.mark.parametrize(
-    ("database", "moments"),
-    [
-        ("sqlite", FEW),
-        pytest.param("sqlite", MOMENTS, marks=pytest.mark.slow),
-        pytest.param("postgres", MOMENTS, marks=[pytest.mark.slow, needs_postgres]),
-    ],
-    indirect=["database"],
-)
+pytestmark = pytest.mark.slow  # of these, `make test` has tests/e2e/test_faults.py and test_immunity_7.py
 
 
-@ON_EACH
-def test_the_service_killed(stack: Stack, tmp_path: Path, moments: int) -> None:
+def test_the_service_killed(stack: Stack, tmp_path: Path) -> None:
     """Steps come through the service's queue: what it answered for is kept, what it did not is said again."""
-    calm = run(stack, tmp_path / "notes", moments + 2, beside=False)
+    calm = run(stack, tmp_path / "notes", MOMENTS + 2, beside=False)
 
     def kill() -> None:
         stack.kill_service()
         stack.start_service()
 
-    with Moments(1, kill, moments) as faults:
-        shaken = run(stack, tmp_path / "notes", moments + 2, faults.step, beside=False)
-    assert faults.done == moments
+    with Moments(1, kill, MOMENTS) as faults:
+        shaken = run(stack, tmp_path / "notes", MOMENTS + 2, faults.step, beside=False)
+    assert faults.done == MOMENTS
     assert gist(shaken) == gist(calm)
-    whole(stack, shaken, task(moments + 2))
+    whole(stack, shaken, task(MOMENTS + 2))
 
 
-@ON_EACH
-def test_the_daemon_killed(stack: Stack, tmp_path: Path, moments: int) -> None:
+def test_the_daemon_killed(stack: Stack, tmp_path: Path) -> None:
     """What it did not see is null and masked; every word that it acknowledged is in the log once."""
-    calm = run(stack, tmp_path / "notes", moments + 2)
+    calm = run(stack, tmp_path / "notes", MOMENTS + 2)
 
     def kill() -> None:
         stack.kill_daemon()
         stack.start_daemon()
 
-    with Moments(2, kill, moments) as faults:
-        shaken = run(stack, tmp_path / "notes", moments + 2, faults.step)
-    assert faults.done == moments
-    events = whole(stack, shaken, task(moments + 2))
-    assert [e.data["reason"] for e in events if e.kind == "gap.began"].count("daemon restarted") == moments
-    unseen = as_without_the_fault(calm, shaken, events, {"files"})
-    assert unseen or moments == FEW, "a kill within a step hides what it did"
+    with Moments(2, kill, MOMENTS) as faults:
+        shaken = run(stack, tmp_path / "notes", MOMENTS + 2, faults.step)
+    assert faults.done == MOMENTS
+    events = whole(stack, shaken, task(MOMENTS + 2))
+    assert [e.data["reason"] for e in events if e.kind == "gap.began"].count("daemon restarted") == MOMENTS
+    assert as_without_the_fault(calm, shaken, events, {"files"}), "a kill within a step hides what it did"
 
 
 @needs_postgres
-@pytest.mark.parametrize("moments", [FEW, pytest.param(MOMENTS, marks=pytest.mark.slow)])
-def test_postgres_killed(tmp_path: Path, moments: int) -> None:
+def test_postgres_killed(tmp_path: Path) -> None:
     """The service says 503 meanwhile, and goes on with what Postgres had committed."""
     with Postgres() as server, Stack(tmp_path, server.database()) as stack:
-        calm = run(stack, tmp_path / "notes", moments + 2, beside=False)
+        calm = run(stack, tmp_path / "notes", MOMENTS + 2, beside=False)
 
         def kill() -> None:
             server.kill()
             server.start()
 
-        with Moments(3, kill, moments) as faults:
-            shaken = run(stack, tmp_path / "notes", moments + 2, faults.step, beside=False)
-        assert faults.done == moments
+        with Moments(3, kill, MOMENTS) as faults:
+            shaken = run(stack, tmp_path / "notes", MOMENTS + 2, faults.step, beside=False)
+        assert faults.done == MOMENTS
         assert gist(shaken) == gist(calm)
-        whole(stack, shaken, task(moments + 2))
+        whole(stack, shaken, task(MOMENTS + 2))

@@ -18,17 +18,13 @@ from tests.support.wire import Wire
 
 FEW = 3
 SLOWLY = {"delay_s": 0.03, "bytes_a_second": 50_000.0}
-ON_EACH = pytest.mark.parametrize(
-    "database", ["sqlite", pytest.param("postgres", marks=[pytest.mark.slow, needs_postgres])], indirect=True
-)
 
 
-@ON_EACH
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["cut", "silence"])
-@pytest.mark.parametrize("moments", [FEW, pytest.param(MOMENTS, marks=pytest.mark.slow)])
-def test_cut_and_silent(stack: Stack, tmp_path: Path, how: str, moments: int) -> None:
+def test_cut_and_silent(stack: Stack, tmp_path: Path, how: str) -> None:
     """Up to a second of nothing, again and again: everything arrives, once, and pays the same."""
-    calm = run(stack, tmp_path / "notes", moments + 2)
+    calm = run(stack, tmp_path / "notes", MOMENTS + 2)
     chance = random.Random(4)
     with Wire(stack.service.url) as wire:
         stack.front = wire.url
@@ -38,14 +34,14 @@ def test_cut_and_silent(stack: Stack, tmp_path: Path, how: str, moments: int) ->
             time.sleep(chance.uniform(0.05, 1.0))
             wire.mend()
 
-        with Moments(5, break_off, moments) as faults:
-            shaken = run(stack, tmp_path / "notes", moments + 2, faults.step)
-        assert faults.done == moments
+        with Moments(5, break_off, MOMENTS) as faults:
+            shaken = run(stack, tmp_path / "notes", MOMENTS + 2, faults.step)
+        assert faults.done == MOMENTS
         assert gist(shaken) == gist(calm)
-        whole(stack, shaken, task(moments + 2))
+        whole(stack, shaken, task(MOMENTS + 2))
 
 
-@ON_EACH
+@pytest.mark.slow
 def test_slow(stack: Stack, tmp_path: Path) -> None:
     """50 kB a second and late: the same rewards, later."""
     calm = run(stack, tmp_path / "notes", FEW)
@@ -57,9 +53,18 @@ def test_slow(stack: Stack, tmp_path: Path) -> None:
         whole(stack, shaken, task(FEW))
 
 
-@ON_EACH
-@pytest.mark.parametrize("beside", [True, False])
-@pytest.mark.parametrize("steps", [FEW, pytest.param(MOMENTS, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("database", "steps", "beside"),
+    [
+        ("sqlite", FEW, False),  # the quick one, in which requests of all kinds are sent twice
+        *(
+            pytest.param(database, MOMENTS, beside, marks=[pytest.mark.slow, *marks])
+            for database, marks in (("sqlite", []), ("postgres", [needs_postgres]))
+            for beside in (True, False)
+        ),
+    ],
+    indirect=["database"],
+)
 def test_every_request_twice_and_out_of_order(stack: Stack, tmp_path: Path, beside: bool, steps: int) -> None:
     """A tenth of the answers is lost besides. The second delivery of anything changes nothing."""
     calm = run(stack, tmp_path / "notes", steps, beside=beside)

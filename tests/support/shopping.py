@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from milestoned_client import Episode, Event, Reward
 from playwright.sync_api import BrowserContext, Page, Playwright
@@ -45,9 +46,9 @@ class Session:
         return self.episode
 
     def task(self, *milestones: Mapping[str, Any], **task: Any) -> dict[str, Any]:
-        """The task of these milestones at this shop."""
+        """The task of these milestones at this shop, in a version of its own: others may use the same service."""
         return {
-            "id": "test/shop", "version": "1", "instruction": "Shop.", "origin": self.shop.rstrip("/"),
+            "id": "test/shop", "version": uuid4().hex, "instruction": "Shop.", "origin": self.shop.rstrip("/"),
             "milestones": list(milestones), **task,
         }  # fmt: skip
 
