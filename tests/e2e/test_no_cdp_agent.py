@@ -25,7 +25,12 @@ FORM = """<!doctype html><title>Order</title><form action="/done" method="get">
 <label>Name <input name="name" autofocus></label><label><input type="checkbox" name="gift">Gift</label>
 <button>Order</button></form>
 <script>
-document.forms[0].onsubmit = () => { navigator.sendBeacon("/asking"); return confirm("Really order?") }</script>"""
+let sure = false; // who presses Return once more while the answer is on its way asks nothing again
+document.forms[0].onsubmit = () => {
+  if (sure) return false;
+  navigator.sendBeacon("/asking");
+  return (sure = confirm("Really order?"));
+}</script>"""
 DONE = """<!doctype html><title>Done</title><a href="/report.csv" id="get">Report</a>
 <script>
 const tell = () => fetch("/left", {method: "POST", body: JSON.stringify({
