@@ -10,8 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-import zstandard
-
+from agentd.bounds import packer
 from agentd.errors import AgentdError, UsageError
 from agentd.journal import fit
 from detectors.codec import GENESIS, join_segment, sha256
@@ -39,7 +38,7 @@ def segments(episode: str, lines: Sequence[bytes]) -> Iterator[bytes]:
 
 def write_recording(texts: Iterable[bytes], out: Path, *, force: bool) -> None:
     """Write segments' texts to ``out``. Raises `UsageError` if it is there by now, `AgentdError` if it can't be."""
-    compress = zstandard.ZstdCompressor(level=9)
+    compress = packer()
     fresh = out.with_name(f"{out.name}.{os.getpid()}.new")
     try:
         with fresh.open("wb") as file:

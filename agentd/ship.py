@@ -11,9 +11,8 @@ from collections.abc import Callable
 
 import httpx
 import structlog
-import zstandard
 
-from agentd.bounds import packed
+from agentd.bounds import packed, packer
 from agentd.errors import GivenUpError, JournalError, LogRefusedError
 from agentd.journal import SEGMENT_EVENTS, Cut
 from agentd.recorder import RETRY_S, Recorder
@@ -46,7 +45,7 @@ class Shipper:
         self._adopted = adopted
         self._wake = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
-        self._compress = zstandard.ZstdCompressor(level=3)
+        self._compress = packer()
         self._backoff = Backoff()
         self._progress = asyncio.Event()
         self.met = False

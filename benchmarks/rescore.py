@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import zstandard
 
+from agentd.bounds import packed, packer
+from agentd.clock import GRAIN_NS
 from api.recordings import read_recording
 from api.rescoring.crews import answers
 from api.rescoring.recorded import files, materials
@@ -77,11 +78,12 @@ def _scored(paths: Sequence[Path], task: Task, old: dict[str, bytes], workers: i
 
 
 def _size(lines: Sequence[bytes]) -> None:
+    pack = packer()
     mean = sum(map(len, lines)) / len(lines)
     print(f"log size: {len(lines)} events of the golden scenes, {mean:.0f} bytes each as JSON")
     for size, what in ((500, "500 events a segment"), (STEP, f"{STEP} events a segment, as a live step ships them")):
-        packed = sum(len(zstandard.compress(text, 3)) for text in _texts("ep_bench", lines, size))
-        line(f"bytes an event, {what}", f"{packed / len(lines):.1f}", "wanted <= 25" if size == 500 else "")
+        taken = sum(len(packed(text, pack)) for text in _texts("ep_bench", lines, size))
+        line(f"bytes an event, {what}", f"{taken / len(lines):.1f}", "wanted <= 25" if size == 500 else "")
 
 
 def _scenes() -> list[Row]:
@@ -104,7 +106,7 @@ def _lines(rows: Sequence[Row]) -> list[bytes]:
     rng, at, lines = random.Random(1), 0, []
     for seq, (kind, data) in enumerate(rows, 1):
         at += int(rng.expovariate(1 / PACE_NS))
-        lines.append(encode_event(seq, KINDS[kind].source, kind, at, data))
+        lines.append(encode_event(seq, KINDS[kind].source, kind, at - at % GRAIN_NS, data))
     return lines
 
 
@@ -118,7 +120,7 @@ def _texts(episode: str, lines: Sequence[bytes], size: int) -> list[bytes]:
 
 def _record(folder: Path, lines: Sequence[bytes]) -> None:
     """The corpus, each recording as a journal ships it once its sandbox is left alone: segments of a hundred."""
-    pack = zstandard.ZstdCompressor(level=3).compress
+    pack = packer().compress
     for n in range(EPISODES):
         path = folder / f"{n // 100:03}" / f"{n:05}.mrec"
         path.parent.mkdir(exist_ok=True)

@@ -32,6 +32,7 @@ class Counts:
     first_opened: str = ""
     episodes: int = 0
     known_totals: int = 0
+    known_shares: int = 0
     shares: float = 0.0
     squares: float = 0.0
     known_goals: int = 0
@@ -51,19 +52,18 @@ class Counts:
     """Task and milestone → [episodes in which it was reached, times that it was]; those that may be paid again."""
     components: dict[str, float] = field(default_factory=dict)
     """What the milestones of each component paid, in the episodes whose total is known."""
-    known_pay: int = 0
 
     @property
     def reward(self) -> float | None:
         """Mean share of what can be earned, over episodes whose total is known."""
-        return _ratio(self.shares, self.known_totals)
+        return _ratio(self.shares, self.known_shares)
 
     @property
     def components_per_episode(self) -> dict[str, float] | None:
         """Mean of what each component paid, over episodes whose total is known; None where none is."""
-        if not self.known_pay:
+        if not self.known_totals:
             return None
-        return {name: paid / self.known_pay for name, paid in sorted(self.components.items())}
+        return {name: paid / self.known_totals for name, paid in sorted(self.components.items())}
 
     @property
     def goal_rate(self) -> float | None:
@@ -186,7 +186,7 @@ def goal_rises(before: Counts, now: Counts) -> bool:
 
 
 def _error_of_mean(one: Counts) -> float:
-    n = one.known_totals
+    n = one.known_shares
     if n < 2:
         return math.inf
     variance = max(0.0, one.squares - one.shares**2 / n) / (n - 1)
@@ -216,8 +216,7 @@ def count(one: Counts, row: Any, facts: Mapping[str, Any], task: Declared) -> No
     one.episodes += 1
     if row.total is not None and task.attainable > 0:
         share = row.total / task.attainable
-        one.totals += row.total
-        one.known_totals, one.shares, one.squares = one.known_totals + 1, one.shares + share, one.squares + share**2
+        one.known_shares, one.shares, one.squares = one.known_shares + 1, one.shares + share, one.squares + share**2
     if row.success is not None:
         one.known_goals += 1
         one.successes += row.success
@@ -229,7 +228,7 @@ def count(one: Counts, row: Any, facts: Mapping[str, Any], task: Declared) -> No
         known = one.milestones.setdefault(f"{row.task}#{id}", [0, 0])
         known[:] = [known[0] + 1, known[1] + facts["milestones"][id][0]]
     if row.total is not None:
-        one.known_pay += 1
+        one.known_totals, one.totals = one.known_totals + 1, one.totals + row.total
         for id, (_, _, worth) in facts["milestones"].items():
             component = task.components.get(id, "")
             one.components[component] = one.components.get(component, 0.0) + worth

@@ -8,9 +8,8 @@ from typing import Any
 
 import orjson
 import pytest
-import zstandard
 
-from agentd.bounds import EVENT_BYTES, EVENT_DEPTH, UnfitError, deeper, line_of, packed
+from agentd.bounds import EVENT_BYTES, EVENT_DEPTH, UnfitError, deeper, line_of, packed, packer
 from agentd.journal import Journal
 from agentd.recorder import Recorder
 from api.frames import read_segment
@@ -53,7 +52,7 @@ UNFIT: dict[str, tuple[Any, str]] = {
 
 def taken(text: bytes) -> Segment:
     """The segment as the service reads it, out of the shipper's frame."""
-    return read_segment(packed(text, zstandard.ZstdCompressor(level=3)), "E", Limits())
+    return read_segment(packed(text, packer()), "E", Limits())
 
 
 @pytest.mark.parametrize("value", FIT.values(), ids=FIT)

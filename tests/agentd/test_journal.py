@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentd.clock import EpisodeClock, boot_id
+from agentd.clock import GRAIN_NS, EpisodeClock, boot_id
 from agentd.errors import JournalError
 from agentd.journal import RESERVE_BYTES, SEGMENT_BYTES, SEGMENT_EVENTS, Journal
 from detectors.codec import GENESIS, decode_segment
@@ -318,6 +318,7 @@ def test_the_clock_goes_on_through_a_restart_and_a_boot(path: Path) -> None:
     clock = EpisodeClock.resume(*journal.clock_marks())
     journal.set_clock(clock.origin)
     assert 0 <= clock.now() < 10**9
+    assert clock.now() % GRAIN_NS == 0
     later = 10**15
     journal.append("cdp", "page.loaded", {}, later)
     journal.flush()
