@@ -81,7 +81,7 @@ def printable(value: Any) -> Any:
 
 
 def packer() -> zstandard.ZstdCompressor:
-    """What makes frames. Of zstd's levels 15 is the last that pays (a fifth less than 3, for 30 µs an event); with the
+    """What makes frames. Of zstd's levels 15 is the last that pays (a fifth less than 3, for some 35 µs an event); with the
     parameters of 128 KiB, the most that a segment mostly has, so that a long one takes no more memory."""
     parameters = zstandard.ZstdCompressionParameters.from_level(15, source_size=1 << 17)
     return zstandard.ZstdCompressor(compression_params=parameters)

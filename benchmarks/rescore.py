@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import zstandard
 
 from agentd.bounds import packed, packer
 from agentd.clock import GRAIN_NS
@@ -84,6 +85,13 @@ def _size(lines: Sequence[bytes]) -> None:
     for size, what in ((500, "500 events a segment"), (STEP, f"{STEP} events a segment, as a live step ships them")):
         taken = sum(len(packed(text, pack)) for text in _texts("ep_bench", lines, size))
         line(f"bytes an event, {what}", f"{taken / len(lines):.1f}", "wanted <= 25" if size == 500 else "")
+    texts = _texts("ep_bench", lines, 500)
+    fast = zstandard.ZstdCompressor(level=3)
+    took = interleaved(
+        ROUNDS, ours=lambda: [packed(text, pack) for text in texts], fast=lambda: [packed(text, fast) for text in texts]
+    )
+    line("packing, microseconds an event", f"{took['ours'] / len(lines) * 1e6:.1f}")
+    line("the same at zstd's level 3", f"{took['fast'] / len(lines) * 1e6:.1f}")
 
 
 def _scenes() -> list[Row]:
