@@ -81,8 +81,8 @@ def printable(value: Any) -> Any:
 
 
 def packer() -> zstandard.ZstdCompressor:
-    """What makes frames. Of zstd's levels 15 is the last that pays (a fifth less than 3, for some 35 µs an event); with the
-    parameters of 128 KiB, the most that a segment mostly has, so that a long one takes no more memory."""
+    """What makes frames: at zstd level 15, the last that pays (a fifth less than 3, some 35 µs an event), with the
+    parameters of 128 KiB, which most segments are within, so that a long one takes no more memory."""
     parameters = zstandard.ZstdCompressionParameters.from_level(15, source_size=1 << 17)
     return zstandard.ZstdCompressor(compression_params=parameters)
 

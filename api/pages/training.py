@@ -49,7 +49,7 @@ def charts(versions: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, Plot |
         (title, says, line(title, names, [one[key] for one in versions], top, share))
         for title, key, top, share, says in _CHARTS
     ]
-    says = "what milestones paid, an episode on average, of those whose total is known"
+    says = "what milestones paid an episode on average, where its total is known"
     return [*told, ("Components", says, stacked(names, [one["components"] for one in versions]))]
 
 
