@@ -42,11 +42,11 @@ class BadTestError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """What one test came to."""
+    """What one test came to; ``total`` is None where a step of it is not known."""
 
     name: str
     kind: str
-    total: float
+    total: float | None
     success: bool | None
     wrong: str | None
 
@@ -115,11 +115,12 @@ def _run(rules: Ruleset, test: Any, beside: Path | None, where: str) -> Tested:
     # Lines hold no verdicts, and what an oracle shows is that the rules pay it.
     rewards = playback.rewards if said else ruled
     success = playback.success if said else playback.engine.success
-    came = total(r.reward or 0.0 for r in rewards)
+    came = total(r.reward for r in rewards if r.reward is not None)
     check = _oracle if kind == "oracle" else _adversarial
     name = source if isinstance(source, str) else f"{kind} {where}"
     closed, began = playback.engine.closed, any(event.kind == "step.began" for event in events)
-    return Tested(name, kind, came, success, check(_Came(rules, rewards, came, success, closed, began), wanted))
+    known = None if any(r.mask for r in rewards) else came
+    return Tested(name, kind, known, success, check(_Came(rules, rewards, came, success, closed, began), wanted))
 
 
 class _Came(NamedTuple):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from api.commands.common import hold
+from api.commands.common import GOAL, hold, total_in_words
 from api.demo.check import Compared, compare
 from api.demo.needs import LackingError, find_chromium, find_client, find_display, find_playwright
 from api.demo.parts import (
@@ -185,10 +185,9 @@ def _introduce(screen: Screen, ruleset: Ruleset, service: Service, shop: str, ep
 
 
 def _conclude(screen: Screen, closing: Closing, ruleset: Ruleset, recording: Path, same: Compared) -> bool:
-    goal = {True: "reached", False: "not reached", None: "not known"}[closing.success]
     screen.line()
-    total = "not known" if closing.total is None else f"{closing.total:g}"
-    screen.line(screen.paint(f"total {total} of {ruleset.attainable:g}, goal {goal}", "bold"))
+    outcome = f"total {total_in_words(closing.total)} of {ruleset.attainable:g}, goal {GOAL[closing.success]}"
+    screen.line(screen.paint(outcome, "bold"))
     size = recording.stat().st_size
     screen.line(f"recording {recording}: {same.events} events in {size} bytes")
     if same.unlike:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from api.cascade.recorded import Playback
-from api.commands.common import overrides
+from api.commands.common import GOAL, overrides, total_in_words
 from api.recordings import RecordingError, play
 from api.tasks import BadTaskError, load_task_file
 from detectors.rewards import encode_reward
@@ -84,12 +84,12 @@ def describe(reward: Reward) -> str:
 
 def _summary(playback: Playback) -> str:
     engine, values = playback.engine, [reward.reward for reward in playback.rewards]
-    success = {True: "reached", False: "not reached", None: "not known"}[playback.success]
+    success = GOAL[playback.success]
     if not engine.closed:
         success = "open: the recording ends before the episode does"
     masked = f", {values.count(None)} masked" if None in values else ""
     seen = sum_of(value for value in values if value is not None)
-    total = f"{seen:g}" if playback.total is not None else f"not known (seen: {seen:g})"
+    total = total_in_words(playback.total, seen)
     return (
         f"total {total} of {engine.ruleset.attainable:g}{masked}; goal {success}; ruleset {engine.ruleset.digest[:12]}"
     )

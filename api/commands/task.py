@@ -11,7 +11,7 @@ from pathlib import Path
 import orjson
 
 from api.commands import task_import
-from api.commands.common import overrides
+from api.commands.common import GOAL, overrides, total_in_words
 from api.explaining import Explained, in_general, of_events
 from api.recordings import RecordingError
 from api.schema import task_schema
@@ -103,9 +103,9 @@ def _explain(args: argparse.Namespace) -> int:
     except (BadTaskError, OSError, RecordingError, CodecError) as error:
         return _complain(args.file if isinstance(error, BadTaskError) else args.recording or args.file, error)
     _show(explained)
-    success = {True: "reached", False: "not reached", None: "not known"}[engine.success]
     masked = sum(r.mask for r in rewards)
-    print(f"total {engine.state.total:g} of {rules.attainable:g}, {masked} steps masked; goal {success}")
+    total = total_in_words(engine.total, engine.state.total)
+    print(f"total {total} of {rules.attainable:g}, {masked} steps masked; goal {GOAL[engine.success]}")
     return 0
 
 
@@ -130,9 +130,8 @@ def _test(args: argparse.Namespace) -> int:
                 continue
             for one in run_tests(rules, spec.get("tests", []), path.parent):
                 failed |= one.wrong is not None
-                print(
-                    f"{path}: {one.kind} {one.name}: {one.wrong or 'ok'}, total {one.total:g} of {rules.attainable:g}"
-                )
+                came = f"total {total_in_words(one.total)} of {rules.attainable:g}"
+                print(f"{path}: {one.kind} {one.name}: {one.wrong or 'ok'}, {came}")
             if missing is not None:
                 failed = 1
                 print(f"{path}: tests: wanted {missing}", file=sys.stderr)

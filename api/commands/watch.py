@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from api.commands.common import total_in_words
 from api.demo.needs import LackingError, find_client
 from api.demo.parts import start_daemon, start_service
 from api.demo.processes import Part, PartFailedError, Parts, stoppable
@@ -78,8 +79,7 @@ def _watch(parts: Parts, ruleset: Ruleset, out: Path, cdp: str, files: list[Path
         closing = episode.close("stopped by its user")
         recording = out / "watch.mrec"
         episode.recording(recording)
-    total = "not known" if closing.total is None else f"{closing.total:g}"
-    screen.line(f"total {total} of {ruleset.attainable:g}; recording: {recording}")
+    screen.line(f"total {total_in_words(closing.total)} of {ruleset.attainable:g}; recording: {recording}")
 
 
 def _follow(screen: Screen, ruleset: Ruleset, episode: Episode, daemon: Part) -> None:

@@ -82,7 +82,8 @@ def tested(task: Task, spec: Any) -> None:
         failed = [(n, one) for n, one in enumerate(run_tests(compile_task(task), tests, None)) if one.wrong is not None]
         if failed:
             n, one = failed[0]
-            raise BadTestError(f"tests[{n}]", f"{one.total:g}", str(one.wrong))
+            came = "a total that is not known" if one.total is None else f"{one.total:g}"
+            raise BadTestError(f"tests[{n}]", came, str(one.wrong))
     except BadTestError as error:
         problem = {"path": error.path, "line": None, "value": str(error.value)[:120], "wanted": error.wanted}
         raise InvalidError(f"task: {error}", errors=[problem]) from None

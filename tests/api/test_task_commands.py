@@ -138,6 +138,21 @@ def said(*steps: list[Said], close: bool = True) -> dict[str, str]:
     return {"lines": b"\n".join(text).decode()}
 
 
+def test_of_what_nobody_saw_no_total_is_told(tmp_path: Path, capsys: Any) -> None:
+    """Neither by what explains a recording nor by what tests a task: it is no 0."""
+    unseen = said([GAP, clicked("Stop")])
+    task, recording = tmp_path / "tested.yaml", tmp_path / "unseen.jsonl"
+    task.write_bytes(orjson.dumps({**TESTED, "tests": [{"oracle": REACHED}, {"adversarial": unseen}]}))
+    recording.write_text(unseen["lines"])
+    assert main(["task", "explain", str(task), str(recording)]) == 0
+    assert "total not known (seen: 0) of 0.2, 1 steps masked" in capsys.readouterr().out
+    assert main(["task", "test", str(task)]) == 1
+    oracle, adversary = capsys.readouterr().out.splitlines()
+    assert oracle.endswith(": ok, total 0.2 of 0.2")
+    assert "step 0 is not known: " in adversary
+    assert adversary.endswith(", total not known of 0.2")
+
+
 GAP: Said = ("gap.began", {"source": "cdp", "reason": "x"})
 REACHED, CLAIMED = said([clicked("Go")]), said([clicked("Stop")])
 REFUSED: dict[str, tuple[Any, str]] = {

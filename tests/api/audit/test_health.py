@@ -127,18 +127,27 @@ def test_a_step_is_masked_once_however_many_sources_were_blind(facts: dict[str, 
 
 
 @pytest.mark.parametrize(
-    ("of", "components"),
+    ("known", "unknown", "components"),
     [
-        (((4, {}),), {"nav": 0.1}),
+        (4, 0, {"nav": 0.1}),
         # Of an episode with a masked step nobody knows what it was paid: it is not one that was paid less.
-        (((4, {}), (12, {"total": None})), {"nav": 0.1}),
-        (((4, {"total": None}),), None),
+        (4, 12, {"nav": 0.1}),
+        (0, 12, None),
     ],
 )
 def test_components_are_a_mean_over_episodes_whose_total_is_known(
-    of: tuple[tuple[int, dict[str, Any]], ...], components: dict[str, float] | None
+    known: int, unknown: int, components: dict[str, float] | None
 ) -> None:
-    assert counted("a", *of, **paid(1)).to_json()["components"] == pytest.approx(components)
+    of = counted("a", (known, {}), **paid(1))
+    for _ in range(unknown):
+        count(of, Row(total=None, masked=1), {"masks": {}, "milestones": {}}, TASK)
+    assert of.to_json()["components"] == (None if components is None else pytest.approx(components))
+
+
+def test_a_task_that_can_only_cost_has_a_mean_total_and_no_share() -> None:
+    of = Counts("a")
+    count(of, Row(total=-0.4), {"masks": {}, "milestones": {}}, TASK._replace(attainable=0.0))
+    assert (of.to_json()["mean_total"], of.to_json()["reward"]) == (-0.4, None)
 
 
 def test_each_version_is_compared_with_the_one_before_it_that_has_enough() -> None:
