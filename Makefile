@@ -10,6 +10,8 @@ HEAVY := trl verl nemo verifiers inspect browsergym learning webarena judge
 BUNDLE := $(PAGE)/observer.bundle.js
 # Where it is set, every process that is started would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
+# The browser, and what the Node inside Playwright's wheel links to: a bare Debian has neither.
+BROWSER := chromium libatomic1
 # What the tests of a desktop drive, and are driven by.
 DESKTOP := xdotool xclip openbox x11-xserver-utils dbus at-spi2-core python3-pyatspi mousepad featherpad \
   gedit gnome-calculator pcmanfm libatk-adaptor libgail-common libglib2.0-bin procps
@@ -20,16 +22,16 @@ help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 demo: $(VENV)/ready $(BUNDLE) ## the main job on real Chromium: service, daemon, shop, agent, rewards step by step
-	@tools/system-packages chromium
+	@tools/system-packages $(BROWSER)
 	$(BIN)/milestoned demo $(ARGS)
 
 test: $(VENV)/ready $(BUNDLE) $(VENV)-pyppeteer/ready $(VENV)-trainers/ready ## everything that must hold, but for the slow suites
-	@tools/system-packages $(DESKTOP) chromium xvfb postgresql faketime docker-compose
+	@tools/system-packages $(DESKTOP) $(BROWSER) xvfb postgresql faketime docker-compose
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist worksteal --reruns 2 -raR $(ARGS)
 
 test-all: $(VENV)/ready $(BUNDLE) $(VENV)-pyppeteer/ready $(VENV)-trainers/ready $(HEAVY:%=$(VENV)-%/ready) ## the slow suites too
-	@tools/system-packages $(DESKTOP) libreoffice-calc libreoffice-gtk3 chromium xvfb postgresql faketime docker-compose debootstrap
+	@tools/system-packages $(DESKTOP) libreoffice-calc libreoffice-gtk3 $(BROWSER) xvfb postgresql faketime docker-compose debootstrap
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest $(ARGS)
 
@@ -40,7 +42,7 @@ check: $(VENV)/ready ## ruff, formatting, mypy strict
 	$(BIN)/mypy --config-file pyproject.toml client/milestoned_client
 
 bench: $(VENV)/ready $(BUNDLE) ## the figures of docs/performance.md, each beside its reference
-	@tools/system-packages chromium
+	@tools/system-packages $(BROWSER)
 	$(BIN)/python -m benchmarks $(ARGS)
 
 docs: $(VENV)/ready ## the generated pages of docs/
@@ -50,7 +52,7 @@ PIN := uv pip compile --universal --python-version 3.11 --generate-hashes --no-e
 EXTRAS = $(shell $(PYTHON) -c 'import tomllib; extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; print(*("--extra " + name for name in extras if name != "pyppeteer"))')
 
 screenshots: $(VENV)/ready $(BUNDLE) ## the pictures of docs/screenshots, of a demo's own pages
-	@tools/system-packages chromium
+	@tools/system-packages $(BROWSER)
 	$(BIN)/python -m tools.make_screenshots
 
 pins: ## the hashed requirement files, from pyproject.toml and requirements/dev.in

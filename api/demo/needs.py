@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import subprocess
 import sys
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -17,6 +18,11 @@ _NO_BROWSER = """Chromium is missing: none of {names} is on PATH, and MILESTONED
 
 _NO_MODULE = """The Python package {package} is missing.
   from a checkout:  {command}"""
+
+# Its Node is linked to libatomic, which a bare Debian lacks; what a loader says of it names the library.
+_NO_DRIVER = """Playwright's driver does not run: {said}
+  if a shared library is missing:  sudo apt-get install libatomic1    (Fedora: sudo dnf install libatomic)
+  or name a Node.js of your own:   PLAYWRIGHT_NODEJS_PATH=/path/to/node milestoned demo"""
 
 
 class LackingError(Exception):
@@ -43,8 +49,12 @@ def find_client() -> None:
 
 
 def find_playwright() -> None:
-    """Make sure that the agent's hands are installed. Raises `LackingError`."""
+    """Make sure that the agent's hands are installed, and can move. Raises `LackingError`."""
     _find("playwright", "playwright", "pip install '.[playwright]'    (its own browsers are not needed)")
+    asked = [sys.executable, "-m", "playwright", "--version"]
+    done = subprocess.run(asked, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode != 0:
+        raise LackingError(_NO_DRIVER.format(said=done.stdout.strip() or f"it ended with {done.returncode}"))
 
 
 def find_display(headed: bool) -> None:

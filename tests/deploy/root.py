@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LEFT_OUT = (".git", ".venv*", ".build", "runs", "milestoned-data", "__pycache__", ".*_cache", "node_modules")
 _ENTER = """
 set -e
 mount -t proc proc "$R/proc"; mount --rbind /dev "$R/dev"; mount -t tmpfs tmpfs "$R/run"; mount -t tmpfs tmpfs "$R/tmp"
@@ -35,7 +34,7 @@ class Debian:
         subprocess.run(
             ["debootstrap", "--variant=minbase", "bookworm", folder], check=True, capture_output=True, timeout=1_200
         )
-        shutil.copytree(ROOT, folder / "src", ignore=shutil.ignore_patterns(*LEFT_OUT))
+        _copy_tree(folder / "src")
         for name in ("resolv.conf", "hosts"):
             shutil.copy(f"/etc/{name}", folder / "etc" / name)
         self._certificates = self._trust()
@@ -61,3 +60,13 @@ class Debian:
             timeout=timeout_s,
             check=False,
         )
+
+
+def _copy_tree(to: Path) -> None:
+    """What a clone of this tree would hold, with its changes; nothing that a set-up made."""
+    list_them = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    names = subprocess.run(list_them, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for name in filter(None, names.split("\0")):
+        if (ROOT / name).exists():  # one that was taken away since is still in the index
+            (to / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, to / name, follow_symlinks=False)

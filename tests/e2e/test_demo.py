@@ -74,3 +74,18 @@ def test_without_chromium_the_demo_says_what_to_do(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "apt-get install chromium" in done.stderr
     assert list(tmp_path.iterdir()) == [], "nothing was started or written"
+
+
+def test_where_playwright_s_node_does_not_run_the_demo_says_which_library_lacks(tmp_path: Path) -> None:
+    lacks = "error while loading shared libraries: libatomic.so.1: cannot open shared object file"
+    node, chromium = tmp_path / "node", tmp_path / "chromium"
+    node.write_text(f"#!/bin/sh\necho 'node: {lacks}' >&2\nexit 127\n")
+    chromium.touch()
+    for one in (node, chromium):
+        one.chmod(0o755)
+    done = _milestoned("demo", cwd=tmp_path, MILESTONED_CHROMIUM=str(chromium), PLAYWRIGHT_NODEJS_PATH=str(node))
+    assert done.returncode == 2
+    assert lacks in done.stderr
+    assert "apt-get install libatomic1" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert sorted(tmp_path.iterdir()) == [chromium, node], "nothing was started or written"
