@@ -17,6 +17,7 @@ from agentd.room import room_in
 FIRST_S = 0.1
 LONGEST_S = 5.0
 """The wait before a second try, doubled from try to try up to the longest, in seconds."""
+PROBLEM = "application/problem+json"
 ASKED_MOST_S = 60.0
 """The longest wait that a service may ask for, in seconds."""
 
@@ -51,8 +52,8 @@ class Service:
         self.episode = episode
 
     async def get(self, what: str = "", *, timeout_s: float = 10.0, **params: int) -> httpx.Response:
-        """GET the episode or one of its parts; raises httpx.TransportError, `TokenRefusedError`, `UsageError` (404),
-        `LogRefusedError` (410)."""
+        """GET the episode or one of its parts; raises httpx.TransportError and, where the service itself says so,
+        `TokenRefusedError`, `UsageError` (404), `LogRefusedError` (410)."""
         response = await self._client.get(
             self._path + what, params=params, headers=self._headers, timeout=httpx.Timeout(timeout_s, connect=5.0)
         )
@@ -67,6 +68,8 @@ class Service:
         return response
 
     def _check(self, response: httpx.Response) -> None:
+        if not spoke(response):
+            return
         if response.status_code in (401, 403):
             raise TokenRefusedError(
                 f"the service answered {response.status_code} to the token from {self._token_from}: wanted the "
@@ -123,6 +126,12 @@ def said(response: httpx.Response) -> str:
     """What a problem document says, or else the beginning of the body."""
     body = problem(response)
     return str(body.get("detail") or body.get("title") or response.text[:200])
+
+
+def spoke(response: httpx.Response) -> bool:
+    """Whether a refusal is the service's own word. What stands between (a proxy whose service restarts, a network's
+    sign-in page) refuses in other forms, and asking again may change it."""
+    return bool(response.headers.get("content-type", "").partition(";")[0].strip().lower() == PROBLEM)
 
 
 def problem(response: httpx.Response) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from agentd.bounds import packed, packer
 from agentd.errors import GivenUpError, JournalError, LogRefusedError
 from agentd.journal import SEGMENT_EVENTS, Cut
 from agentd.recorder import RETRY_S, Recorder
-from agentd.service import Backoff, Service, problem, retry_after, said, words
+from agentd.service import Backoff, Service, problem, retry_after, said, spoke, words
 from detectors.codec import GENESIS
 
 LINGER_S = 0.075
@@ -141,10 +141,10 @@ class Shipper:
         elif response.status_code >= 500:
             log.warning("The service is broken; the segment is sent again.", status=response.status_code)
             await self._backoff.wait(retry_after(response))
-        elif response.status_code < 400:
-            await self._strange(response)
-        else:
+        elif response.status_code >= 400 and spoke(response):
             await self._refused(cut, response)
+        else:
+            await self._strange(response)
 
     async def _accept(self, cut: Cut, response: httpx.Response) -> None:
         """Only the service's own word that it has the segment lets the journal forget it."""

@@ -14,7 +14,7 @@ import structlog
 
 from agentd.errors import TokenRefusedError, UsageError, VersionRefusedError
 from agentd.room import room_in
-from agentd.service import Backoff, problem, retry_after, said, words
+from agentd.service import Backoff, problem, retry_after, said, spoke, words
 from agentd.settings import Settings
 from detectors.codec import WIRE
 
@@ -111,6 +111,8 @@ class Membership:
 
 def _check(response: httpx.Response) -> None:
     """Raise what asking again will not change; a name that is taken may come free, and a busy service too."""
+    if not spoke(response):
+        return
     kind = str(problem(response).get("type", "")).rpartition(":")[2]
     if kind == "version-skew":
         raise VersionRefusedError(f"the service refuses this daemon's version: {said(response)}")

@@ -83,8 +83,9 @@ async def test_what_a_power_cut_left_of_the_plan_is_asked_for_again(tmp_path: Pa
     assert orjson.loads((tmp_path / "plan.json").read_bytes())["quiet_ms"] == 0
 
 
-async def test_a_page_in_the_services_place_is_no_plan(tmp_path: Path) -> None:
+@pytest.mark.parametrize("status", [200, 403, 404, 410])
+async def test_a_page_in_the_services_place_is_no_plan(tmp_path: Path, status: int) -> None:
     async with Peer() as peer, httpx.AsyncClient(base_url=peer.url, trust_env=False) as client:
-        peer.strange = 2
+        peer.strange, peer.strange_status = 2, status
         told = await Service(client, "E", "secret", "the-token-file").plan(tmp_path / "plan.json")
         assert (peer.strange, told["episode"]) == (0, "E")

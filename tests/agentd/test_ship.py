@@ -97,9 +97,11 @@ async def test_retry_after_is_heeded(tmp_path: Path) -> None:
         assert asyncio.get_running_loop().time() - before >= 1.0
 
 
-async def test_a_page_in_the_services_place_acknowledges_nothing(tmp_path: Path) -> None:
-    """A sign-in page is answered 200 too: asked where it stands, and sent a segment, the service itself must say."""
+@pytest.mark.parametrize("status", [200, 302, 400, 401, 403, 404, 410, 413, 422])
+async def test_a_page_in_the_services_place_says_nothing(tmp_path: Path, status: int) -> None:
+    """A sign-in page with 200 acknowledges nothing, a proxy's own 404 ends nothing: the service itself must say."""
     async with Peer() as peer:
+        peer.strange_status = status
         peer.strange = 2
         async with way(tmp_path, peer) as here:
             here.see(2)

@@ -52,6 +52,7 @@ class Peer:
         """How many segments to take and then answer 500 to, as a lost answer would be."""
         self.strange = 0
         """How many requests something else answers in the service's place, as a network's sign-in page does."""
+        self.strange_status = 200
         self.tells_at = True
         """Whether it says the time of its last event, as services do by now."""
         self.posts = 0
@@ -106,7 +107,7 @@ class Peer:
             return problem(404, "no such episode")
         if self.strange:
             self.strange -= 1
-            return Response("<html>Sign in to the guest network", media_type="text/html")
+            return Response("<html>Sign in to the guest network", self.strange_status, media_type="text/html")
         return None
 
     async def _episode(self, request: Request) -> Response:
