@@ -7,6 +7,7 @@ as a multiset. Host and scheme are always compared: a path alone on any host wou
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,6 +21,8 @@ from detectors.matchers.plain import glob
 from detectors.matchers.text import TextMatch
 
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+_PLAIN = re.compile(r"https?://[a-z0-9.-]+(?::[0-9]{1,4})?(/[^?#%\x00-\x20]*)(?:[?#]|\Z)")
+"""An address whose path stands in it as `parse_url` gives it, but for slashes at its end."""
 MAX_URL = 8192
 """Characters of an address that is looked at; pages can make longer ones, tasks do not ask for them."""
 
@@ -150,7 +153,11 @@ def _listed(spec: Mapping[str, Any], key: str, path: tuple[str | int, ...]) -> t
 
 
 def url_key(text: str) -> str:
-    """The index key under which a matcher for the address ``text`` stands."""
+    """The index key under which a matcher for the address ``text`` stands: its path, as `parse_url` gives it."""
+    # Every event with an address is asked for it, and most addresses are told from all others by it.
+    plain = _PLAIN.match(text)
+    if plain is not None and len(text) <= MAX_URL:
+        return plain[1].rstrip("/") or "/"
     url = parse_url(text)
     return "" if url is None else url.path
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from detectors.matchers import TextMatch, UrlMatch, normal, url_matches
 from detectors.matchers.plain import glob, number
-from detectors.matchers.url import parse_url
+from detectors.matchers.url import MAX_URL, parse_url, url_key
 
 words = st.text(st.characters(codec="utf-8"), max_size=40)
 plain = st.text(string.ascii_letters + " ", min_size=2, max_size=30).filter(lambda t: len(normal(t)) > 1)
@@ -91,3 +91,18 @@ def test_any_text_is_an_address_or_none(text: str) -> None:
     """Nothing that a page can put into a URL raises."""
     parse_url(text)
     assert not url_matches("/a", text, "https://shop.test") or "shop.test" in text
+
+
+@given(
+    st.sampled_from(["", "http", "https", "HTTP", "file", "ws"]),
+    st.sampled_from(
+        ["", "a.test", "A.test", "a.test:80", "a.test:99999", "a.test:x", "u:p@a.test", "[::1]", "ä.test", "a b"]
+    ),
+    st.text("ab/%2F?#;&=+. \t\n\\[]@:é\x00", max_size=12),
+    st.sampled_from(["", "/" + "a" * MAX_URL]),
+)
+def test_the_key_of_an_address_is_its_path(scheme: str, host: str, rest: str, long: str) -> None:
+    """However it was found."""
+    for text in (f"{scheme}://{host}/{rest}{long}", f"{scheme}://{host}{rest}", rest):
+        url = parse_url(text)
+        assert url_key(text) == ("" if url is None else url.path)
