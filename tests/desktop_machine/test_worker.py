@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
+import threading
 
 import pytest
 
@@ -22,6 +23,7 @@ async def test_descriptors_above_1023_are_heard() -> None:
     opened = [os.open("/dev/null", os.O_RDONLY) for _ in range(MANY)]
     read, write = os.pipe()
     said: list[str] = []
+    over = threading.Event()
 
     def work(worker: Worker) -> None:
         worker.ready()
@@ -29,6 +31,7 @@ async def test_descriptors_above_1023_are_heard() -> None:
             if worker.pause(60.0, read):
                 worker.tell(os.read(read, 100).decode(), {})
             worker.answer()
+        over.set()
 
     started = asyncio.Event()
     worker = Worker("test", work, lambda kind, data: said.append(kind), started.set)
@@ -43,6 +46,7 @@ async def test_descriptors_above_1023_are_heard() -> None:
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
+        assert await asyncio.to_thread(over.wait, 20)  # it reads a descriptor that is closed below
         for one in (*opened, read, write):
             os.close(one)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

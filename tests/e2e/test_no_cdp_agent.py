@@ -25,6 +25,8 @@ FORM = """<!doctype html><title>Order</title><form action="/done" method="get">
 <label>Name <input name="name" autofocus></label><label><input type="checkbox" name="gift">Gift</label>
 <button>Order</button></form>
 <script>
+// The window has its title before the field has the keyboard.
+document.querySelector("[autofocus]").addEventListener("focus", () => navigator.sendBeacon("/ready"), {once: true});
 let sure = false; // who presses Return once more while the answer is on its way asks nothing again
 document.forms[0].onsubmit = () => {
   if (sure) return false;
@@ -71,6 +73,7 @@ def _site() -> Site:
         "/done": DONE,
         "/report.csv": CSV,
         "/left": Answer("", 204),
+        "/ready": Answer("", 204),
         "/asking": Answer("", 204),
         "/favicon.ico": Answer("", 404),
     }
@@ -84,6 +87,7 @@ def _asked(site: Site, path: str) -> list[Asked]:
 def _work(desktop: Desktop, site: Site, downloads: Path) -> None:
     """What a person does: by keys alone, waiting for what can be seen on the screen and at the site."""
     desktop.window("^Order")
+    _wait("the field", lambda: _asked(site, "/ready"))
     desktop.type("Ada")
     desktop.keys("Tab", "space", "Return")
     _wait("the question", lambda: _asked(site, "/asking"))

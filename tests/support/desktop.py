@@ -161,9 +161,16 @@ class Desktop:
 
     def window(self, title: str) -> str:
         """Wait for a window whose title has ``title`` (a regular expression) and give it the keyboard; its X id."""
-        found = self.do("search", "--sync", "--onlyvisible", "--name", title).splitlines()[-1]
-        self.do("windowactivate", "--sync", found)
-        return found
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                found = self.do("search", "--sync", "--onlyvisible", "--name", title).splitlines()[-1]
+                self.do("windowactivate", "--sync", found)
+            except subprocess.CalledProcessError:  # it gives up where any window goes while it looks, as splashes do
+                if time.monotonic() > deadline:
+                    raise
+            else:
+                return found
 
     def corner(self, title: str) -> tuple[int, int]:
         """Where a window's upper left corner is on the screen, in pixels."""
