@@ -10,6 +10,8 @@ from collections import Counter
 from typing import Any
 
 PATIENCE_S = 20.0
+NAVIGATED = "Inspected target navigated or closed"
+"""CDP's answer where a document was asked that gave way to the next."""
 
 
 class Hands:
@@ -50,10 +52,18 @@ class Hands:
     async def until(self, expression: str) -> Any:
         """Wait until the page gives something that is true."""
         deadline = time.monotonic() + PATIENCE_S
-        while not (value := await self.value(f"(() => {{ try {{ return {expression} }} catch {{}} }})()")):
+        while not (value := await self._said(f"(() => {{ try {{ return {expression} }} catch {{}} }})()")):
             assert time.monotonic() < deadline, f"the page never said {expression}"
             await self.rest()
         return value
+
+    async def _said(self, expression: str) -> Any:
+        try:
+            return await self.value(expression)
+        except Exception as error:
+            if NAVIGATED not in str(error):
+                raise
+            return None
 
     async def until_seen(self, **kinds: int) -> None:
         """Wait until these kinds were journalled that often; ``page__loaded=2`` is page.loaded, twice."""

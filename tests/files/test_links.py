@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import socket
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -87,9 +89,13 @@ def test_a_device_is_none_of_ours(tmp_path: Path) -> None:
     assert look(rooted(tmp_path), "zero") is None
 
 
-def swapped(act: Callable[[], None], one: Callable[[], None], other: Callable[[], None]) -> None:
-    """Call ``act`` two thousand times while another thread does ``one`` and ``other`` in turn."""
+def swapped(
+    act: Callable[[], None], one: Callable[[], None], other: Callable[[], None], met: Callable[[], bool]
+) -> None:
+    """Call ``act`` two thousand times, and on until it has ``met`` both, while another thread does ``one`` and
+    ``other`` in turn."""
     over = threading.Event()
+    deadline = time.monotonic() + 60
 
     def swap() -> None:
         while not over.is_set():
@@ -99,7 +105,9 @@ def swapped(act: Callable[[], None], one: Callable[[], None], other: Callable[[]
     thread = threading.Thread(target=swap)
     thread.start()
     try:
-        for _ in range(2000):
+        for n in itertools.count():
+            if n >= 2000 and (met() or time.monotonic() > deadline):
+                break
             act()
     finally:
         over.set()
@@ -132,7 +140,8 @@ def test_a_link_swapped_in_for_a_file_shows_nothing_of_elsewhere(tmp_path: Path)
             seen.add((found.size, found.link))
 
     watched = rooted(root)
-    swapped(act, put(place, lambda at: at.symlink_to(secret)), put(place, lambda at: at.write_text("short") and None))
+    link, file = put(place, lambda at: at.symlink_to(secret)), put(place, lambda at: at.write_text("short") and None)
+    swapped(act, link, file, lambda: {link for _, link in seen} == {None, str(secret)})
     assert seen <= {(5, None), (0, None), (len(str(secret)), str(secret))}
     assert {link for _, link in seen} == {None, str(secret)}, "the two never took turns"
 
@@ -163,7 +172,7 @@ def test_a_folder_swapped_for_a_link_leads_nowhere(tmp_path: Path) -> None:
         assert glance(watched, "d/gold") is None
         names.update(one.path for one in entries(watched, "d"))
 
-    swapped(act, to_link, to_folder)
+    swapped(act, to_link, to_folder, lambda: bool(sizes and names))
     assert sizes == {4}
     assert names == {"d/mine"}
 
