@@ -138,7 +138,9 @@ class Peer:
         if refusal := self._refusal(request):
             return refusal
         if self.fail:
-            return Response(status_code=self.fail.pop(0), headers=self.headers)
+            refusal = problem(self.fail.pop(0), "as the test has it")
+            refusal.headers.update(self.headers)
+            return refusal
         try:
             text = open_frame(await request.body(), Limits())
         except TooLargeError as error:
