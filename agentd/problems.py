@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from agentd.bounds import deeper
 
+PROBLEM = "application/problem+json"
 BODY_BYTES = 1 << 20
 """The longest body that the port reads: an action, an answer or a tool's result. As the service of its own bodies."""
 BODY_DEPTH = 100
@@ -43,7 +44,7 @@ async def on_problem(request: Request, error: Exception) -> Response:
     """The exception handler for `ProblemError`."""
     assert isinstance(error, ProblemError)
     headers = {"www-authenticate": "Bearer"} if error.status == 401 else None
-    return Response(orjson.dumps(error.members), error.status, headers, media_type="application/problem+json")
+    return Response(orjson.dumps(error.members), error.status, headers, media_type=PROBLEM)
 
 
 async def body_of(

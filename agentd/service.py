@@ -12,12 +12,12 @@ import orjson
 import structlog
 
 from agentd.errors import LogRefusedError, TokenRefusedError, UsageError
+from agentd.problems import PROBLEM
 from agentd.room import room_in
 
 FIRST_S = 0.1
 LONGEST_S = 5.0
 """The wait before a second try, doubled from try to try up to the longest, in seconds."""
-PROBLEM = "application/problem+json"
 ASKED_MOST_S = 60.0
 """The longest wait that a service may ask for, in seconds."""
 

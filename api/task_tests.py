@@ -24,7 +24,7 @@ import orjson
 from api.cascade.recorded import Playback
 from api.recordings import RecordingError, read_frames, read_said
 from detectors.codec import GENESIS, CodecError, decode_segment, join_segment
-from detectors.rewards import total
+from detectors.rewards import episode_total, total
 from detectors.ruleset import Ruleset
 from detectors.types import Event, Reward
 
@@ -119,7 +119,7 @@ def _run(rules: Ruleset, test: Any, beside: Path | None, where: str) -> Tested:
     check = _oracle if kind == "oracle" else _adversarial
     name = source if isinstance(source, str) else f"{kind} {where}"
     closed, began = playback.engine.closed, any(event.kind == "step.began" for event in events)
-    known = None if any(r.mask for r in rewards) else came
+    known = episode_total(r.reward for r in rewards)
     return Tested(name, kind, known, success, check(_Came(rules, rewards, came, success, closed, began), wanted))
 
 

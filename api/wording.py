@@ -1,4 +1,4 @@
-"""What a milestone waits for, in words: the sentences that `milestoned task explain` prints."""
+"""In words: what a milestone waits for, as `milestoned task explain` prints it, and what an episode came to."""
 
 from __future__ import annotations
 
@@ -18,6 +18,16 @@ _COMPOSITES = {
     "same": "these, about the same thing",
     "goal": "the goal",
 }
+
+GOAL = {True: "reached", False: "not reached", None: "not known"}
+"""An episode's success, in words."""
+
+
+def total_in_words(total: float | None, seen: float | None = None) -> str:
+    """A total in words; of one that nobody knows, what was ``seen`` of it."""
+    if total is not None:
+        return f"{total:g}"
+    return "not known" if seen is None else f"not known (seen: {seen:g})"
 
 
 def waits_for(condition: Condition, depth: int = 0) -> Iterator[str]:

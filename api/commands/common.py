@@ -1,4 +1,4 @@
-"""What several commands share: where the data is, and how an outcome is told."""
+"""What several commands share: where the data is."""
 
 from __future__ import annotations
 
@@ -14,15 +14,6 @@ if TYPE_CHECKING:
     from api.settings import Settings
 
 _SPANS = {"s": 1 / 86_400, "m": 1 / 1_440, "h": 1 / 24, "d": 1.0, "w": 7.0}
-GOAL = {True: "reached", False: "not reached", None: "not known"}
-"""An episode's success, in words."""
-
-
-def total_in_words(total: float | None, seen: float | None = None) -> str:
-    """A total in words; of one that nobody knows, what was ``seen`` of it."""
-    if total is not None:
-        return f"{total:g}"
-    return "not known" if seen is None else f"not known (seen: {seen:g})"
 
 
 def add_store(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:

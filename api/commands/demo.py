@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from api.commands.common import GOAL, hold, total_in_words
+from api.commands.common import hold
 from api.demo.check import Compared, compare
 from api.demo.needs import LackingError, find_chromium, find_client, find_display, find_playwright
 from api.demo.parts import (
@@ -31,6 +31,7 @@ from api.demo.processes import Part, PartFailedError, Parts, stoppable
 from api.demo.session import Follower, Rows
 from api.demo.show import Screen, columns
 from api.tasks import load_task_file
+from api.wording import GOAL, total_in_words
 from detectors.ruleset import Ruleset, compile_task
 from detectors.task_json import task_to_json
 

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 from api.cascade.recorded import Playback
-from api.commands.common import GOAL, overrides, total_in_words
+from api.commands.common import overrides
 from api.recordings import RecordingError, play
 from api.tasks import BadTaskError, load_task_file
+from api.wording import GOAL, total_in_words
 from detectors.rewards import encode_reward
 from detectors.rewards import total as sum_of
 from detectors.ruleset import Ruleset, compile_task

@@ -11,12 +11,13 @@ from pathlib import Path
 import orjson
 
 from api.commands import task_import
-from api.commands.common import GOAL, overrides, total_in_words
+from api.commands.common import overrides
 from api.explaining import Explained, in_general, of_events
 from api.recordings import RecordingError
 from api.schema import task_schema
 from api.task_tests import BadTestError, as_bytes, bundled, lacking, read_events, run_tests
 from api.tasks import BadTaskError, check_task, load_task_file, read_task_file
+from api.wording import GOAL, total_in_words
 from detectors.codec import CodecError
 from detectors.ruleset import compile_task
 from detectors.task_json import task_to_json

@@ -9,13 +9,13 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from api.commands.common import total_in_words
 from api.demo.needs import LackingError, find_client
 from api.demo.parts import start_daemon, start_service
 from api.demo.processes import Part, PartFailedError, Parts, stoppable
 from api.demo.session import Follower
 from api.demo.show import Screen, Table, columns
 from api.tasks import BadTaskError, load_task_file
+from api.wording import total_in_words
 from detectors.ruleset import Ruleset, compile_task
 from detectors.task_json import task_to_json
 

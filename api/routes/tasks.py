@@ -16,6 +16,7 @@ from api.routes.support import AUTHOR, READ, answer, bad_task, caller, parts_of,
 from api.schema import task_schema
 from api.task_tests import BadTestError, lacking, run_tests
 from api.tasks import BadTaskError, Where, check_task, read_task_yaml
+from api.wording import total_in_words
 from detectors.ruleset import compile_task
 from detectors.types import Task
 
@@ -82,8 +83,7 @@ def tested(task: Task, spec: Any) -> None:
         failed = [(n, one) for n, one in enumerate(run_tests(compile_task(task), tests, None)) if one.wrong is not None]
         if failed:
             n, one = failed[0]
-            came = "a total that is not known" if one.total is None else f"{one.total:g}"
-            raise BadTestError(f"tests[{n}]", came, str(one.wrong))
+            raise BadTestError(f"tests[{n}]", total_in_words(one.total), str(one.wrong))
     except BadTestError as error:
         problem = {"path": error.path, "line": None, "value": str(error.value)[:120], "wanted": error.wanted}
         raise InvalidError(f"task: {error}", errors=[problem]) from None
