@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from api.exporting.returns import returns_to_go
+
 WIDTH, HEIGHT = 960.0, 150.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 12.0, 18.0, 22.0
 _MOST_TICKS = 10
@@ -39,7 +41,8 @@ class Tick(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """``line``: the points of the running total; ``to_go``: of what was still to come, the step's own reward with it;
+    """``line``: the points of the running total; ``to_go``: of what was still to come of all that is sealed, the step's
+    own reward with it, after the last step that is not known;
     ``masked``: (x, width) of steps whose reward is null; ``slot``: how wide a step is; ``left``: where the first is."""
 
     line: str
@@ -59,9 +62,10 @@ def curve(rewards: Sequence[Mapping[str, Any]]) -> Curve | None:
     if not rewards:
         return None
     totals = _totals(rewards)
-    to_go = [totals[-1] - total + (one["reward"] or 0.0) for total, one in zip(totals, rewards, strict=True)]
-    low = min(0.0, *totals, *to_go, *_reach(rewards, -1))
-    high = max(1.0, *totals, *to_go, *_reach(rewards, 1))
+    to_go = [one.value for one in returns_to_go([one["reward"] for one in rewards], 1.0, closed=True)]
+    known = [value for value in to_go if value is not None]
+    low = min(0.0, *totals, *known, *_reach(rewards, -1))
+    high = max(1.0, *totals, *known, *_reach(rewards, 1))
     slot = (WIDTH - _LEFT - _RIGHT) / len(rewards)
 
     def x(place: float) -> float:
@@ -90,8 +94,8 @@ def curve(rewards: Sequence[Mapping[str, Any]]) -> Curve | None:
     )
 
 
-def _points(values: Sequence[float], x: Callable[[float], float], y: Callable[[float], float]) -> str:
-    return " ".join(f"{x(place + 0.5)},{y(value)}" for place, value in enumerate(values))
+def _points(values: Sequence[float | None], x: Callable[[float], float], y: Callable[[float], float]) -> str:
+    return " ".join(f"{x(place + 0.5)},{y(value)}" for place, value in enumerate(values) if value is not None)
 
 
 def _totals(rewards: Sequence[Mapping[str, Any]]) -> list[float]:

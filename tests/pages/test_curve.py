@@ -52,6 +52,14 @@ def test_a_step_that_is_not_known_is_a_band_and_adds_nothing() -> None:
     assert len({point.split(",")[1] for point in drawn.line.split()}) == 1
 
 
+def test_what_was_still_to_come_is_known_after_the_last_step_that_is_not() -> None:
+    drawn = curve([reward(0, 0.5, nav=0.5), reward(1, None), reward(2, 0.25), reward(3, 0.25)])
+    assert drawn is not None
+    places, heights = zip(*(map(float, point.split(",")) for point in drawn.to_go.split()), strict=True)
+    assert places == pytest.approx([drawn.left + drawn.slot * (n + 0.5) for n in (2, 3)], abs=0.02)
+    assert drawn.zero - heights[0] == pytest.approx(2 * (drawn.zero - heights[1]), abs=0.03)
+
+
 def test_a_milestone_has_a_flag_where_it_was_reached_but_what_was_true_already_has_none() -> None:
     met = reward(0, 0.0, ("so already",))
     met["milestones"][0]["baseline"] = True
