@@ -67,42 +67,39 @@ class Conditions:
             self._release(key, node.id)
 
     def stale(self, event: Event) -> tuple[str, ...]:
-        """The keys whose readings the event replaces; asked before the world takes the event in."""
-        if not self._holders or event.kind not in STATEFUL:
+        """The keys whose readings the event replaces, of those that any has; asked before the world takes the event
+        in."""
+        holders = self._holders
+        if not holders or event.kind not in STATEFUL:
             return ()
-        return tuple(short_key(key) for key in invalidated(event, self._state.world))
+        return tuple([key for long in invalidated(event, self._state.world) if (key := short_key(long)) in holders])
 
     def read(self, event: Event, stale: tuple[str, ...]) -> None:
         """Let every leaf that hears the event read it, then drop what it made untrue."""
+        asked = self._asked(event)
+        if not asked and not stale:
+            return  # as most events go
         baseline = not self._state.seen(event)
         self._supposed.clear()
         read: list[tuple[int, Reading]] = []
-        for slot in self._slots.get(event.kind, ()):
+        for leaf in asked:
+            node = self._nodes[leaf]
+            assert isinstance(node.rule, Rule)
+            if baseline and node.rule.occurs(node.args):
+                continue  # what happened before the agent began, or unseen, was not its doing
             try:
-                leaves = slot.leaves(event)
-            except Exception as error:  # noqa: BLE001 - as below
-                self._failed("an index of rules", error, event)
-                continue
-            for leaf in leaves:
-                if leaf in self.settled:
-                    continue
-                node = self._nodes[leaf]
-                assert isinstance(node.rule, Rule)
-                if baseline and node.rule.occurs(node.args):
-                    continue  # what happened before the agent began, or unseen, was not its doing
-                try:
-                    for reading in node.rule.read(event, self._state.world, node.args):
-                        long = len(reading.key) > MAX_KEY
-                        read.append((leaf, reading._replace(key=short_key(reading.key)) if long else reading))
-                except UnseenError as unseen:
-                    supposed = self.unseen(node, unseen, event)
-                    taken = unseen.could if supposed else unseen.known
-                    if supposed:
-                        self._supposed.add(leaf)
-                    if taken is not None:
-                        read.append((leaf, taken._replace(key=short_key(taken.key))))
-                except Exception as error:  # noqa: BLE001 - a rule, perhaps of others, met what it was not made for
-                    self._failed(node.rule.name, error, event)
+                for reading in node.rule.read(event, self._state.world, node.args):
+                    long = len(reading.key) > MAX_KEY
+                    read.append((leaf, reading._replace(key=short_key(reading.key)) if long else reading))
+            except UnseenError as unseen:
+                supposed = self.unseen(node, unseen, event)
+                taken = unseen.could if supposed else unseen.known
+                if supposed:
+                    self._supposed.add(leaf)
+                if taken is not None:
+                    read.append((leaf, taken._replace(key=short_key(taken.key))))
+            except Exception as error:  # noqa: BLE001 - a rule, perhaps of others, met what it was not made for
+                self._failed(node.rule.name, error, event)
         if not read and not stale:
             return
         if stale:
@@ -116,6 +113,19 @@ class Conditions:
         for leaf, reading in read:
             self._apply(self._nodes[leaf], reading, event)
         self._tell(event)
+
+    def _asked(self, event: Event) -> list[int]:
+        """The leaves that the event may hit and that are read still."""
+        found: list[int] = []
+        for slot in self._slots.get(event.kind, ()):
+            try:
+                leaves = slot.leaves(event)
+            except Exception as error:  # noqa: BLE001 - as in `read`
+                self._failed("an index of rules", error, event)
+                continue
+            if leaves:
+                found += leaves
+        return [leaf for leaf in found if leaf not in self.settled] if found and self.settled else found
 
     def _failed(self, what: str, error: Exception, event: Event) -> None:
         """A log that a rule can't read is a log all the same: what it would have said of the event is not known."""
@@ -197,6 +207,8 @@ class Conditions:
     def _tell(self, event: Event) -> None:
         """Report what rose, once all that the event is about was read: a gate or a count that the same event breaks
         is broken before anything is paid."""
+        if not self._risen:
+            return
         risen, self._risen = self._risen, {}
         for id, key in risen:
             node = self._nodes[id]

@@ -7,7 +7,7 @@ that abstained, or was never reached, weighs nothing; where nobody is sure the r
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from detectors.codec import sha256
 from detectors.judged import is_judged
@@ -96,8 +96,7 @@ def escalating(rules: Ruleset, reward: Reward, asked: Sequence[Ask]) -> Reward:
     """What is told while the step waits for answers: nothing is known, so nothing is paid and the step is masked."""
     items = ", ".join(f"{ask.item} ({' then '.join(ask.tiers)})" for ask in asked if not ask.audit)
     goal = any(ask.item == "goal" and not ask.audit for ask in asked)
-    return replace(
-        reward,
+    return reward._replace(
         status="escalating",
         reward=None,
         mask=True,
@@ -121,8 +120,7 @@ def decide(rules: Ruleset, reward: Reward, asked: Sequence[Ask], words: Sequence
         score = found["goal"].score
         success = None if score is None else score >= 0.5
     if unsure or reward.reward is None:
-        return replace(
-            reward,
+        return reward._replace(
             status="unscored",
             reward=None,
             mask=True,
@@ -135,8 +133,7 @@ def decide(rules: Ruleset, reward: Reward, asked: Sequence[Ask], words: Sequence
     unpaid = total(ask.unpaid for ask in asked)
     paid = [m for item, f in found.items() if (m := _paid(rules, reward, item, f, unpaid)) is not None]
     milestones = (*reward.milestones, *paid)
-    return replace(
-        reward,
+    return reward._replace(
         status="sealed",
         reward=total(m.worth for m in milestones),
         components=_components(rules, milestones),
@@ -232,7 +229,7 @@ def _blended(rules: Ruleset, reward: Reward, policy: Escalation, ask: Ask, of: S
         return _Found(None, "", _nobody(of, policy))
     if rule.confidence > 0.0:
         # At stake in a step is what the rules would pay (`_paid`), so that to pay it is a score of 1.
-        answered.insert(0, rule if ask.item == "goal" else replace(rule, score=float(_earned(rules, reward) > 0)))
+        answered.insert(0, rule if ask.item == "goal" else rule._replace(score=float(_earned(rules, reward) > 0)))
     evidence = tuple(sorted({seq for w in of if w.verdict.score is not None for seq in w.evidence}))
     return _Found(blend(answered, policy.weights), BLEND, "", evidence)
 

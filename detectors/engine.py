@@ -117,28 +117,30 @@ class Engine:
         """Take in the next events. Raises `GapError` at the first that is not the next one."""
         self._out = Outcome()
         self.credit.reached = self._out.milestones
-        state, heard = self.state, self._heard
+        state, heard, control = self.state, self._heard, self._control
         for event in events:
             if event.seq != state.through + 1:
                 raise GapError(state.through + 1, event.seq)
-            for story in self._stories:
-                story.feed((event,))
+            if self._stories:
+                for story in self._stories:
+                    story.feed((event,))
             state.through = event.seq
-            if event.kind in heard and not state.closed:
-                self._take(event)
+            kind = event.kind
+            if kind in heard and not state.closed:
+                if kind in control:
+                    control[kind](event)
+                else:
+                    self._take(event)
         return self._out
 
     def _take(self, event: Event) -> None:
-        control = self._control.get(event.kind)
-        if control is not None:
-            control(event)
-            return
         stale = self.conditions.stale(event)
         if event.kind in FOLDED:
             fold(self.state.world, event, self.state.step)
         before = self._stories
         self.conditions.read(event, stale)
-        self._compared(event)
+        if self._kept:
+            self._compared(event)
         if self._stories is not before:  # another story begins with this event
             self._stories[-1].conditions.read(event, stale)
             self._stories[-1]._compared(event)
@@ -185,7 +187,7 @@ class Engine:
 
     def _compared(self, event: Event) -> None:
         """What `probe_kept` has no start to compare with is not known: a gap that does not end."""
-        if not self._kept or event.kind != "probe.answered":
+        if event.kind != "probe.answered":
             return
         name = str(event.data.get("probe"))
         first = self.state.world.probes.get(name)

@@ -72,7 +72,11 @@ class Slot:
         """The leaves that the event may hit."""
         if not self.keyed:
             return self.open
-        hits = [hit for key in self.index_event(event) if (hit := self.keyed.get(key)) is not None]
+        keys, keyed = self.index_event(event), self.keyed
+        if len(keys) == 1:  # as most events have
+            hit = keyed.get(keys[0])
+            return self.open if hit is None else [*self.open, *hit]
+        hits = [hit for key in keys if (hit := keyed.get(key)) is not None]
         if not hits:
             return self.open
         if len(hits) == 1 and not self.open:

@@ -13,4 +13,4 @@ def mapping(value: Any) -> Mapping[str, Any]:
 
 def listed(value: Any) -> Sequence[Any]:
     """The list that ``value`` is, or an empty one."""
-    return value if isinstance(value, list | tuple) else ()
+    return value if isinstance(value, (list, tuple)) else ()

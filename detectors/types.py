@@ -260,8 +260,7 @@ class Task:
         return tuple(name for name, part in parts.items() if part is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class Milestone:
+class Milestone(NamedTuple):
     """What was earned. ``value``: newly credited level; ``worth``: what it adds to the step's reward."""
 
     id: str
@@ -276,8 +275,7 @@ class Milestone:
     baseline: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """One stage's word on one step; ``score`` is None where the stage abstains."""
 
     stage: Literal["rule", "model", "judge", "person"]
@@ -288,8 +286,7 @@ class Verdict:
     cost: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Reward:
+class Reward(NamedTuple):
     """What the trainer gets for one step; ``reward`` is None wherever it is not known, and then ``mask``."""
 
     episode: str

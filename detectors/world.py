@@ -5,7 +5,7 @@ Serialisable, and bounded whatever the length of the episode: each table has a c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,48 +57,9 @@ PARTS = ("frames", "downloads", "calls", "probes")
 
 def fold(world: World, event: Event, step: int) -> None:
     """Take one event into the world, in place; ``step`` is the one that runs (-1 before the first)."""
-    match event.kind:
-        case "page.navigated":
-            _navigate(world, event)
-        case "field.filled":
-            _fill(world, event)
-        case "frame.detached":
-            world.frames.pop(str(event.data.get("frame")), None)
-        case "tab.closed":
-            tab = event.data.get("tab")
-            for frame in [f for f, known in world.frames.items() if known["tab"] == tab]:
-                del world.frames[frame]
-        case "download.began":
-            name = str(event.data.get("name"))[:MAX_NAME]
-            world.downloads[_download(event)] = [name, event.seq, step, None, None]
-            _cap(world.downloads, MAX_DOWNLOADS)
-        case "download.finished":
-            if begun := world.downloads.get(_download(event)):
-                begun[3:] = [event.data.get("size"), event.seq]
-        case "download.canceled":
-            world.downloads.pop(_download(event), None)
-        case "agent.tool_called":
-            call = str(event.data.get("call"))[:MAX_NAME]
-            world.calls[call] = [str(event.data.get("tool"))[:MAX_NAME], event.seq, step]
-            _cap(world.calls, MAX_CALLS)
-        case "probe.answered":
-            _answer(world, event, step)
-
-
-FOLDED = frozenset(
-    "page.navigated field.filled frame.detached tab.closed download.began download.finished download.canceled "
-    "agent.tool_called probe.answered".split()
-)
-"""The kinds that `fold` takes in."""
-
-
-STATEFUL = frozenset(
-    "page.navigated page.titled field.filled frame.detached tab.closed "
-    "file.created file.modified file.deleted file.present file.moved "
-    "window.titled window.closed widget.state_changed widget.text_changed clipboard.changed "
-    "process.started process.ended probe.answered file.read".split()
-)
-"""The kinds that `invalidated` knows: they can make an earlier reading untrue, though no rule hears them."""
+    taken = _FOLDS.get(event.kind)
+    if taken is not None:
+        taken(world, event, step)
 
 
 def invalidated(event: Event, world: World) -> tuple[str, ...]:
@@ -107,43 +68,61 @@ def invalidated(event: Event, world: World) -> tuple[str, ...]:
     ``world`` is as it was before the event. A rule that tells of a state uses one of these forms as its key; then
     a new address, title, value or content that the rule does not confirm makes its reading fall to 0 by itself.
     """
-    data = event.data
-    match event.kind:
-        case "page.navigated":
-            frame = str(data.get("frame"))
-            return (f"url:{frame}",) if data.get("same_document") else _of_frame(world, frame)
-        case "probe.answered":
-            return (f"probe:{data.get('probe')}",)
-        case "file.read":
-            return (reading_key(data),)
-        case "page.titled":
-            return (f"title:{data.get('tab')}",)
-        case "field.filled":
-            return (f"field:{data.get('frame')}:{data.get('field')}",)
-        case "frame.detached":
-            return _of_frame(world, str(data.get("frame")))
-        case "tab.closed":
-            tab = str(data.get("tab"))
-            frames = {tab, *(frame for frame, known in world.frames.items() if known["tab"] == tab)}
-            return (f"title:{tab}", *(key for frame in sorted(frames) for key in _of_frame(world, frame)))
-        case "file.created" | "file.modified" | "file.present":
-            return (file_key(data, data.get("path")),)
-        case "file.deleted":
-            return (file_key(data, data.get("path")), file_key(data, data.get("path"), "exists"))
-        case "file.moved":
-            left = data.get("from")
-            return (file_key(data, left), file_key(data, left, "exists"), file_key(data, data.get("path")))
-        case "window.titled" | "window.closed":
-            return (window_key(data),)
-        case "widget.state_changed":
-            return (widget_key(data, data.get("state")),)
-        case "widget.text_changed":
-            return (widget_key(data, "text"),)
-        case "clipboard.changed":
-            return (f"clipboard:{data.get('selection')}",)
-        case "process.started" | "process.ended":  # the same pid again: it became another program
-            return (f"process:{data.get('pid')}",)
-    return ()
+    replaced = _REPLACED.get(event.kind)
+    return () if replaced is None else replaced(event.data, world)
+
+
+def _left(data: Any, world: World) -> tuple[str, ...]:
+    frame = str(data.get("frame"))
+    return (f"url:{frame}",) if data.get("same_document") else _of_frame(world, frame)
+
+
+def _tab_left(data: Any, world: World) -> tuple[str, ...]:
+    tab = str(data.get("tab"))
+    frames = {tab, *(frame for frame, known in world.frames.items() if known["tab"] == tab)}
+    return (f"title:{tab}", *(key for frame in sorted(frames) for key in _of_frame(world, frame)))
+
+
+def _file_changed(data: Any, world: World) -> tuple[str, ...]:
+    return (file_key(data, data.get("path")),)
+
+
+def _file_deleted(data: Any, world: World) -> tuple[str, ...]:
+    return (file_key(data, data.get("path")), file_key(data, data.get("path"), "exists"))
+
+
+def _file_moved(data: Any, world: World) -> tuple[str, ...]:
+    left = data.get("from")
+    return (file_key(data, left), file_key(data, left, "exists"), file_key(data, data.get("path")))
+
+
+def _process(data: Any, world: World) -> tuple[str, ...]:
+    return (f"process:{data.get('pid')}",)  # the same pid again: it became another program
+
+
+_REPLACED: dict[str, Callable[[Any, World], tuple[str, ...]]] = {
+    "page.navigated": _left,
+    "page.titled": lambda data, _: (f"title:{data.get('tab')}",),
+    "field.filled": lambda data, _: (f"field:{data.get('frame')}:{data.get('field')}",),
+    "frame.detached": lambda data, world: _of_frame(world, str(data.get("frame"))),
+    "tab.closed": _tab_left,
+    "file.created": _file_changed,
+    "file.modified": _file_changed,
+    "file.present": _file_changed,
+    "file.deleted": _file_deleted,
+    "file.moved": _file_moved,
+    "file.read": lambda data, _: (reading_key(data),),
+    "window.titled": lambda data, _: (window_key(data),),
+    "window.closed": lambda data, _: (window_key(data),),
+    "widget.state_changed": lambda data, _: (widget_key(data, data.get("state")),),
+    "widget.text_changed": lambda data, _: (widget_key(data, "text"),),
+    "clipboard.changed": lambda data, _: (f"clipboard:{data.get('selection')}",),
+    "process.started": _process,
+    "process.ended": _process,
+    "probe.answered": lambda data, _: (f"probe:{data.get('probe')}",),
+}
+STATEFUL = frozenset(_REPLACED)
+"""The kinds that can make an earlier reading untrue, though no rule hears them."""
 
 
 def _of_frame(world: World, frame: str) -> tuple[str, ...]:
@@ -189,7 +168,7 @@ def field_names(data: Any) -> tuple[str, ...]:
     return tuple([text_key(name) for name in found if isinstance(name, str) and name])
 
 
-def _navigate(world: World, event: Event) -> None:
+def _navigate(world: World, event: Event, step: int) -> None:
     data = event.data
     frame = str(data.get("frame"))
     known = world.frames.pop(frame, None)
@@ -198,7 +177,7 @@ def _navigate(world: World, event: Event) -> None:
     _keep_frame(world, frame, {"tab": str(data.get("tab")), "url": url, "fields": kept})
 
 
-def _fill(world: World, event: Event) -> None:
+def _fill(world: World, event: Event, step: int) -> None:
     data = event.data
     frame = str(data.get("frame"))
     known = world.frames.pop(frame, None) or {"tab": str(data.get("tab")), "url": "", "fields": {}}
@@ -206,16 +185,22 @@ def _fill(world: World, event: Event) -> None:
     key = str(data.get("field"))[:MAX_NAME]
     before = fields.pop(key, None)
     value = data.get("value")
-    held = {"value": _kept(value, fields), "checked": data.get("checked") is True if "checked" in data else None}
+    kept = _kept(value, fields)
+    checked = data.get("checked") is True if "checked" in data else None
     # Of a value that is too long to keep, enough to know it again.
-    held["long"] = sha256(canonical(value)) if held["value"] is None and value is not None else None
+    long = sha256(canonical(value)) if kept is None and value is not None else None
     # Frameworks echo what the user typed with an event of their own: the same value stays the user's. Two that nobody
     # knows (passwords) are not the same.
-    known_now = any(part is not None for part in held.values())
-    echo = known_now and before is not None and before["trusted"] and all(before[part] == held[part] for part in held)
+    echo = (
+        before is not None
+        and before["trusted"]
+        and (before["value"], before["checked"], before["long"]) == (kept, checked, long) != (None, None, None)
+    )
     fields[key] = {
         "names": [name[:MAX_NAME] for name in field_names(data)],
-        **held,
+        "value": kept,
+        "checked": checked,
+        "long": long,
         "filled": data.get("filled") is True,
         "cut": data.get("cut") is True,
         "seq": before["seq"] if echo else event.seq,
@@ -225,6 +210,37 @@ def _fill(world: World, event: Event) -> None:
     _keep_frame(world, frame, known)
 
 
+def _detach(world: World, event: Event, step: int) -> None:
+    world.frames.pop(str(event.data.get("frame")), None)
+
+
+def _close_tab(world: World, event: Event, step: int) -> None:
+    tab = event.data.get("tab")
+    for frame in [f for f, known in world.frames.items() if known["tab"] == tab]:
+        del world.frames[frame]
+
+
+def _begin_download(world: World, event: Event, step: int) -> None:
+    name = str(event.data.get("name"))[:MAX_NAME]
+    world.downloads[_download(event)] = [name, event.seq, step, None, None]
+    _cap(world.downloads, MAX_DOWNLOADS)
+
+
+def _finish_download(world: World, event: Event, step: int) -> None:
+    if begun := world.downloads.get(_download(event)):
+        begun[3:] = [event.data.get("size"), event.seq]
+
+
+def _cancel_download(world: World, event: Event, step: int) -> None:
+    world.downloads.pop(_download(event), None)
+
+
+def _call(world: World, event: Event, step: int) -> None:
+    call = str(event.data.get("call"))[:MAX_NAME]
+    world.calls[call] = [str(event.data.get("tool"))[:MAX_NAME], event.seq, step]
+    _cap(world.calls, MAX_CALLS)
+
+
 def _answer(world: World, event: Event, step: int) -> None:
     """Keep what a probe answered first, at the start; an answer that came later is nothing to compare with."""
     probe, data = str(event.data.get("probe")), event.data
@@ -232,6 +248,21 @@ def _answer(world: World, event: Event, step: int) -> None:
         return
     kept = step < 0 and data.get("cut") is not True and len(canonical(data.get("value"))) <= MAX_ANSWER
     world.probes[probe[:MAX_NAME]] = [data.get("value")] if kept else []
+
+
+_FOLDS: dict[str, Callable[[World, Event, int], None]] = {
+    "page.navigated": _navigate,
+    "field.filled": _fill,
+    "frame.detached": _detach,
+    "tab.closed": _close_tab,
+    "download.began": _begin_download,
+    "download.finished": _finish_download,
+    "download.canceled": _cancel_download,
+    "agent.tool_called": _call,
+    "probe.answered": _answer,
+}
+FOLDED = frozenset(_FOLDS)
+"""The kinds that `fold` takes in."""
 
 
 def _keep_frame(world: World, frame: str, known: dict[str, Any]) -> None:

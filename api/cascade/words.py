@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -20,13 +20,13 @@ _EVENT = re.compile(r"e(\d{1,18})")
 
 def checked(opinion: Opinion, tier: str) -> Opinion:
     """The opinion; an abstention where its numbers are none: nothing is clipped, rounded or guessed."""
-    verdict = replace(opinion.verdict, stage=tier)  # type: ignore[arg-type]
+    verdict = opinion.verdict._replace(stage=tier)  # type: ignore[arg-type]
     fault = wrong(verdict)
     if fault is not None:
         cost = verdict.cost if _is_number(verdict.cost) and verdict.cost >= 0 else 0.0
-        verdict = replace(verdict, score=None, confidence=0.0, why=fault, cost=cost)
+        verdict = verdict._replace(score=None, confidence=0.0, why=fault, cost=cost)
     elif verdict.score is None:
-        verdict = replace(verdict, confidence=0.0)
+        verdict = verdict._replace(confidence=0.0)
     return replace(opinion, verdict=verdict, record=orjson.loads(canonical(dict(opinion.record))))
 
 
@@ -38,7 +38,7 @@ def abstained(tier: str, why: str) -> Opinion:
 def kept(opinion: Opinion, through: int) -> dict[str, Any]:
     """The answer as the cache and the log of verdicts have it."""
     return {
-        "verdict": asdict(opinion.verdict),
+        "verdict": opinion.verdict._asdict(),
         "evidence": leans_on(opinion.record, through),
         "record": opinion.record,
     }

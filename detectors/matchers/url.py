@@ -21,8 +21,9 @@ from detectors.matchers.plain import glob
 from detectors.matchers.text import TextMatch
 
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
-_PLAIN = re.compile(r"https?://[a-z0-9.-]+(?::[0-9]{1,4})?(/[^?#%\x00-\x20]*)(?:[?#]|\Z)")
-"""An address whose path stands in it as `parse_url` gives it, but for slashes at its end."""
+_PLAIN = re.compile(r"(https?://[a-z0-9.-]+(?::[0-9]{1,4})?)(/[^?#%\x00-\x20]*)(?:[?#]|\Z)")
+"""An address whose path stands in it as `parse_url` gives it, but for slashes at its end, and its origin as it may be
+written."""
 MAX_URL = 8192
 """Characters of an address that is looked at; pages can make longer ones, tasks do not ask for them."""
 
@@ -119,6 +120,8 @@ class UrlMatch:
 
     def matches(self, text: str) -> bool:
         """Whether the address ``text`` is the wanted one."""
+        if self._by_place and len(text) <= MAX_URL and (plain := _PLAIN.match(text)) and plain[1] == self.origin:
+            return (plain[2].rstrip("/") or "/") == self.path
         url = parse_url(text)
         if url is None or (url.origin != self.origin and url.origin not in self.hosts):
             return False
@@ -129,6 +132,11 @@ class UrlMatch:
         if self.fragment is not None and not self.fragment.matches(url.fragment):
             return False
         return all(any(n == name and m.matches(v) for n, v in url.query) for name, m in self.parameters)
+
+    @property
+    def _by_place(self) -> bool:
+        """Whether origin and path alone tell it from all others."""
+        return self.query is None and not self.globbed and self.fragment is None and not self.parameters
 
     def _counted(self, query: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
         if not self.ignored:
@@ -157,7 +165,7 @@ def url_key(text: str) -> str:
     # Every event with an address is asked for it, and most addresses are told from all others by it.
     plain = _PLAIN.match(text)
     if plain is not None and len(text) <= MAX_URL:
-        return plain[1].rstrip("/") or "/"
+        return plain[2].rstrip("/") or "/"
     url = parse_url(text)
     return "" if url is None else url.path
 

@@ -93,6 +93,13 @@ def test_any_text_is_an_address_or_none(text: str) -> None:
     assert not url_matches("/a", text, "https://shop.test") or "shop.test" in text
 
 
+PLACES = [
+    UrlMatch.parse(spec, ("url",), None)
+    for place in ("http://a.test", "https://a.test:80", "http://a.test/a", "https://a.test/b/a", "http://a b/a")
+    for spec in (place, {"path": place, "hosts": ["ws://a.test", "https://[::1]"]})
+]
+
+
 @given(
     st.sampled_from(["", "http", "https", "HTTP", "file", "ws"]),
     st.sampled_from(
@@ -101,8 +108,12 @@ def test_any_text_is_an_address_or_none(text: str) -> None:
     st.text("ab/%2F?#;&=+. \t\n\\[]@:é\x00", max_size=12),
     st.sampled_from(["", "/" + "a" * MAX_URL]),
 )
-def test_the_key_of_an_address_is_its_path(scheme: str, host: str, rest: str, long: str) -> None:
-    """However it was found."""
+def test_an_address_is_told_by_origin_and_path(scheme: str, host: str, rest: str, long: str) -> None:
+    """However they were found: the short way for plain addresses says what the whole parser says."""
     for text in (f"{scheme}://{host}/{rest}{long}", f"{scheme}://{host}{rest}", rest):
         url = parse_url(text)
         assert url_key(text) == ("" if url is None else url.path)
+        for one in PLACES:
+            assert one.matches(text) == (
+                url is not None and url.origin in (*one.hosts, one.origin) and url.path == one.path
+            )
