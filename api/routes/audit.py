@@ -81,7 +81,7 @@ async def verify(request: Request) -> Response:
 @router.get(
     "/v1/audit/checkpoints",
     summary="What is signed",
-    responses={200: {"model": CheckpointsShape}, **problems(401, 403, 404)},
+    responses={200: {"model": CheckpointsShape}, **problems(401, 403, 404, 422)},
     openapi_extra={"parameters": [_words("episode", "That episode's notes, instead of those over all episodes.")]},
 )
 async def checkpoints(request: Request) -> Response:

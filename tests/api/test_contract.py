@@ -7,6 +7,7 @@ Not called: `/stream` and the daemon's WebSocket, which do not end (tests/api/te
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from typing import Any
@@ -143,6 +144,28 @@ def _takes_anything(operation: Any) -> bool:
 
 def test_no_5xx_and_no_answer_that_is_not_told_of(process: Process) -> None:
     assert tried(process, 2, [GenerationMode.POSITIVE]) > 80
+
+
+def test_no_query_parameter_is_empty_to_an_answer_that_is_not_told_of(process: Process) -> None:
+    world = World(process)
+    known = {"episode": world.episodes[0], "task": TASK["id"], "sandbox": world.sandbox, "step": "1"}
+    with httpx.Client(base_url=process.url, headers=world.headers) as http:
+        paths = http.get("/openapi.json").json()["paths"]
+        asked = [
+            (path, one["name"], operation["responses"])
+            for path, operations in paths.items()
+            if (operation := operations.get("get")) and not path.endswith(("/stream", "/commands"))
+            for one in operation.get("parameters", [])
+            if one["in"] == "query"
+        ]
+        wrong = []
+        for path, name, told in asked:
+            place = path.format_map(defaultdict(lambda: "none", known))
+            got = http.get(place, params={"wait_ms": "0", name: ""} if name != "wait_ms" else {name: ""})
+            if str(got.status_code) not in told:
+                wrong.append(f"{path}?{name}= answers {got.status_code}")
+    assert len(asked) > 20
+    assert not wrong
 
 
 @pytest.mark.slow
