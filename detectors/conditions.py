@@ -11,7 +11,7 @@ from detectors.registry import Composite, Moment, Rule, Standing
 from detectors.ruleset import Node, Ruleset
 from detectors.state import State
 from detectors.types import Event, Reading
-from detectors.world import STATEFUL, invalidated
+from detectors.world import FIELD, STATEFUL, fields_left, invalidated
 
 MAX_KEYS = 64
 """Keys remembered of one leaf: tabs, fields, files under which its fact is true now."""
@@ -48,9 +48,10 @@ class Conditions:
         for owner, award in state.awards.items():
             if award.earned and ruleset.final(owner):
                 self.settled.add(ruleset.tops[owner])
+        self._fields = 0  # of the keys that are held
         for leaf, standing in state.standings.items():
             for key in () if leaf in self.settled else standing.keys or ():
-                self._holders.setdefault(key, set()).add(leaf)
+                self._retain(key, leaf)
 
     def standing(self, node: Node) -> Standing:
         """How a condition stands; made on first use."""
@@ -72,7 +73,10 @@ class Conditions:
         holders = self._holders
         if not holders or event.kind not in STATEFUL:
             return ()
-        return tuple([key for long in invalidated(event, self._state.world) if (key := short_key(long)) in holders])
+        told = invalidated(event, self._state.world)
+        if self._fields:
+            told += fields_left(event, self._state.world)
+        return tuple([key for long in told if (key := short_key(long)) in holders])
 
     def read(self, event: Event, stale: tuple[str, ...]) -> None:
         """Let every leaf that hears the event read it, then drop what it made untrue."""
@@ -181,7 +185,7 @@ class Conditions:
         keys.pop(reading.key, None)
         if reading.level > 0:
             keys[reading.key] = reading.level
-            self._holders.setdefault(reading.key, set()).add(leaf)
+            self._retain(reading.key, leaf)
             while len(keys) > MAX_KEYS:
                 oldest = next(iter(keys))
                 del keys[oldest]
@@ -189,12 +193,20 @@ class Conditions:
         else:
             self._release(reading.key, leaf)
 
+    def _retain(self, key: str, leaf: int) -> None:
+        holders = self._holders.get(key)
+        if holders is None:
+            holders = self._holders[key] = set()
+            self._fields += key.startswith(FIELD)
+        holders.add(leaf)
+
     def _release(self, key: str, leaf: int) -> None:
         holders = self._holders.get(key)
         if holders is not None:
             holders.discard(leaf)
             if not holders:
                 del self._holders[key]
+                self._fields -= key.startswith(FIELD)
 
     def _rise(self, node: Node, key: str, event: Event) -> None:
         if node.parent < 0:

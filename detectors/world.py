@@ -28,6 +28,8 @@ MAX_TEXT = 1024
 MAX_LONG = 65_536
 """Characters kept of a frame's longer values, together; of what is more nothing is kept, so that nobody knows it."""
 MAX_NAME = 256
+FIELD = "field:"
+"""How the reading keys of fields begin."""
 
 
 @dataclass(slots=True)
@@ -63,7 +65,8 @@ def fold(world: World, event: Event, step: int) -> None:
 
 
 def invalidated(event: Event, world: World) -> tuple[str, ...]:
-    """The reading keys whose truth this event replaces: what was read under them no longer stands.
+    """The reading keys whose truth this event replaces, but for `fields_left`: what was read under them no longer
+    stands.
 
     ``world`` is as it was before the event. A rule that tells of a state uses one of these forms as its key; then
     a new address, title, value or content that the rule does not confirm makes its reading fall to 0 by itself.
@@ -72,15 +75,37 @@ def invalidated(event: Event, world: World) -> tuple[str, ...]:
     return () if replaced is None else replaced(event.data, world)
 
 
+def fields_left(event: Event, world: World) -> tuple[str, ...]:
+    """The reading keys of the fields in the documents that this event ends; there may be many."""
+    left = _LEFT.get(event.kind)
+    frames = () if left is None else left(event.data, world)
+    return tuple([f"{FIELD}{frame}:{key}" for frame in frames for key in world.fields(frame)])
+
+
+def _document(data: Any, world: World) -> tuple[str, ...]:
+    return () if data.get("same_document") else (str(data.get("frame")),)
+
+
+def _documents(data: Any, world: World) -> tuple[str, ...]:
+    tab = str(data.get("tab"))
+    return tuple(sorted({tab, *(frame for frame, known in world.frames.items() if known["tab"] == tab)}))
+
+
+_LEFT: dict[str, Callable[[Any, World], tuple[str, ...]]] = {
+    "page.navigated": _document,
+    "frame.detached": lambda data, _: (str(data.get("frame")),),
+    "tab.closed": _documents,
+}
+
+
 def _left(data: Any, world: World) -> tuple[str, ...]:
     frame = str(data.get("frame"))
-    return (f"url:{frame}",) if data.get("same_document") else _of_frame(world, frame)
+    return (f"url:{frame}",) if data.get("same_document") else (f"url:{frame}", f"doc:{frame}")
 
 
 def _tab_left(data: Any, world: World) -> tuple[str, ...]:
-    tab = str(data.get("tab"))
-    frames = {tab, *(frame for frame, known in world.frames.items() if known["tab"] == tab)}
-    return (f"title:{tab}", *(key for frame in sorted(frames) for key in _of_frame(world, frame)))
+    frames = _documents(data, world)
+    return (f"title:{data.get('tab')}", *(f"{what}:{frame}" for frame in frames for what in ("url", "doc")))
 
 
 def _file_changed(data: Any, world: World) -> tuple[str, ...]:
@@ -103,8 +128,8 @@ def _process(data: Any, world: World) -> tuple[str, ...]:
 _REPLACED: dict[str, Callable[[Any, World], tuple[str, ...]]] = {
     "page.navigated": _left,
     "page.titled": lambda data, _: (f"title:{data.get('tab')}",),
-    "field.filled": lambda data, _: (f"field:{data.get('frame')}:{data.get('field')}",),
-    "frame.detached": lambda data, world: _of_frame(world, str(data.get("frame"))),
+    "field.filled": lambda data, _: (f"{FIELD}{data.get('frame')}:{data.get('field')}",),
+    "frame.detached": lambda data, _: (f"url:{data.get('frame')}", f"doc:{data.get('frame')}"),
     "tab.closed": _tab_left,
     "file.created": _file_changed,
     "file.modified": _file_changed,
@@ -123,11 +148,6 @@ _REPLACED: dict[str, Callable[[Any, World], tuple[str, ...]]] = {
 }
 STATEFUL = frozenset(_REPLACED)
 """The kinds that can make an earlier reading untrue, though no rule hears them."""
-
-
-def _of_frame(world: World, frame: str) -> tuple[str, ...]:
-    """Everything that is read of a frame's document and address."""
-    return (f"url:{frame}", f"doc:{frame}", *(f"field:{frame}:{key}" for key in world.fields(frame)))
 
 
 def file_key(data: Any, path: Any, what: str = "file") -> str:

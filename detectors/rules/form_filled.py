@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,8 +39,9 @@ def form_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
     frame = str(event.data.get("frame"))
     if args.url is not None and not args.url.matches(world.url(frame)):
         return
-    known = world.fields(frame)
-    found = [_filled(known, name, wanted, args.trusted) for name, wanted in args.fields.fields]
+    wanted = [(text_key(name), value) for name, value in args.fields.fields]
+    named = _named(world.fields(frame), {key for key, _ in wanted})
+    found = [_filled(named.get(key, ()), value, args.trusted) for key, value in wanted]
     right = [one for one in found if isinstance(one, int)]
     hidden = [one for one in found if isinstance(one, tuple)]
     reading = Reading(len(right) / len(found), f"doc:{frame}", tuple(sorted(set(right))))
@@ -50,11 +51,19 @@ def form_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
     yield reading
 
 
-def _filled(known: Mapping[str, Any], name: str, wanted: Any, trusted: bool) -> int | tuple[int, str] | None:
+def _named(known: Mapping[str, Any], keys: set[str]) -> dict[str, list[Any]]:
+    """The fields of each of these names, in one walk: pages may have many."""
+    found: dict[str, list[Any]] = {}
+    for data in known.values():
+        for name in data["names"]:
+            if name in keys:
+                found.setdefault(name, []).append(data)
+    return found
+
+
+def _filled(named: Sequence[Any], wanted: Any, trusted: bool) -> int | tuple[int, str] | None:
     """The seq of the field of that name if it holds what is wanted, of several (radios) any of them; with the reason
     where nobody knows."""
-    key = text_key(name)
-    named = [data for data in known.values() if key in data["names"]]
     for data in named:
         if holds(data, wanted, trusted):
             return int(data["seq"])
