@@ -121,9 +121,8 @@ class Engine:
         for event in events:
             if event.seq != state.through + 1:
                 raise GapError(state.through + 1, event.seq)
-            if self._stories:
-                for story in self._stories:
-                    story.feed((event,))
+            for story in self._stories:
+                story.feed((event,))
             state.through = event.seq
             kind = event.kind
             if kind in heard and not state.closed:

@@ -17,6 +17,7 @@ from tests.support.logs import (
     filled,
     finished,
     log,
+    resumed,
     ruleset,
     run,
     sealed,
@@ -99,8 +100,10 @@ CASES: dict[str, Case] = {
 def test_what_it_is_worth(
     milestones: list[dict[str, Any]], top: dict[str, Any], steps: list[list[Said]], paid: list[float | None]
 ) -> None:
-    """Step by step."""
-    assert worth(run(ruleset(*milestones, **top), *episode(*steps))) == paid
+    """Step by step, and the same where the engine is stored and loaded after every event."""
+    rules, said = ruleset(*milestones, **top), episode(*steps)
+    assert worth(run(rules, *said)) == paid
+    assert resumed(rules, *said) == run(rules, *said)
 
 
 SETUP: dict[str, tuple[dict[str, Any], list[Said], list[Said], float]] = {

@@ -7,11 +7,10 @@ from typing import Any
 import orjson
 import pytest
 
-from detectors.engine import Engine
 from detectors.types import Reward
 from detectors.world import MAX_TEXT
 from tests.detectors.tables_probes import PROBES, probed
-from tests.support.logs import Said, clicked, created, episode, filled, finished, log, ruleset, run, worth
+from tests.support.logs import Said, clicked, created, episode, filled, finished, resumed, ruleset, run, worth
 
 HASH = "ab" * 32
 FILE: dict[str, Any] = {"file_matches": {"name": "a.pdf", "sha256": HASH}}
@@ -307,12 +306,8 @@ def test_both_stories_are_stored(name: str) -> None:
     """An engine that is stored and loaded after each event gives the same."""
     milestones, steps, _ = LATER[name]
     rules = ruleset(*milestones, weights={"ui": 1.0, "form": 1.0}, probes=PROBES)
-    said = log(*episode(*steps))
-    at_once, engine, found = Engine(rules, "ep_1").feed(said).rewards, Engine(rules, "ep_1"), []
-    for event in said:
-        found += engine.feed([event]).rewards
-        engine = Engine.load(rules, engine.dump())
-    assert found == at_once
+    said = episode(*steps)
+    assert resumed(rules, *said) == run(rules, *said)
 
 
 def test_a_goal_that_has_nothing_to_do_with_it_is_decided() -> None:

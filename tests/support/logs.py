@@ -34,6 +34,15 @@ def run(rules: Ruleset, *said: Said) -> list[Reward]:
     return Engine(rules, "ep_1").feed(log(*said)).rewards
 
 
+def resumed(rules: Ruleset, *said: Said) -> list[Reward]:
+    """The same by an engine that is stored and loaded again after every event."""
+    engine, rewards = Engine(rules, "ep_1"), []
+    for event in log(*said):
+        rewards += engine.feed([event]).rewards
+        engine = Engine.load(rules, engine.dump())
+    return rewards
+
+
 def episode(*steps: Sequence[Said], before: Iterable[Said] = (), close: bool = True) -> list[Said]:
     """Said things as an episode: what was before, then one step after another, then the end."""
     out: list[Said] = [("episode.opened", {"task": "t", "digest": "d"}), *before]
