@@ -6,7 +6,7 @@ import re
 
 import zstandard
 
-from api.errors import MalformedSegmentError, TooLargeError
+from api.errors import MalformedSegmentError, OtherEpisodeError, TooLargeError
 from api.settings import Limits
 from detectors.codec import CodecError, decode_segment
 from detectors.kinds import KINDS
@@ -65,8 +65,16 @@ def _most_opened(text: bytes) -> int:
     return max(map(len, text.translate(None, _NEITHER).split(b"\n")))
 
 
-def read_segment(frame: bytes, episode: str, limits: Limits) -> Segment:
-    """The segment in ``frame``, which must be ``episode``'s. Raises the errors of `open_frame` and the codec's."""
+def read_appended(frame: bytes, episode: str, limits: Limits) -> Segment:
+    """The segment in ``frame``. Raises what `read_segment` does, and `OtherEpisodeError` unless it is ``episode``'s."""
+    segment = read_segment(frame, limits)
+    if segment.episode != episode:
+        raise OtherEpisodeError(f"episode: the segment is {segment.episode}'s, wanted {episode}'s")
+    return segment
+
+
+def read_segment(frame: bytes, limits: Limits) -> Segment:
+    """The segment in ``frame``. Raises the errors of `open_frame`, and `MalformedSegmentError` for the codec's."""
     text = open_frame(frame, limits)
     count = text.count(b"\n") - 1
     if count > limits.events:

@@ -7,7 +7,6 @@ stored. A step that is asked about beyond the rules is stored as `escalating`, a
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import Float, Numeric, bindparam, case, cast, func, insert, select, update
@@ -15,12 +14,6 @@ from sqlalchemy import Float, Numeric, bindparam, case, cast, func, insert, sele
 from api.cascade.recorded import DECIDED
 from api.store.database import Database
 from api.tables import episodes, milestones, rewards, verdicts
-from detectors.codec import canonical
-from detectors.deciding import escalating, waits
-from detectors.engine import Outcome
-from detectors.rewards import encode_reward, milestone_to_json
-from detectors.ruleset import Ruleset
-from detectors.types import Milestone, Reward
 
 INSERT_MILESTONES = insert(milestones)
 INSERT_REWARDS = insert(rewards)
@@ -150,46 +143,3 @@ class Ledger:
     async def _pairs(self, statement: Any, episode: str, first: int, last: int) -> list[tuple[int, bytes]]:
         rows = await self._database.all(statement, {"episode": episode, "first": first, "last": last})
         return [(row.seq, bytes(row.body)) for row in rows]
-
-
-def milestone_rows(
-    episode: str, number: int, first: int, last: int, found: Sequence[Milestone]
-) -> list[dict[str, Any]]:
-    """Rows of the milestones that the events ``first`` to ``last`` brought, numbered from ``number``."""
-    return [
-        {
-            "episode": episode,
-            "number": number + n,
-            # Whoever follows the log segment by segment must meet it there, even where all evidence is older.
-            "seq": max(first, max(m.evidence, default=last)),
-            "step": m.step,
-            "id": m.id,
-            "worth": m.worth,
-            "body": canonical(milestone_to_json(m)),
-        }
-        for n, m in enumerate(found)
-    ]
-
-
-def told(rules: Ruleset, outcome: Outcome) -> list[Reward]:
-    """The newly sealed rewards as they are stored: those that are asked about wait for their answers."""
-    if not outcome.asks:
-        return outcome.rewards
-    of = [[ask for ask in outcome.asks if ask.step == reward.step] for reward in outcome.rewards]
-    pairs = zip(outcome.rewards, of, strict=True)
-    return [escalating(rules, reward, asked) if waits(asked) else reward for reward, asked in pairs]
-
-
-def reward_rows(sealed: Iterable[Reward]) -> list[dict[str, Any]]:
-    """Rows of newly sealed rewards."""
-    return [
-        {
-            "episode": r.episode,
-            "step": r.step,
-            "status": r.status,
-            "reward": r.reward,
-            "through": r.through,
-            "body": encode_reward(r),
-        }
-        for r in sealed
-    ]

@@ -9,27 +9,30 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy import Executable, bindparam, delete, insert, select, update
 
-from api.errors import EpisodeClosedError, ForkedLogError, GapInLogError, OtherEpisodeError, UnavailableError
-from api.frames import NUMBERED, read_segment
-from api.ledger import ESCALATING, INSERT_MILESTONES, INSERT_REWARDS, TOTAL, Ledger, milestone_rows, reward_rows, told
+from api.detection.advance import STATE_EVERY, Advance, Rows, Standing, Write, advance
+from api.detection.crew import Crew, Feed, LostError
+from api.detection.wire import Found
+from api.errors import ConflictError, EpisodeClosedError, ForkedLogError, GapInLogError, UnavailableError
+from api.frames import read_appended
+from api.ledger import ESCALATING, INSERT_MILESTONES, INSERT_REWARDS, TOTAL, Ledger
 from api.metrics import Metrics
 from api.notify import ASKED, Notifier, log_of
 from api.settings import Limits
 from api.store.arrivals import arriving
 from api.store.database import Database, now
-from api.store.engines import STATE_EVERY, Engines, Live
+from api.store.engines import Engines, Live
 from api.store.episodes import Episodes
 from api.store.escalations import queueing
-from api.store.writer import GroupWriter, OutrunError, Rows
+from api.store.writer import GroupWriter, OutrunError
 from api.tables import closings, commands, engine_states, episodes, segments, steps
-from detectors.engine import Outcome
-from detectors.types import Event, Segment
+from detectors.types import Segment
 
 _INLINE_BYTES = 64 * 1024
 """Larger frames are unpacked and fed beside the event loop, so that others are not kept waiting."""
@@ -37,46 +40,31 @@ _INLINE_BYTES = 64 * 1024
 _OUTRUN_MOST = 5
 
 _of_episode: Any = bindparam("of_episode")
-STATEMENTS = (
-    insert(segments),
-    insert(steps),
-    update(steps)
+STATEMENTS: Mapping[Write, Executable] = {
+    "segment": insert(segments),
+    "began": insert(steps),
+    "ended": update(steps)
     .where(steps.c.episode == _of_episode, steps.c.step == bindparam("of_step"), steps.c.ended.is_(None))
     .values(ended=bindparam("at_seq")),
-    INSERT_MILESTONES,
-    INSERT_REWARDS,
-    update(commands)
+    "milestones": INSERT_MILESTONES,
+    "rewards": INSERT_REWARDS,
+    "commands": update(commands)
     .where(commands.c.episode == _of_episode, commands.c.number == bindparam("of_number"), commands.c.seq.is_(None))
     .values(seq=bindparam("at_seq")),
-    delete(engine_states).where(engine_states.c.episode == _of_episode),
-    insert(engine_states),
-    update(episodes)
+    "old state": delete(engine_states).where(engine_states.c.episode == _of_episode),
+    "state": insert(engine_states),
+    "advance": update(episodes)
     .where(episodes.c.id == _of_episode)
     .values({name: bindparam(f"new_{name}") for name in ("through", "head", "step", "success", "total", "milestones")}),
-    update(episodes).where(episodes.c.id == _of_episode).values(status="closed", closed_at=bindparam("new_closed_at")),
-    update(commands)
+    "close": update(episodes)
+    .where(episodes.c.id == _of_episode)
+    .values(status="closed", closed_at=bindparam("new_closed_at")),
+    "close command": update(commands)
     .where(commands.c.episode == _of_episode, commands.c.kind == "episode.close", commands.c.seq.is_(None))
     .values(seq=bindparam("at_seq")),
-    insert(closings),
-    TOTAL,
-)
-(
-    SEGMENT,
-    BEGAN,
-    ENDED,
-    MILESTONES,
-    REWARDS,
-    COMMANDS,
-    OLD_STATE,
-    STATE,
-    ADVANCE,
-    CLOSE,
-    CLOSE_COMMAND,
-    CLOSING,
-    SUM,
-    ARRIVAL,
-    ASK,
-) = range(len(STATEMENTS) + 2)
+    "closing": insert(closings),
+    "sum": TOTAL,
+}
 
 _SAME = select(segments.c.digest).where(
     segments.c.episode == bindparam("episode"), segments.c.first == bindparam("first")
@@ -108,95 +96,121 @@ class Log:
         notifier: Notifier,
         metrics: Metrics,
         limits: Limits,
+        crew: Crew,
     ) -> None:
         self._database, self._engines, self._episodes, self._ledger = database, engines, episodes, ledger
         self._notifier, self._metrics, self._limits = notifier, metrics, limits
-        self._writer = GroupWriter(database, (*STATEMENTS, arriving(database.embedded), queueing(database.embedded)))
+        self._crew = crew
+        late: Mapping[Write, Executable] = {
+            "arrival": arriving(database.embedded),
+            "ask": queueing(database.embedded),
+        }
+        self._writer = GroupWriter[Write](database, {**STATEMENTS, **late})
 
     async def append(self, episode: str, frame: bytes) -> Acknowledged:
         """Append the segment in ``frame``; the same one again is acknowledged again. Raises `ProblemError`."""
         began = time.perf_counter()
-        if len(frame) > _INLINE_BYTES:
-            segment = await asyncio.to_thread(read_segment, frame, episode, self._limits)
-        else:
-            segment = read_segment(frame, episode, self._limits)
-        if segment.episode != episode:
-            raise OtherEpisodeError(f"episode: the segment is {segment.episode}'s, wanted {episode}'s")
-        async with self._engines.lock(episode):
-            ack = await self._append_first(segment, frame)
+        ack = await self._append_somewhere(episode, frame)
         self._metrics.ingest_seconds.observe(time.perf_counter() - began)
         return ack
 
     async def through(self, episode: str) -> int:
         """How far the log goes, without a look at the database where that is in memory. Raises `NotFoundError`."""
         live = self._engines.kept(episode)
-        return live.through if live is not None else int((await self._episodes.get(episode)).through)
+        return live.at.through if live is not None else int((await self._episodes.get(episode)).through)
 
-    async def _append_first(self, segment: Segment, frame: bytes) -> Acknowledged:
+    async def _append_somewhere(self, episode: str, frame: bytes) -> Acknowledged:
+        if self._crew.wants(frame):
+            with suppress(LostError):  # whoever was to do it has died: it is done here
+                async with self._engines.lock(episode):
+                    ack = await self._append_first(episode, frame, partial(self._crew.feed, frame))
+                self._metrics.apart.inc()
+                return ack
+        if len(frame) > _INLINE_BYTES:
+            segment = await asyncio.to_thread(read_appended, frame, episode, self._limits)
+        else:
+            segment = read_appended(frame, episode, self._limits)
+        async with self._engines.lock(episode):
+            return await self._append_first(episode, frame, partial(self._feed, segment))
+
+    async def _append_first(self, episode: str, frame: bytes, feed: Feed) -> Acknowledged:
         for _ in range(_OUTRUN_MOST):
             try:
-                return await self._append(segment, frame)
+                return await self._append(episode, frame, feed)
             except OutrunError:  # what was decided, was decided by an older row: read it, decide again
                 continue
-        raise UnavailableError(f"episode: other replicas moved {segment.episode} on {_OUTRUN_MOST} times meanwhile")
+        raise UnavailableError(f"episode: other replicas moved {episode} on {_OUTRUN_MOST} times meanwhile")
 
-    async def _append(self, segment: Segment, frame: bytes) -> Acknowledged:
-        live = self._engines.kept(segment.episode)
-        if live is None or not _continues(live, segment):
-            # Only the database may say no: another process may have moved the episode on.
-            live = await self._engines.load(segment.episode)
-            if segment.last <= live.through and await self._same(segment):
-                return Acknowledged(live.through, live.head)
-            _refuse_unless_next(live, segment)
-        return await self._write(live, segment, frame)
+    async def _append(self, episode: str, frame: bytes, feed: Feed) -> Acknowledged:
+        live = self._engines.kept(episode)
+        if live is not None:
+            with suppress(LostError):
+                segment, found = await feed(live)
+                if found is not None:
+                    return await self._write(live, found, frame)
+        # Only the database may say no: another process may have moved the episode on.
+        live = await self._engines.load(episode)
+        segment, found = await feed(live)
+        if found is not None:
+            return await self._write(live, found, frame)
+        if segment.last <= live.at.through and await self._same(segment):
+            return Acknowledged(live.at.through, live.at.head)
+        raise _refusal(live.at, segment)
 
     async def end(self, episode: str, frame: bytes) -> Acknowledged:
         """Append the last segment of an episode whose rules this build has not; see api/fleet/stranger.py.
 
         Raises `ProblemError`.
         """
-        segment = read_segment(frame, episode, self._limits)
+        segment = read_appended(frame, episode, self._limits)
         async with self._engines.lock(episode):
             for _ in range(_OUTRUN_MOST):
                 live = await self._engines.stand_in(episode)
-                _refuse_unless_next(live, segment)
+                _, found = await self._feed(segment, live)
+                if found is None:
+                    raise _refusal(live.at, segment)
                 with suppress(OutrunError):
-                    return await self._write(live, segment, frame)
+                    return await self._write(live, found, frame)
         raise UnavailableError(f"episode: other replicas moved {episode} on {_OUTRUN_MOST} times meanwhile")
 
-    async def _write(self, live: Live, segment: Segment, frame: bytes) -> Acknowledged:
+    async def _feed(self, segment: Segment, live: Live) -> Found:
+        if not live.at.continued_by(segment):
+            return Found(segment, None)
+        if isinstance(live.engine, int):
+            raise LostError("the engine is in another process")
+        try:
+            if segment.count > STATE_EVERY:
+                return Found(segment, await asyncio.to_thread(advance, live.engine, live.at, segment, now()))
+            return Found(segment, advance(live.engine, live.at, segment, now()))
+        except BaseException:
+            self._engines.drop(live.episode)
+            raise
+
+    async def _write(self, live: Live, found: Advance, frame: bytes) -> Acknowledged:
+        rows: Rows = {**found.rows, "segment": [{**row, "frame": frame} for row in found.rows["segment"]]}
         durable = False
         try:
-            outcome = await self._feed(live, segment)
-            rows = _rows(live, segment, frame, outcome)
-            await self._writer.commit(rows, segment.episode, (live.through, live.head))
+            await self._writer.commit(rows, live.episode, (live.at.through, live.at.head))
             durable = True
         finally:
             if not durable:
-                self._engines.drop(segment.episode)
-        self._moved_on(live, segment, rows)
-        return Acknowledged(live.through, live.head)
+                self._engines.drop(live.episode)
+        self._moved_on(live, found)
+        return Acknowledged(live.at.through, live.at.head)
 
     async def _same(self, segment: Segment) -> bool:
         row = await self._database.first(_SAME, {"episode": segment.episode, "first": segment.first})
         return row is not None and bool(row.digest == segment.digest)
 
-    async def _feed(self, live: Live, segment: Segment) -> Outcome:
-        if segment.count > STATE_EVERY:
-            return await asyncio.to_thread(live.engine.feed, segment.events)
-        return live.engine.feed(segment.events)
-
-    def _moved_on(self, live: Live, segment: Segment, rows: Rows) -> None:
-        live.through, live.head, live.closed = segment.last, segment.digest, live.engine.closed
-        live.step = -1 if live.engine.step is None else live.engine.step
-        live.milestones += len(rows[MILESTONES])
-        live.stored = segment.last if rows[STATE] else live.stored
-        final = [row for row in rows[REWARDS] if row["status"] != ESCALATING]
+    def _moved_on(self, live: Live, found: Advance) -> None:
+        rows, count = found.rows, found.standing.through - live.at.through
+        live.at = found.standing
+        final = [row for row in rows["rewards"] if row["status"] != ESCALATING]
         for row in final:
-            self._ledger.remember(segment.episode, row["step"], row["body"])
-        self._metrics.appended(segment.count, [row["status"] for row in final], len(rows[MILESTONES]))
-        self._notifier.tell(log_of(segment.episode))
-        if rows[ASK]:
+            self._ledger.remember(live.episode, row["step"], row["body"])
+        self._metrics.appended(count, [row["status"] for row in final], len(rows["milestones"]))
+        self._notifier.tell(log_of(live.episode))
+        if rows["ask"]:
             self._notifier.tell(ASKED)
 
     async def after(self, episode: str, after: int, count: int) -> Sequence[Any]:
@@ -210,77 +224,15 @@ class Log:
             yield bytes(rows[0].frame)
 
 
-def _continues(live: Live, segment: Segment) -> bool:
-    return segment.first == live.through + 1 and segment.prev == live.head and not live.closed
-
-
-def _refuse_unless_next(live: Live, segment: Segment) -> None:
-    stands: dict[str, Any] = {"wanted": live.through + 1, "through": live.through, "head": live.head}
-    if segment.first <= live.through:
-        raise ForkedLogError(
-            f"first: event {segment.first} is in the log already, in another segment; wanted {live.through + 1}",
+def _refusal(at: Standing, segment: Segment) -> ConflictError:
+    stands: dict[str, Any] = {"wanted": at.through + 1, "through": at.through, "head": at.head}
+    if segment.first <= at.through:
+        return ForkedLogError(
+            f"first: event {segment.first} is in the log already, in another segment; wanted {at.through + 1}",
             **stands,
         )
-    if live.closed:
-        raise EpisodeClosedError(f"first: event {segment.first} follows the episode's end at {live.through}", **stands)
-    if segment.first > live.through + 1:
-        raise GapInLogError(f"first: got {segment.first}, wanted {live.through + 1}", **stands)
-    if segment.prev != live.head:
-        raise ForkedLogError(f"prev: got {segment.prev}, wanted {live.head}", **stands)
-
-
-def _rows(live: Live, segment: Segment, frame: bytes, outcome: Outcome) -> Rows:
-    engine, episode = live.engine, segment.episode
-    whose = {"of_episode": episode}
-    began, ended, journalled = marks(segment.events, live.step)
-    keep = segment.last - live.stored >= STATE_EVERY or engine.closed
-    rules, state = engine.ruleset, engine.dump() if keep else b""
-    sealed = outcome.rewards if rules is None else told(rules, outcome)
-    escalates = rules is not None and rules.task.escalation is not None
-    position = {
-        "through": segment.last,
-        "head": segment.digest,
-        "step": engine.step,
-        "success": sealed[-1].success if escalates and sealed and engine.closed else engine.success,
-        "total": engine.total,
-        "milestones": live.milestones + len(outcome.milestones),
-    }
-    stored = {"episode": episode, "first": segment.first, "last": segment.last}
-    return {
-        SEGMENT: [{**stored, "prev": segment.prev, "digest": segment.digest, "frame": frame}],
-        BEGAN: [{"episode": episode, "step": step, "began": seq, "ended": None} for step, seq in began],
-        ENDED: [{**whose, "of_step": step, "at_seq": seq} for step, seq in ended],
-        MILESTONES: milestone_rows(episode, live.milestones, segment.first, segment.last, outcome.milestones),
-        REWARDS: reward_rows(sealed),
-        COMMANDS: [{**whose, "of_number": number, "at_seq": seq} for number, seq in journalled],
-        OLD_STATE: [whose] if keep else [],
-        STATE: [{"episode": episode, "through": segment.last, "body": state}] if state else [],
-        ADVANCE: [{**whose, **{f"new_{name}": value for name, value in position.items()}}],
-        CLOSE: [{**whose, "new_closed_at": now()}] if engine.closed else [],
-        CLOSE_COMMAND: [{**whose, "at_seq": segment.last}] if engine.closed else [],
-        CLOSING: [{"episode": episode, "queued_at": now()}] if engine.closed else [],
-        SUM: [whose] if escalates else [],
-        ASK: [{"episode": episode, "step": a.step, "item": a.item, "audit": a.audit} for a in outcome.asks],
-        ARRIVAL: [{**stored, "earned": len(outcome.milestones) + len(outcome.rewards)}],
-    }
-
-
-Marks = list[tuple[int, int]]
-
-
-def marks(events: Sequence[Event], step: int) -> tuple[Marks, Marks, Marks]:
-    """(step, seq) of steps that began, that ended, and (command, seq) of commands that reached the journal."""
-    began: Marks = []
-    ended: Marks = []
-    journalled: Marks = []
-    for event in events:
-        if event.kind not in NUMBERED:
-            continue
-        if event.kind == "step.began" and event.data["step"] > step:
-            step = event.data["step"]
-            began.append((step, event.seq))
-        elif event.kind == "step.ended":
-            ended.append((event.data["step"], event.seq))
-        if type(event.data.get("command")) is int:
-            journalled.append((event.data["command"], event.seq))
-    return began, ended, journalled
+    if at.closed:
+        return EpisodeClosedError(f"first: event {segment.first} follows the episode's end at {at.through}", **stands)
+    if segment.first > at.through + 1:
+        return GapInLogError(f"first: got {segment.first}, wanted {at.through + 1}", **stands)
+    return ForkedLogError(f"prev: got {segment.prev}, wanted {at.head}", **stands)

@@ -16,6 +16,9 @@ class Metrics:
         self.registry = registry = CollectorRegistry()
         self.events = Counter("milestoned_events", "Events appended to the log.", registry=registry)
         self.segments = Counter("milestoned_segments", "Segments appended to the log.", registry=registry)
+        self.apart = Counter(
+            "milestoned_segments_apart", "Segments that a process beside the service worked at.", registry=registry
+        )
         self.refusals = Counter("milestoned_refusals", "Requests refused.", ["reason"], registry=registry)
         self.sealed = Counter("milestoned_rewards_sealed", "Rewards sealed.", ["status"], registry=registry)
         self.milestones = Counter("milestoned_milestones", "Milestones reached.", registry=registry)

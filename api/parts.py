@@ -19,6 +19,7 @@ from api.cascade.seen import Readings
 from api.cascade.stages import Stages
 from api.cascade.worker import Stores, Worker
 from api.channel import Channel
+from api.detection.crew import Crew
 from api.errors import UnavailableError
 from api.fleet.ending import end
 from api.fleet.watch import LOOKS, Watch
@@ -84,6 +85,7 @@ class Parts:
     commands: Commands
     channel: Channel
     ledger: Ledger
+    crew: Crew
     log: Log
     rewards: RewardReader
     signer: Signer
@@ -124,7 +126,8 @@ class Parts:
         channel = Channel(commands, episodes, notifier)
         rewards = RewardReader(ledger, episodes, notifier)
         scorer = Scorer(rewards, ledger, episodes, tasks, notifier)
-        log = Log(database, engines, episodes, ledger, notifier, metrics, limits)
+        crew = Crew(settings.workers, limits)
+        log = Log(database, engines, episodes, ledger, notifier, metrics, limits, crew)
         signer, audits = Signer.load(settings), Audits(database)
         removal, answers, arrivals = Removal(database, signer, notifier), Answers(database), Arrivals(database)
         streams = Streams(log, ledger, episodes, arrivals, notifier, limits.heartbeat_s)
@@ -151,6 +154,7 @@ class Parts:
             commands=commands,
             channel=channel,
             ledger=ledger,
+            crew=crew,
             log=log,
             rewards=rewards,
             signer=signer,
@@ -228,6 +232,7 @@ class Parts:
         await self.stages.close()
         await self.watch.stop()
         await self.upkeep.stop()
+        await self.crew.stop()
         with suppress(UnavailableError):  # no more is lost than when a token was used last
             await self.tokens.note_uses()
         if self.broadcast is not None:

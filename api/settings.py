@@ -19,8 +19,9 @@ class Limits:
 
     ``requests_per_s`` and ``bytes_per_s`` (of segments) are a token's at one replica, 0 for none; for ``burst_s``
     seconds' worth it may be faster. ``appends`` are a replica's segments in flight, ``appends_bytes`` theirs,
-    ``appends_token`` those of one token, and ``appends_at_once`` how many are worked at together. ``lease_ms``: how
-    long who opens an episode waits for an idle sandbox's daemon to be told of it.
+    ``appends_token`` those of one token, and ``appends_at_once`` how many are worked at together; a text of
+    ``apart_bytes`` is large enough for a process beside the service (api/detection/crew.py). ``lease_ms``: how long who
+    opens an episode waits for an idle sandbox's daemon to be told of it.
     """
 
     frame_bytes: int = 4 * 1024 * 1024
@@ -46,6 +47,7 @@ class Limits:
     appends_bytes: int = 64 * 1024 * 1024
     appends_token: int = 16
     appends_at_once: int = 64
+    apart_bytes: int = 32 * 1024
     task_bytes: int = 256 * 1024
     rescore_episodes: int = 10_000
 
@@ -57,7 +59,7 @@ class Settings:
     ``data`` is a folder of the service alone: database, secret and first admin token, files of mode 0600.
     ``database_url`` empty means SQLite in that folder. ``checkpoints`` is the file or the address that signed
     checkpoints go to, outside the database; empty: they stay in it. ``keep_days``: closed episodes are deleted that
-    many days after; None: never.
+    many days after; None: never. ``workers``: processes beside the service that detect in large segments.
     """
 
     data: Path
@@ -69,6 +71,7 @@ class Settings:
     checkpoints: str = ""
     keep_days: float | None = None
     tasks_need_tests: bool = False
+    workers: int = 0
     limits: Limits = field(default_factory=Limits)
     stages: StageSettings = field(default_factory=StageSettings)
 

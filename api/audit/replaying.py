@@ -10,10 +10,10 @@ import orjson
 
 from api.audit.difference import Compared, Difference, differs
 from api.audit.judging import Judged
+from api.detection.advance import marks
+from api.detection.earned import milestone_rows, reward_rows
 from api.errors import ProblemError
 from api.frames import read_segment
-from api.ledger import milestone_rows, reward_rows
-from api.log import marks
 from api.settings import Limits
 from api.store.audits import Audits
 from detectors.codec import GENESIS
@@ -99,7 +99,7 @@ class Replaying:
         """The stored segment; or why it does not continue the chain, or is not what its row says."""
         what = f"segment {stored.first}"
         try:
-            segment = await asyncio.to_thread(read_segment, bytes(stored.frame), self._id, self._limits)
+            segment = await asyncio.to_thread(read_segment, bytes(stored.frame), self._limits)
         except ProblemError as error:
             return Difference(self._id, what, error.detail[:200], "a segment")
         for name, found, wanted in (

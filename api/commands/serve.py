@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import gc
 import os
 import resource
 import signal
@@ -20,6 +19,7 @@ import uvicorn
 
 from api.app import create_app
 from api.cascade.stages import StageError
+from api.collector import spare
 from api.commands.common import add_store, days, hold, store_settings
 from api.commands.exposure import add_exposure, refusal_of
 from api.commands.stages import add_stages, stage_settings
@@ -27,6 +27,7 @@ from api.errors import UnavailableError
 from api.keys import admin_token_file, write_private
 from api.logs import set_up_logs
 from api.notify import Notifier
+from api.rescoring.crews import cores
 from api.routes.at_root import AtRoot
 from api.settings import Limits, Settings
 from api.signing import Signer, SigningKeyError
@@ -34,7 +35,7 @@ from api.store.database import Database
 from api.store.migrate import upgrade
 
 BACKLOG = 2_048
-GC_THRESHOLD = 50_000
+WORKERS, MOST_WORKERS = 4, 64
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -71,6 +72,14 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="FILE|URL",
         help="where signed checkpoints go, outside the database (default: $MILESTONED_CHECKPOINTS, else nowhere)",
     )
+    parser.add_argument(
+        "--workers",
+        type=_count,
+        default=0 if cores() == 1 else min(cores(), WORKERS),
+        metavar="N",
+        help="processes beside the service that detect in large segments (default: one a core, at most "
+        f"{WORKERS}, none on a machine of one core; here %(default)s)",
+    )
     add_exposure(parser)
     add_stages(parser)
     parser.set_defaults(run=run)
@@ -83,6 +92,7 @@ def run(args: argparse.Namespace) -> int:
         settings,
         keep_days=args.keep,
         tasks_need_tests=args.tasks_need_tests,
+        workers=args.workers,
         limits=replace(settings.limits, sandbox_lost_s=args.sandbox_lost_s),
     )
     settings = replace(settings, checkpoints=args.checkpoints or settings.checkpoints)
@@ -164,7 +174,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
-            _spare_the_collector()
+            spare()
             self._announce()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -174,18 +184,16 @@ class _Server(uvicorn.Server):
         self._notifier.stop()
 
 
-def _spare_the_collector() -> None:
-    # Every segment makes thousands of short-lived events. Without this, Python's collector walks all loaded
-    # modules again and again because of them: a third of the time of an append, measured.
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(GC_THRESHOLD, 20, 50)
-
-
 def _seconds(text: str) -> float:
     if not text.replace(".", "", 1).isdecimal() or float(text) < 1:
         raise argparse.ArgumentTypeError(f"{text[:40]!r}; wanted a number of seconds, at least 1")
     return float(text)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) > MOST_WORKERS:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r}; wanted a whole number from 0 to {MOST_WORKERS}")
+    return int(text)
 
 
 def _spread_out() -> None:

@@ -1,7 +1,7 @@
 """Engines of the episodes that are running, kept between two segments and rebuilt wherever they are not.
 
-A stored state is a shortcut, never the truth: it is written every `STATE_EVERY` events, and what came after it
-is fed again from the log.
+A stored state is a shortcut, never the truth: it is written every so many events (api/detection/advance.py), and what
+came after it is fed again from the log.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import structlog
 import zstandard
 from sqlalchemy import bindparam, select
 
+from api.detection.advance import Standing
 from api.errors import RulesetChangedError, UnavailableError
 from api.fleet.stranger import Stranger
 from api.store.database import Database
@@ -29,7 +30,6 @@ from detectors.errors import GapError, StateError
 from detectors.rewards import milestone_from_json
 from detectors.ruleset import Ruleset
 
-STATE_EVERY = 2_000
 _LOOKS = 5
 """Another replica may move an episode on between the reads of its row, its state and its segments."""
 
@@ -58,16 +58,11 @@ log = structlog.get_logger()
 
 @dataclass(slots=True)
 class Live:
-    """An episode at its last durable event. ``stored`` is the seq of the stored engine state."""
+    """An episode at its last durable event. Its engine is here, or with a process of the crew's (api/detection)."""
 
     episode: str
-    engine: Engine | Stranger
-    through: int
-    head: str
-    closed: bool
-    step: int
-    milestones: int
-    stored: int
+    engine: Engine | Stranger | int
+    at: Standing
 
 
 class Engines:
@@ -126,8 +121,7 @@ class Engines:
         components = orjson.loads(last.body)["components"] if last else await self._tasks.components(row.task_number)
         pending = [milestone_from_json(orjson.loads(one.body)) for one in earned]
         stranger = Stranger(row.id, row.digest, components, (row.through, step), sealed, pending)
-        closed = row.status == "closed"
-        return Live(row.id, stranger, row.through, row.head, closed, step, row.milestones, row.through)
+        return Live(row.id, stranger, _standing(row, row.through))
 
     async def _rebuild(self, row: Any) -> Live | None:
         """None where the episode moved on between two reads."""
@@ -147,9 +141,7 @@ class Engines:
             await self._feed(engine, stored, row)
         if engine.through != row.through:
             return None
-        step = -1 if row.step is None else row.step
-        closed = row.status == "closed"
-        return Live(row.id, engine, row.through, row.head, closed, step, row.milestones, stored)
+        return Live(row.id, engine, _standing(row, stored))
 
     async def _resumed(self, rules: Ruleset, state: Any, row: Any) -> Engine | None:
         """The engine from its stored state on; None where that is of no use and all has to be fed again.
@@ -168,3 +160,8 @@ class Engines:
         for segment in await self._database.all(_AFTER, {"episode": row.id, "after": after, "through": row.through}):
             text = zstandard.decompress(bytes(segment.frame))
             engine.feed(decode_segment(text).events)
+
+
+def _standing(row: Any, stored: int) -> Standing:
+    step = -1 if row.step is None else row.step
+    return Standing(row.through, row.head, row.status == "closed", step, row.milestones, stored)

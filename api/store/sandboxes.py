@@ -77,7 +77,7 @@ class Sandboxes:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._beats = GroupWriter(database, [_BEAT])
+        self._beats = GroupWriter(database, {"beat": _BEAT})
 
     async def register(self, tenant: str, new: Newcomer) -> Any:
         """The row of the sandbox of that name: new, found again, or taken over from one that is gone.
@@ -136,7 +136,7 @@ class Sandboxes:
     async def beat(self, row: Any, through: int | None, gaps: Sequence[str]) -> Any:
         """Note that the daemon of ``row`` is there; the row as it is then. Many beats share one commit."""
         said = {"at": now(), "new_through": through, "new_gaps": canonical(list(gaps)).decode()}
-        await self._beats.commit({0: [{"of_sandbox": row.id, **said}]}, row.id)
+        await self._beats.commit({"beat": [{"of_sandbox": row.id, **said}]}, row.id)
         if row.state in GONE:
             async with self._database.write() as conn:
                 await conn.execute(

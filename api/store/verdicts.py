@@ -14,7 +14,8 @@ import orjson
 from sqlalchemy import Connection, String, bindparam, delete, func, insert, select, update
 
 from api.cascade.recorded import DECIDED, GIVEN, words_of
-from api.ledger import ASIDE, DECIDE, TOTAL, reward_rows
+from api.detection.earned import reward_rows
+from api.ledger import ASIDE, DECIDE, TOTAL
 from api.store.arrivals import arriving
 from api.store.database import Database, now
 from api.store.opinions import Asking, answered

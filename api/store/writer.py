@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Connection, Executable, bindparam, select
 from sqlalchemy.exc import IntegrityError
@@ -20,8 +20,8 @@ from sqlalchemy.exc import IntegrityError
 from api.store.database import Database
 from api.tables import episodes
 
-Rows = Mapping[int, Sequence[Mapping[str, Any]]]
-"""Parameter rows by the index of their statement."""
+Name = TypeVar("Name", bound=str)
+Parameters = Sequence[Mapping[str, Any]]
 
 TOGETHER = 64
 """The most owners whose rows share one commit."""
@@ -44,23 +44,23 @@ class OutrunError(Exception):
 
 @dataclass(slots=True, eq=False)
 class _Ticket:
-    rows: Rows
+    rows: Mapping[Any, Parameters]
     whose: str
     stood: Standing | None
     done: bool = False
     outrun: bool = False
 
 
-class GroupWriter:
-    """Commits rows of a fixed list of statements; statements run in the list's order."""
+class GroupWriter(Generic[Name]):
+    """Commits rows of a fixed table of named statements; statements run in the table's order."""
 
-    def __init__(self, database: Database, statements: Sequence[Executable]) -> None:
+    def __init__(self, database: Database, statements: Mapping[Name, Executable]) -> None:
         self._database = database
         self._statements = statements
         self._pen = asyncio.Lock()
         self._waiting: list[_Ticket] = []
 
-    async def commit(self, rows: Rows, whose: str = "", stood: Standing | None = None) -> None:
+    async def commit(self, rows: Mapping[Name, Parameters], whose: str = "", stood: Standing | None = None) -> None:
         """Durable when it returns; ``whose`` rows they are, and where that episode ``stood`` when they were made.
 
         Raises `OutrunError`, or `UnavailableError`, with nothing written."""
@@ -97,8 +97,8 @@ class GroupWriter:
 
         def work(conn: Connection) -> None:
             outrun.update(_outrun(conn, batch))
-            for index, statement in enumerate(self._statements):
-                rows = [row for one in batch if one not in outrun for row in one.rows.get(index, ())]
+            for name, statement in self._statements.items():
+                rows = [row for one in batch if one not in outrun for row in one.rows.get(name, ())]
                 if rows:
                     conn.execute(statement, rows)
 

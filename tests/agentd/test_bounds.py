@@ -52,7 +52,7 @@ UNFIT: dict[str, tuple[Any, str]] = {
 
 def taken(text: bytes) -> Segment:
     """The segment as the service reads it, out of the shipper's frame."""
-    return read_segment(packed(text, packer()), "E", Limits())
+    return read_segment(packed(text, packer()), Limits())
 
 
 @pytest.mark.parametrize("value", FIT.values(), ids=FIT)

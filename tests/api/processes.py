@@ -33,6 +33,12 @@ class Process:
         """The first admin token."""
         return (self.data / "admin.token").read_text().strip()
 
+    @property
+    def pid(self) -> int:
+        """Its number, while it runs."""
+        assert self._process is not None
+        return self._process.pid
+
     def start(self) -> None:
         """Start it and wait until it is ready."""
         told = self.data / "service.json"

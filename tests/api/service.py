@@ -110,6 +110,7 @@ async def running(
     tasks_need_tests: bool = False,
     stages: Stages | None = None,
     cascade: StageSettings | None = None,
+    workers: int = 0,
     **limits: Any,
 ) -> AsyncIterator[Service]:
     """The application over the database of ``store``."""
@@ -121,6 +122,7 @@ async def running(
         admin_token=ADMIN,
         checkpoints=checkpoints,
         tasks_need_tests=tasks_need_tests,
+        workers=workers,
         limits=kept,
         stages=cascade or StageSettings(),
     )

@@ -93,10 +93,10 @@ async def test_one_bad_batch_mate_spoils_nobody(store: Store) -> None:
     database = Database(Settings(store.folder, store.url).database)
     await upgrade(database)
     statement = text("INSERT INTO idempotency (intent, request, created_at) VALUES (:i, 'r', 'now')")
-    writer = GroupWriter(database, (statement,))
-    await writer.commit({0: [{"i": "taken"}]})
+    writer = GroupWriter(database, {"row": statement})
+    await writer.commit({"row": [{"i": "taken"}]})
     wanted = ["a", "taken", "b", "c", "taken", "d"]
-    outcome = await asyncio.gather(*(writer.commit({0: [{"i": i}]}) for i in wanted), return_exceptions=True)
+    outcome = await asyncio.gather(*(writer.commit({"row": [{"i": i}]}) for i in wanted), return_exceptions=True)
     assert [type(one) for one in outcome] == [OutrunError if i == "taken" else type(None) for i in wanted]
     rows = await database.all(text("SELECT intent FROM idempotency ORDER BY intent"))
     assert [row[0] for row in rows] == ["a", "b", "c", "d", "taken"]
@@ -107,8 +107,8 @@ async def test_a_writer_that_gives_up_leaves_the_others_alone(store: Store) -> N
     database = Database(Settings(store.folder, store.url).database)
     await upgrade(database)
     statement = text("INSERT INTO idempotency (intent, request, created_at) VALUES (:i, 'r', 'now')")
-    writer = GroupWriter(database, (statement,))
-    tasks = [asyncio.create_task(writer.commit({0: [{"i": str(n)}]})) for n in range(6)]
+    writer = GroupWriter(database, {"row": statement})
+    tasks = [asyncio.create_task(writer.commit({"row": [{"i": str(n)}]})) for n in range(6)]
     await asyncio.sleep(0)
     tasks[0].cancel()
     tasks[3].cancel()

@@ -30,7 +30,7 @@ def one(data: bytes) -> None:
     """Read ``data`` as a frame, and as the text in one."""
     for frame in (data, zstandard.compress(data)):
         try:
-            segment = read_segment(frame, EPISODE, LIMITS)
+            segment = read_segment(frame, LIMITS)
         except (MalformedSegmentError, TooLargeError):
             continue
         assert [event.seq for event in segment.events] == list(range(segment.first, segment.last + 1))

@@ -1,0 +1,129 @@
+"""What a segment brings its episode: the rows that are written in the segment's transaction, and where it stands then.
+
+Whoever works this out needs the engine and where the episode stood, and no database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from api.detection.earned import milestone_rows, reward_rows, told
+from api.fleet.stranger import Stranger
+from api.frames import NUMBERED
+from detectors.engine import Engine, Outcome
+from detectors.types import Event, Segment
+
+STATE_EVERY = 2_000
+"""Events from one stored engine state to the next: as many at most are fed again where an engine is rebuilt."""
+
+Write = Literal[
+    "segment",
+    "began",
+    "ended",
+    "milestones",
+    "rewards",
+    "commands",
+    "old state",
+    "state",
+    "advance",
+    "close",
+    "close command",
+    "closing",
+    "sum",
+    "arrival",
+    "ask",
+]
+"""What is written with a segment, in this order."""
+
+Rows = Mapping[Write, Sequence[Mapping[str, Any]]]
+
+
+class Standing(NamedTuple):
+    """An episode at its last durable event. ``stored`` is the seq of the stored engine state, ``step`` -1 before one
+    began, ``milestones`` how many were reached."""
+
+    through: int
+    head: str
+    closed: bool
+    step: int
+    milestones: int
+    stored: int
+
+    def continued_by(self, segment: Segment) -> bool:
+        """Whether ``segment`` is the next one."""
+        return segment.first == self.through + 1 and segment.prev == self.head and not self.closed
+
+
+class Advance(NamedTuple):
+    """The rows to write, the segment's own still without its frame, and where the episode stands once they are."""
+
+    rows: Rows
+    standing: Standing
+
+
+def advance(engine: Engine | Stranger, at: Standing, segment: Segment, now: str) -> Advance:
+    """Feed ``segment``, which continues ``at``, to an ``engine`` that stands there; ``now`` is the time for people."""
+    outcome = engine.feed(segment.events)
+    rows = _rows(engine, at, segment, outcome, now)
+    step = -1 if engine.step is None else engine.step
+    reached = at.milestones + len(outcome.milestones)
+    stored = segment.last if rows["state"] else at.stored
+    return Advance(rows, Standing(segment.last, segment.digest, engine.closed, step, reached, stored))
+
+
+def _rows(engine: Engine | Stranger, at: Standing, segment: Segment, outcome: Outcome, now: str) -> Rows:
+    episode = segment.episode
+    whose = {"of_episode": episode}
+    began, ended, journalled = marks(segment.events, at.step)
+    keep = segment.last - at.stored >= STATE_EVERY or engine.closed
+    rules, state = engine.ruleset, engine.dump() if keep else b""
+    sealed = outcome.rewards if rules is None else told(rules, outcome)
+    escalates = rules is not None and rules.task.escalation is not None
+    position = {
+        "through": segment.last,
+        "head": segment.digest,
+        "step": engine.step,
+        "success": sealed[-1].success if escalates and sealed and engine.closed else engine.success,
+        "total": engine.total,
+        "milestones": at.milestones + len(outcome.milestones),
+    }
+    stored = {"episode": episode, "first": segment.first, "last": segment.last}
+    return {
+        "segment": [{**stored, "prev": segment.prev, "digest": segment.digest}],
+        "began": [{"episode": episode, "step": step, "began": seq, "ended": None} for step, seq in began],
+        "ended": [{**whose, "of_step": step, "at_seq": seq} for step, seq in ended],
+        "milestones": milestone_rows(episode, at.milestones, segment.first, segment.last, outcome.milestones),
+        "rewards": reward_rows(sealed),
+        "commands": [{**whose, "of_number": number, "at_seq": seq} for number, seq in journalled],
+        "old state": [whose] if keep else [],
+        "state": [{"episode": episode, "through": segment.last, "body": state}] if state else [],
+        "advance": [{**whose, **{f"new_{name}": value for name, value in position.items()}}],
+        "close": [{**whose, "new_closed_at": now}] if engine.closed else [],
+        "close command": [{**whose, "at_seq": segment.last}] if engine.closed else [],
+        "closing": [{"episode": episode, "queued_at": now}] if engine.closed else [],
+        "sum": [whose] if escalates else [],
+        "ask": [{"episode": episode, "step": a.step, "item": a.item, "audit": a.audit} for a in outcome.asks],
+        "arrival": [{**stored, "earned": len(outcome.milestones) + len(outcome.rewards)}],
+    }
+
+
+Marks = list[tuple[int, int]]
+
+
+def marks(events: Sequence[Event], step: int) -> tuple[Marks, Marks, Marks]:
+    """(step, seq) of steps that began, that ended, and (command, seq) of commands that reached the journal."""
+    began: Marks = []
+    ended: Marks = []
+    journalled: Marks = []
+    for event in events:
+        if event.kind not in NUMBERED:
+            continue
+        if event.kind == "step.began" and event.data["step"] > step:
+            step = event.data["step"]
+            began.append((step, event.seq))
+        elif event.kind == "step.ended":
+            ended.append((event.data["step"], event.seq))
+        if type(event.data.get("command")) is int:
+            journalled.append((event.data["command"], event.seq))
+    return began, ended, journalled

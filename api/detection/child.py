@@ -1,0 +1,102 @@
+"""A process beside the service: it opens large segments, detects in them, and tells what is to be written.
+
+It keeps the engines that it was handed. The service says where an episode stands with every segment, so an engine that
+stands elsewhere (what it worked out last was never written) is of no use and is not used.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections import OrderedDict
+from dataclasses import replace
+from typing import Any, BinaryIO
+
+from api.collector import spare
+from api.detection.advance import Standing, advance
+from api.detection.wire import LENGTH, Answer, Asked, Found, Handed, packed, unpacked
+from api.errors import ProblemError
+from api.frames import read_appended
+from api.plugins import load_plugins
+from api.rescoring.scored import ruleset_of
+from api.settings import Limits
+from detectors.engine import Engine
+from detectors.errors import DetectorError
+
+ENGINES = 512
+"""Engines that are kept; the one that was not used for longest makes room."""
+
+NICE = 5
+"""Whoever waits for a reward waits for the service's own process: that goes first."""
+
+
+class Detecting:
+    """What one process does."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._engines: OrderedDict[str, tuple[Engine, str]] = OrderedDict()
+
+    def answer(self, asked: Asked) -> Answer:
+        """Feed a segment to its episode's engine."""
+        try:
+            segment = read_appended(asked.frame, asked.episode, self._limits)
+        except ProblemError as problem:
+            return problem
+        bare = replace(segment, events=())
+        if not asked.at.continued_by(segment):
+            return Found(bare, None)
+        engine = self._taken(asked.episode, asked.at, asked.handed)
+        if engine is None:
+            return None
+        found = advance(engine, asked.at, segment, asked.now)
+        if not found.standing.closed:
+            self._engines[asked.episode] = engine, segment.digest
+        if len(self._engines) > ENGINES:
+            self._engines.popitem(last=False)
+        return Found(bare, found)
+
+    def _taken(self, episode: str, at: Standing, handed: Handed | None) -> Engine | None:
+        engine, head = self._engines.pop(episode, (None, ""))
+        if handed is not None:
+            try:
+                return Engine.load(ruleset_of(handed.task), handed.state)
+            except DetectorError:  # this process came up with other plug-ins than the service has
+                return None
+        return engine if engine is not None and (engine.through, head) == (at.through, at.head) else None
+
+
+def serve(requests: BinaryIO, answers: BinaryIO) -> None:
+    """Answer until whoever asks is gone."""
+    load_plugins()
+    detecting: Detecting | None = None
+    while (message := _read(requests)) is not None:
+        if detecting is None:
+            detecting, told = Detecting(message), None
+            spare()
+        else:
+            told = detecting.answer(message)
+        answers.write(packed(told))
+        answers.flush()
+
+
+def _read(requests: BinaryIO) -> Any:
+    head = requests.read(LENGTH.size)
+    body = requests.read(LENGTH.unpack(head)[0]) if len(head) == LENGTH.size else b""
+    return unpacked(body) if body else None
+
+
+def main() -> None:
+    """Serve on the socket whose number is the only argument."""
+    os.nice(NICE)
+    with (
+        socket.socket(fileno=int(sys.argv[1])) as held,
+        held.makefile("rb") as requests,
+        held.makefile("wb") as answers,
+    ):
+        serve(requests, answers)
+
+
+if __name__ == "__main__":
+    main()
