@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Executable, bindparam, delete, insert, select, update
 
-from api.detection.advance import STATE_EVERY, Advance, Rows, Standing, Write, advance
+from api.detection.advance import STATE_EVERY, Advance, Rows, Write, advance
 from api.detection.crew import Crew, Feed, LostError
 from api.detection.wire import Found
 from api.errors import ConflictError, EpisodeClosedError, ForkedLogError, GapInLogError, UnavailableError
@@ -30,6 +30,7 @@ from api.store.database import Database, now
 from api.store.engines import Engines, Live
 from api.store.episodes import Episodes
 from api.store.escalations import queueing
+from api.store.standing import Standing
 from api.store.writer import GroupWriter, OutrunError
 from api.tables import closings, commands, engine_states, episodes, segments, steps
 from detectors.types import Segment
@@ -120,7 +121,8 @@ class Log:
         return live.at.through if live is not None else int((await self._episodes.get(episode)).through)
 
     async def _append_somewhere(self, episode: str, frame: bytes) -> Acknowledged:
-        if self._crew.wants(frame):
+        live = self._engines.kept(episode)
+        if self._crew.wants(frame) or (live is not None and isinstance(live.engine, int)):
             with suppress(LostError):  # whoever was to do it has died: it is done here
                 async with self._engines.lock(episode):
                     ack = await self._append_first(episode, frame, partial(self._crew.feed, frame))

@@ -11,7 +11,7 @@ import orjson
 from api.audit.difference import Compared, Difference, differs
 from api.audit.judging import Judged
 from api.detection.advance import marks
-from api.detection.earned import milestone_rows, reward_rows
+from api.earned import milestone_rows, reward_rows
 from api.errors import ProblemError
 from api.frames import read_segment
 from api.settings import Limits

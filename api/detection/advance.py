@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from api.detection.earned import milestone_rows, reward_rows, told
+from api.earned import milestone_rows, reward_rows, told
 from api.fleet.stranger import Stranger
 from api.frames import NUMBERED
+from api.store.standing import Standing
 from detectors.engine import Engine, Outcome
 from detectors.types import Event, Segment
 
@@ -37,22 +38,6 @@ Write = Literal[
 """What is written with a segment, in this order."""
 
 Rows = Mapping[Write, Sequence[Mapping[str, Any]]]
-
-
-class Standing(NamedTuple):
-    """An episode at its last durable event. ``stored`` is the seq of the stored engine state, ``step`` -1 before one
-    began, ``milestones`` how many were reached."""
-
-    through: int
-    head: str
-    closed: bool
-    step: int
-    milestones: int
-    stored: int
-
-    def continued_by(self, segment: Segment) -> bool:
-        """Whether ``segment`` is the next one."""
-        return segment.first == self.through + 1 and segment.prev == self.head and not self.closed
 
 
 class Advance(NamedTuple):

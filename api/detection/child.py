@@ -14,13 +14,14 @@ from dataclasses import replace
 from typing import Any, BinaryIO
 
 from api.collector import spare
-from api.detection.advance import Standing, advance
+from api.detection.advance import advance
 from api.detection.wire import LENGTH, Answer, Asked, Found, Handed, packed, unpacked
 from api.errors import ProblemError
 from api.frames import read_appended
 from api.plugins import load_plugins
 from api.rescoring.scored import ruleset_of
 from api.settings import Limits
+from api.store.standing import Standing
 from detectors.engine import Engine
 from detectors.errors import DetectorError
 

@@ -1,8 +1,8 @@
 """Processes beside the service that do the work of large segments, so that its own has time for everybody else.
 
-An episode stays with the process that got its engine; a new one goes to whoever has least to do. They are started when
-the first large segment comes, and until one is up the service works alone, as it does where it has no second core. A
-process that dies loses nothing: engines are made again from the log.
+With its first large segment an episode goes to whoever has least to do, and stays there. They are started when the
+first large segment of all comes, and until one is up the service works alone, as it does where it has no second core.
+A process that dies loses nothing: engines are made again from the log.
 """
 
 from __future__ import annotations

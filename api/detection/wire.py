@@ -6,8 +6,9 @@ import pickle
 import struct
 from typing import Any, NamedTuple
 
-from api.detection.advance import Advance, Standing
+from api.detection.advance import Advance
 from api.errors import ProblemError
+from api.store.standing import Standing
 from detectors.types import Segment
 
 LENGTH = struct.Struct("<Q")

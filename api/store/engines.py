@@ -17,11 +17,11 @@ import structlog
 import zstandard
 from sqlalchemy import bindparam, select
 
-from api.detection.advance import Standing
 from api.errors import RulesetChangedError, UnavailableError
 from api.fleet.stranger import Stranger
 from api.store.database import Database
 from api.store.episodes import Episodes
+from api.store.standing import Standing
 from api.store.tasks import Tasks
 from api.tables import engine_states, milestones, rewards, segments
 from detectors.codec import decode_segment

@@ -14,7 +14,7 @@ import orjson
 from sqlalchemy import Connection, String, bindparam, delete, func, insert, select, update
 
 from api.cascade.recorded import DECIDED, GIVEN, words_of
-from api.detection.earned import reward_rows
+from api.earned import reward_rows
 from api.ledger import ASIDE, DECIDE, TOTAL
 from api.store.arrivals import arriving
 from api.store.database import Database, now

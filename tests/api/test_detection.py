@@ -20,7 +20,7 @@ from detectors.rewards import encode_reward
 from detectors.ruleset import compile_task
 from detectors.task_json import task_from_json
 from tests.api.processes import Process
-from tests.api.service import TASK, Service, Store, events, frames, running
+from tests.api.service import TASK, Service, Store, events, frames, running, texts
 from tests.api.test_process import opened
 from tests.api.test_segments import REFUSED, written
 from tests.support.logs import clicked, episode, sealed, went
@@ -77,17 +77,18 @@ async def paid(service: Service, id: str) -> list[bytes]:
 
 
 async def test_any_split_into_small_and_large_gives_what_the_engine_alone_gives(store: Store) -> None:
-    chance = random.Random(7)
+    chance, wanted = random.Random(7), 0
     async with beside(store) as service:
         for _ in range(12):
             id, token = await service.open(SEVERAL)
             sizes = [chance.choice((1, 2, 25, 40)) for _ in range(len(SAID))]
+            large = [len(text) >= LARGE for text in texts(events(id, *SAID), sizes)]
+            wanted += len(large) - large.index(True)  # once it is there, the small ones go there too
             await service.tell(id, token, *SAID, sizes=sizes)
             assert await paid(service, id) == alone(id)
             told = (await service.get(f"/v1/episodes/{id}")).json()
             assert (told["status"], told["success"], told["step"]) == ("closed", True, len(STEPS))
-        segments = await service.rows("segments")
-        assert 12 < await apart(service) < segments
+        assert await apart(service) == wanted < await service.rows("segments")
 
 
 async def test_the_rows_are_those_of_a_service_alone(store: Store, fresh: Callable[[Store], Store]) -> None:
