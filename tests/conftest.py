@@ -8,7 +8,12 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 import pytest_asyncio
 import structlog
+from hypothesis import settings
 from playwright.async_api import Playwright, async_playwright
+
+# Machines are shared: an example that takes more than Hypothesis's 200 ms says nothing of what is tested.
+settings.register_profile("shared machines", settings(), deadline=None)
+settings.load_profile("shared machines")
 
 
 @pytest.fixture(autouse=True)

@@ -55,7 +55,7 @@ OPERATIONS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(OPERATIONS)
 def test_any_life_keeps_numbers_chain_and_flushed_events(
     tmp_path_factory: pytest.TempPathFactory, operations: list[tuple[str, int]]

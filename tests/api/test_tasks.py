@@ -175,7 +175,7 @@ json_values = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.sampled_from(["id", "weights", "credit", "settings", "milestones", "when", "origin"]), json_values)
 def test_any_json_is_a_task_or_is_refused(key: str, value: Any) -> None:
     """No value crashes the check."""

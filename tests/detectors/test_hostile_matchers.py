@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from detectors.matchers import AddressesMatch, BodyMatch, ContentMatch, UrlMatch
@@ -99,7 +99,6 @@ LEAVES = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | VALUES
 TREES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3))
 
 
-@settings(deadline=None)
 @given(more=st.dictionaries(NAMES.filter(lambda name: name != "items"), TREES, max_size=4))
 def test_a_body_may_say_more_and_not_otherwise(more: dict[str, Any]) -> None:
     """As JSON and as a form: further fields do not count, a wanted one with another value does."""

@@ -173,7 +173,7 @@ def whole(events: list[Event]) -> tuple[list[bytes], list[dict[str, Any]], bytes
     return [encode_reward(r) for r in out.rewards], [milestone_to_json(m) for m in out.milestones], engine.dump()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(logs(), st.data())
 def test_any_split_duplication_and_restart_gives_the_same_bytes(events: list[Event], data: st.DataObject) -> None:
     """Segments of any size, some sent twice, the engine stored and loaded anywhere in between."""
@@ -198,7 +198,7 @@ def test_any_split_duplication_and_restart_gives_the_same_bytes(events: list[Eve
     assert engine.dump() == state
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(logs())
 def test_rewards_are_bounded_and_explained(events: list[Event]) -> None:
     """A known reward is the sum of its milestones' worth; positive pay never exceeds what is attainable."""
@@ -222,7 +222,7 @@ def test_rewards_are_bounded_and_explained(events: list[Event]) -> None:
     assert [r.step for r in out.rewards] == sorted({r.step for r in out.rewards})
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(logs(), st.lists(st.integers(1, 9), min_size=1))
 def test_a_recording_reads_back_as_it_was_written(events: list[Event], sizes: list[int]) -> None:
     """Segments joined into one text come apart again, chained."""

@@ -99,7 +99,7 @@ def scored(rules: Ruleset, events: list[Event]) -> list[Reward]:
 
 
 @given(rules=tasks(), told=logs())
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 def test_what_is_told_holds_either_way(rules: Ruleset, told: list[list[Event]]) -> None:
     hidden, right, wrong = (scored(rules, events) for events in told)
     for own, one, other in zip(worth(hidden), worth(right), worth(wrong), strict=True):
@@ -112,7 +112,7 @@ def test_what_is_told_holds_either_way(rules: Ruleset, told: list[list[Event]]) 
 
 
 @given(rules=tasks(), told=logs(), data=st.data())
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 def test_a_stored_episode_goes_on_in_every_story(rules: Ruleset, told: list[list[Event]], data: st.DataObject) -> None:
     events = told[0]
     cut = data.draw(st.integers(1, len(events) - 1))

@@ -154,7 +154,7 @@ def test_what_is_close_is_not_it(spec: dict[str, Any], yes: list[str], no: list[
         assert text[::-1] == text or not matcher.matches(text[::-1])
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.sampled_from([case.values[0] for case in CASES]), st.text(max_size=60) | st.sampled_from(PATTERNS))
 def test_no_text_makes_a_form_raise(spec: Any, text: str) -> None:
     """Whatever an agent or a page says."""
