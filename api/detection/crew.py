@@ -132,10 +132,10 @@ class _Member:
                 answer = self._asked.popleft()
                 if not answer.done():
                     answer.set_result(told)
-        except (OSError, asyncio.IncompleteReadError) as error:
-            log.warning(
-                "A process that detects is gone; the service does its work.", why=str(error), again_in_s=AGAIN_S
-            )
+        except asyncio.IncompleteReadError:
+            why = "it ended"
+        except OSError as error:
+            why = str(error)
         finally:
             self._writer = None
             (ours if writer is None else writer).close()
@@ -145,6 +145,8 @@ class _Member:
                     answer.set_exception(LostError("the process died"))
             if process is not None:
                 await asyncio.to_thread(_end, process)
+        status = None if process is None else process.returncode
+        log.warning("A process that detects is gone; the service does its work.", why=why, status=status)
 
 
 def _started(theirs: socket.socket) -> subprocess.Popen[bytes]:
