@@ -6,7 +6,7 @@ import asyncio
 import os
 import random
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -177,9 +177,16 @@ async def test_a_service_that_stops_leaves_no_process(store: Store) -> None:
     assert children() == []
 
 
-def test_a_service_that_dies_leaves_no_process(tmp_path: Path) -> None:
-    process = Process(tmp_path / "data", "--workers", "2")
-    process.start()
+@pytest.fixture
+def process(tmp_path: Path) -> Iterator[Process]:
+    """A running service of two processes beside it."""
+    found = Process(tmp_path / "data", "--workers", "2")
+    found.start()
+    yield found
+    found.stop_if_running()
+
+
+def test_a_service_that_dies_leaves_no_process(process: Process) -> None:
     http, id, token = opened(process)
     large = frames(events(id, *episode([went(f"/{n}/" + "x" * 300) for n in range(200)])))[0]
     told = {"authorization": f"Bearer {token}"}
