@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from datetime import timedelta
 
 import structlog
 
+from api import background
 from api.errors import UnavailableError
 from api.store.arrivals import Arrivals
 from api.store.database import now
@@ -59,10 +59,7 @@ class Upkeep:
 
     async def stop(self) -> None:
         """Let go."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+        await background.end(self._task)
 
     async def _run(self) -> None:
         while True:

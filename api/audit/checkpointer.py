@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
 import orjson
 import structlog
 import zstandard
 
+from api import background
 from api.audit.delivery import Delivery, DeliveryError
 from api.audit.facts import FactReader, Facts
 from api.audit.judging import chain_head
@@ -67,11 +67,8 @@ class Checkpointer:
 
     async def stop(self) -> None:
         """Let go; what is queued stays queued."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
-            self._task = None
+        await background.end(self._task)
+        self._task = None
         if self._delivery is not None:
             await self._delivery.close()
 

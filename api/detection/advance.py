@@ -50,28 +50,35 @@ class Advance(NamedTuple):
 def advance(engine: Engine | Stranger, at: Standing, segment: Segment, now: str) -> Advance:
     """Feed ``segment``, which continues ``at``, to an ``engine`` that stands there; ``now`` is the time for people."""
     outcome = engine.feed(segment.events)
-    rows = _rows(engine, at, segment, outcome, now)
+    keep = segment.last - at.stored >= STATE_EVERY or engine.closed
+    state = engine.dump() if keep else b""
     step = -1 if engine.step is None else engine.step
     reached = at.milestones + len(outcome.milestones)
-    stored = segment.last if rows["state"] else at.stored
-    return Advance(rows, Standing(segment.last, segment.digest, engine.closed, step, reached, stored))
+    stored = segment.last if state else at.stored
+    after = Standing(segment.last, segment.digest, engine.closed, step, reached, stored)
+    rows: Rows = {
+        **_rows(engine, at, after, segment, outcome, now),
+        "old state": [{"of_episode": segment.episode}] if keep else [],
+        "state": [{"episode": segment.episode, "through": after.through, "body": state}] if state else [],
+    }
+    return Advance(rows, after)
 
 
-def _rows(engine: Engine | Stranger, at: Standing, segment: Segment, outcome: Outcome, now: str) -> Rows:
-    episode = segment.episode
+def _rows(
+    engine: Engine | Stranger, at: Standing, after: Standing, segment: Segment, outcome: Outcome, now: str
+) -> Rows:
+    episode, rules = segment.episode, engine.ruleset
     whose = {"of_episode": episode}
     began, ended, journalled = marks(segment.events, at.step)
-    keep = segment.last - at.stored >= STATE_EVERY or engine.closed
-    rules, state = engine.ruleset, engine.dump() if keep else b""
     sealed = outcome.rewards if rules is None else told(rules, outcome)
     escalates = rules is not None and rules.task.escalation is not None
     position = {
-        "through": segment.last,
-        "head": segment.digest,
+        "through": after.through,
+        "head": after.head,
         "step": engine.step,
-        "success": sealed[-1].success if escalates and sealed and engine.closed else engine.success,
+        "success": sealed[-1].success if escalates and sealed and after.closed else engine.success,
         "total": engine.total,
-        "milestones": at.milestones + len(outcome.milestones),
+        "milestones": after.milestones,
     }
     stored = {"episode": episode, "first": segment.first, "last": segment.last}
     return {
@@ -81,12 +88,10 @@ def _rows(engine: Engine | Stranger, at: Standing, segment: Segment, outcome: Ou
         "milestones": milestone_rows(episode, at.milestones, segment.first, segment.last, outcome.milestones),
         "rewards": reward_rows(sealed),
         "commands": [{**whose, "of_number": number, "at_seq": seq} for number, seq in journalled],
-        "old state": [whose] if keep else [],
-        "state": [{"episode": episode, "through": segment.last, "body": state}] if state else [],
         "advance": [{**whose, **{f"new_{name}": value for name, value in position.items()}}],
-        "close": [{**whose, "new_closed_at": now}] if engine.closed else [],
-        "close command": [{**whose, "at_seq": segment.last}] if engine.closed else [],
-        "closing": [{"episode": episode, "queued_at": now}] if engine.closed else [],
+        "close": [{**whose, "new_closed_at": now}] if after.closed else [],
+        "close command": [{**whose, "at_seq": segment.last}] if after.closed else [],
+        "closing": [{"episode": episode, "queued_at": now}] if after.closed else [],
         "sum": [whose] if escalates else [],
         "ask": [{"episode": episode, "step": a.step, "item": a.item, "audit": a.audit} for a in outcome.asks],
         "arrival": [{**stored, "earned": len(outcome.milestones) + len(outcome.rewards)}],

@@ -16,11 +16,11 @@ import sys
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 
 import structlog
 import zstandard
 
+from api import background
 from api.detection.wire import LENGTH, Answer, Asked, Found, Handed, packed, unpacked
 from api.errors import ProblemError
 from api.rescoring.scored import task_bytes
@@ -111,10 +111,7 @@ class _Member:
         return await answer
 
     async def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+        await background.end(self._task)
 
     async def _run(self) -> None:
         ours, theirs = socket.socketpair()

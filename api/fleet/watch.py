@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 import structlog
 from zstandard import ZstdError
 
+from api import background
 from api.errors import ProblemError, UnavailableError
 from api.fleet.pulse import Pulse
 from api.notify import Notifier
@@ -69,9 +70,7 @@ class Watch:
 
     async def stop(self) -> None:
         """Look no more."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await background.end(self._task)
 
     async def _run(self) -> None:
         while True:

@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 import structlog
 
+from api import background
 from api.errors import UnavailableError
 from api.fleet.pulse import Pulse
 from api.rescoring.crews import pool
@@ -55,10 +56,7 @@ class Rescorer:
 
     async def stop(self) -> None:
         """Let go; what is not done stays so."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+        await background.end(self._task)
         await self._rest()
 
     def wake(self) -> None:

@@ -15,6 +15,7 @@ import orjson
 import structlog
 from sqlalchemy.engine import URL
 
+from api import background
 from api.notify import Notifier, Topic
 
 CHANNEL = "milestoned"
@@ -48,9 +49,7 @@ class Broadcast:
 
     async def stop(self) -> None:
         """Listen no more."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await background.end(self._task)
 
     def _send(self, topic: Topic) -> None:
         self._waiting[topic] = None

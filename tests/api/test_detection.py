@@ -8,17 +8,28 @@ import random
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import psutil
 import pytest
+import zstandard
 
-from api.detection import crew
+from api.detection import child, crew
+from api.detection.advance import Write
+from api.detection.child import Detecting
+from api.detection.wire import Asked, Found, Handed
+from api.log import STATEMENTS
+from api.rescoring.scored import task_bytes
+from api.settings import Limits
+from api.store.standing import Standing
+from detectors.codec import GENESIS, decode_segment, encode_segment
 from detectors.engine import Engine
 from detectors.rewards import encode_reward
 from detectors.ruleset import compile_task
 from detectors.task_json import task_from_json
+from detectors.types import Segment
 from tests.api.processes import Process
 from tests.api.service import TASK, Service, Store, events, frames, running, texts
 from tests.api.test_process import opened
@@ -163,12 +174,67 @@ async def test_two_replicas_with_a_process_each_take_turns(store: Store) -> None
 async def test_who_is_not_waited_for_any_more_disturbs_nobody(store: Store) -> None:
     async with beside(store) as service:
         id, token = await service.open(SEVERAL)
+        (member,) = service.app.state.parts.crew._members
         for frame in frames(events(id, *SAID), [20] * 9):
             given_up = asyncio.create_task(service.append(id, frame, token))
-            await asyncio.sleep(0.004)
-            given_up.cancel()
+            while not member.busy:
+                assert not given_up.done()
+                await asyncio.sleep(0)
+            given_up.cancel()  # its process works at it
             assert (await service.append(id, frame, token)).status_code == 200
         assert await paid(service, id) == alone(id)
+
+
+FIRST, SECOND, THIRD = (decode_segment(text) for text in texts(events("E", *SAID), [20, 20])[:3])
+RULES = compile_task(task_from_json(TASK))
+EMPTY = Handed(task_bytes(RULES.task), Engine(RULES, "E").dump())
+START = Standing(0, GENESIS, False, -1, 0, 0)
+
+
+def asked(segment: Segment, at: Standing, handed: Handed | None = None) -> Asked:
+    """The service asks what ``segment`` brings an episode that stands ``at``."""
+    return Asked("E", zstandard.compress(encode_segment(segment.events, segment.prev)), at, "now", handed)
+
+
+def test_an_engine_is_used_where_it_stands_and_nowhere_else() -> None:
+    process = Detecting(Limits())
+    assert process.answer(asked(FIRST, START)) is None, "it has none"
+    found = process.answer(asked(FIRST, START, EMPTY))
+    assert isinstance(found, Found)
+    assert found.advance is not None
+    after = found.advance.standing
+    assert (after.through, after.head) == (FIRST.last, FIRST.digest)
+    assert process.answer(asked(THIRD, after)) == Found(replace(THIRD, events=()), None), "it does not continue the log"
+    assert process.answer(asked(FIRST, START)) is None, "what it worked out last was never written"
+    assert process.answer(asked(FIRST, START, EMPTY)) == found
+    elsewhere = replace(SECOND, prev="a" * 64)
+    assert process.answer(asked(elsewhere, after._replace(head="a" * 64))) is None, "after another first segment"
+    assert process.answer(asked(FIRST, START, EMPTY)) == found
+    assert isinstance(process.answer(asked(SECOND, after)), Found)
+
+
+def test_rules_that_this_process_has_not_are_the_services_to_apply() -> None:
+    other = Handed(task_bytes(compile_task(task_from_json(SEVERAL)).task), EMPTY.state)
+    assert Detecting(Limits()).answer(asked(FIRST, START, other)) is None
+
+
+def test_the_engine_that_was_not_used_for_longest_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child, "ENGINES", 2)
+    process = Detecting(Limits())
+    of = {id: [decode_segment(text) for text in texts(events(id, *SAID), [20, 20])] for id in "ABC"}
+    after = {}
+    for id, (first, *_) in of.items():
+        engine = Handed(EMPTY.task, Engine(RULES, id).dump())
+        found = process.answer(asked(first, START, engine)._replace(episode=id))
+        assert isinstance(found, Found)
+        assert found.advance is not None
+        after[id] = found.advance.standing
+    kept = [process.answer(asked(of[id][1], after[id])._replace(episode=id)) is not None for id in "ABC"]
+    assert kept == [False, True, True]
+
+
+def test_whatever_is_to_be_written_has_its_statement() -> None:
+    assert [*STATEMENTS, "arrival", "ask"] == list(get_args(Write))
 
 
 async def test_a_service_that_stops_leaves_no_process(store: Store) -> None:
