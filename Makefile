@@ -3,7 +3,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-WORKERS ?= 2
+# One more than two cores: tests wait for browsers and services for a fifth of their time.
+WORKERS ?= 3
 PAGE := agentd/sources/cdp/page
 # RL trainers that bring a gigabyte, and a benchmark: an environment each, made by `make test-all` alone.
 HEAVY := trl verl nemo verifiers inspect browsergym learning webarena judge

@@ -9,11 +9,15 @@ import pytest
 import pytest_asyncio
 import structlog
 from hypothesis import settings
-from playwright.async_api import Playwright, async_playwright
+from playwright.async_api import Playwright, async_playwright, expect
+
+from tests.support.naming import Naming
 
 # Machines are shared: an example that takes more than Hypothesis's 200 ms says nothing of what is tested.
 settings.register_profile("shared machines", settings(), deadline=None)
 settings.load_profile("shared machines")
+# Nor does a page that takes more than Playwright's 5 s: on a busy machine it has taken 20.
+expect.set_options(timeout=60_000)
 
 
 @pytest.fixture(autouse=True)
@@ -36,6 +40,14 @@ async def one_playwright() -> AsyncIterator[Playwright]:
     """Its driver is a process that takes most of a second to come up: one for all pages, in a loop of their own."""
     async with async_playwright() as playwright:
         yield playwright
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """A worker's tests are named by the process that hears of them."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is not None and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Naming(terminal))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -13,6 +13,7 @@ from api.settings import async_url
 from api.store.database import Database
 from api.store.migrate import upgrade
 from tests.api.service import Service, Store, running
+from tests.support.copies import Copies
 from tests.support.postgres import Postgres, needs_postgres
 
 
@@ -47,6 +48,12 @@ def postgres_schema(postgres: Postgres) -> str:
     return _migrated(postgres.database())
 
 
+@pytest.fixture(scope="session")
+def copies(postgres: Postgres, postgres_schema: str) -> Copies:
+    """Databases on Postgres with the schema and nothing in them."""
+    return Copies(postgres, postgres_schema)
+
+
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=needs_postgres)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """An empty database: a file of SQLite's, or one of its own on Postgres. Where a `service` is to run over it, the
@@ -57,9 +64,14 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
             shutil.copy(request.getfixturevalue("sqlite_schema"), tmp_path / "milestoned.db")
         yield Store(tmp_path)
         return
-    like = request.getfixturevalue("postgres_schema") if served else ""
+    if served:
+        copies: Copies = request.getfixturevalue("copies")
+        address = copies.take()
+        yield Store(tmp_path, address)
+        copies.give(address)
+        return
     server: Postgres = request.getfixturevalue("postgres")
-    address = server.database(like)
+    address = server.database()
     yield Store(tmp_path, address)
     server.drop(address)  # hundreds of them at once were a minute at the session's end, and gigabytes
 
@@ -68,9 +80,13 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 def fresh(
     request: pytest.FixtureRequest, store: Store, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[Store], Store]]:
-    """Another database of a store's kind with the schema and nothing in it, for tests that need many."""
+    """Another database of a store's kind with the schema and nothing in it, for tests that need many, one after
+    the other: the last one is taken back when another is asked for."""
     # Asked for here: a schema is made in a loop of its own, which a test's loop has no room for.
-    schema = request.getfixturevalue("postgres_schema" if store.url else "sqlite_schema")
+    if store.url:
+        copies: Copies = request.getfixturevalue("copies")
+    else:
+        schema = request.getfixturevalue("sqlite_schema")
     made: list[str] = []
 
     def make(like: Store) -> Store:
@@ -79,12 +95,14 @@ def fresh(
         if not like.url:
             shutil.copy(schema, folder / "milestoned.db")
             return Store(folder)
-        made.append(request.getfixturevalue("postgres").database(schema))
+        while made:
+            copies.give(made.pop())
+        made.append(copies.take())
         return Store(folder, made[-1])
 
     yield make
     for address in made:
-        request.getfixturevalue("postgres").drop(address)
+        copies.give(address)
 
 
 @pytest.fixture

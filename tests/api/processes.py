@@ -68,7 +68,7 @@ class Process:
     def _end(self, how: signal.Signals) -> int:
         assert self._process is not None
         os.kill(self._process.pid, how)
-        return self._process.wait(timeout=30)
+        return self._process.wait(timeout=60)
 
 
 def milestoned(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -88,8 +89,9 @@ class Service:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Return once ``condition`` holds; fail after ten seconds."""
-    for _ in range(2_000):
+    """Return once ``condition`` holds; fail after a minute."""
+    latest = time.monotonic() + 60
+    while time.monotonic() < latest:
         if condition():
             return
         await asyncio.sleep(0.005)

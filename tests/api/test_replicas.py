@@ -62,7 +62,7 @@ async def test_two_services_that_start_together_on_an_empty_database(store: Stor
 
 
 async def _goes_on(service: Service, id: str, token: str, frame: bytes) -> None:
-    for _ in range(200):
+    for _ in range(1_200):
         answer = await service.append(id, frame, token)
         if answer.status_code == 200:
             return

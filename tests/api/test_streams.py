@@ -20,7 +20,7 @@ from tests.support.logs import clicked, episode, went
 
 SAID = episode([went("/cart")], [clicked("Buy")])
 ALL = frozenset(KINDS)
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 
 
 class Told(NamedTuple):

@@ -211,8 +211,8 @@ async def test_an_endpoint_that_is_down_is_asked_again(store: Store, endpoint: E
 
 
 async def eventually(look: Callable[[], Awaitable[Any]]) -> Any:
-    """What ``look`` finds, once it finds something; fails after ten seconds."""
-    for _ in range(1_000):
+    """What ``look`` finds, once it finds something; fails after a minute."""
+    for _ in range(6_000):
         if found := await look():
             return found
         await asyncio.sleep(0.01)

@@ -101,9 +101,9 @@ ROLES_OF_WIDGETS = (
 
 
 @needs_pages
-async def test_a_third_of_the_pages_differs_only_as_listed(browser: Chromium, page: Page) -> None:
-    count, rest = await compare(page, PAGES[::3])
-    assert count > 100
+async def test_a_tenth_of_the_pages_differs_only_as_listed(browser: Chromium, page: Page) -> None:
+    count, rest = await compare(page, PAGES[::10])
+    assert count > 30
     assert set(rest) <= set(REST), rest
 
 

@@ -29,7 +29,7 @@ async def test_a_killed_browser_is_a_loss_and_a_restarted_one_is_found(site: Sit
             browser.kill()
             assert watch.task is not None
             with pytest.raises(SourceLostError, match=r"closed the connection"):
-                await asyncio.wait_for(watch.task, 20)
+                await asyncio.wait_for(watch.task, 60)
         port = browser.port
         browser.start()
         assert browser.port != port

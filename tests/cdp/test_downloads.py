@@ -76,7 +76,7 @@ async def arrived(path: Path) -> bytes:
     """The file's content, once it is there."""
 
     def look() -> bytes:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not path.exists():
             assert time.monotonic() < deadline, f"{path} did not come"
             time.sleep(0.02)

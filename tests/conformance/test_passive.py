@@ -33,7 +33,7 @@ def _session(name: str, mode: str, folder: Path) -> dict[str, Any]:
     [
         ("playwright_sync", ""),
         ("playwright_sync", "-silent"),
-        ("playwright_async", ""),
+        pytest.param("playwright_async", "", marks=pytest.mark.slow),
         ("pyppeteer_async", ""),  # of which nothing dismisses a dialog
     ],
 )

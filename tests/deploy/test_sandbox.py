@@ -88,7 +88,7 @@ def test_whether_a_daemon_is_well(tmp_path: Path, who: type, episode: str | None
         folder.mkdir()
         if episode is not None:
             (folder / "agentd.json").write_text(json.dumps({"port": port, "pid": 1, "episode": "ep_1"}))
-        done = subprocess.run([PARTS / "alive", "agentd", tmp_path], timeout=20, check=False)
+        done = subprocess.run([PARTS / "alive", "agentd", tmp_path], timeout=60, check=False)
     assert (done.returncode == 0) is well
 
 
@@ -105,7 +105,7 @@ def browser(folder: Path, chromium: str) -> subprocess.Popen[str]:
 
 def test_a_chromium_that_can_not_live_is_given_up(tmp_path: Path) -> None:
     process = browser(tmp_path, DIES_AT_ONCE)
-    _, said = process.communicate(timeout=20)
+    _, said = process.communicate(timeout=60)
     assert (process.returncode, len((tmp_path / "starts").read_text())) == (1, 10)
     assert "10 times in a row" in said
 
@@ -118,5 +118,5 @@ def test_one_that_comes_to_live_or_is_reset_is_not(tmp_path: Path, chromium: str
         process.wait(timeout=0.2 * starts + 2)
     assert len((tmp_path / "starts").read_text()) == starts
     process.terminate()
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)
     assert process.returncode == 0

@@ -45,7 +45,7 @@ def tried(what):
 
 def post(url, token):
     headers = {"content-type": "application/json", **({"authorization": f"Bearer {token}"} if token else {})}
-    return urllib.request.urlopen(urllib.request.Request(url, b"{}", headers, method="POST"), timeout=10).status
+    return urllib.request.urlopen(urllib.request.Request(url, b"{}", headers, method="POST"), timeout=60).status
 
 given = json.load(sys.stdin)
 found = {}
@@ -65,7 +65,7 @@ for url in given["urls"]:
 json.dump({"uid": os.getuid(), "found": found}, sys.stdout)
 """
 
-OPEN_TAB = "import sys, urllib.request as u; u.urlopen(u.Request(sys.argv[1], method='PUT'), timeout=20).read()"
+OPEN_TAB = "import sys, urllib.request as u; u.urlopen(u.Request(sys.argv[1], method='PUT'), timeout=60).read()"
 
 
 def as_user(user: int, *command: str) -> list[str]:

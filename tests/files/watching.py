@@ -30,7 +30,7 @@ class Watch:
         async with self.changed:
             self.changed.notify_all()
 
-    async def until(self, condition: Callable[[], object], longest_s: float = 20) -> None:
+    async def until(self, condition: Callable[[], object], longest_s: float = 60) -> None:
         async with asyncio.timeout(longest_s), self.changed:
             await self.changed.wait_for(lambda: bool(condition()))
 

@@ -26,7 +26,7 @@ class Browser:
     def asks(self, method: str, url: str, body: bytes | None = None, mime: str = "application/json") -> list[Said]:
         """What is told of a request that a server answers."""
         parts = urlsplit(url)
-        connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=10)
+        connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=60)
         try:
             connection.request(method, parts.path, body, {"Content-Type": mime})
             answer = connection.getresponse()

@@ -192,5 +192,6 @@ def test_all_tasks_over_the_loopback_server(site: StateSite) -> None:
 
 
 @needs_cases
+@pytest.mark.slow
 def test_the_table_of_coverage() -> None:
     assert infinity.coverage(CASES).rows[-1][1:3] == [1189, 1]

@@ -243,7 +243,7 @@ async def test_a_stream_that_could_not_be_opened_is_opened_later(site: Site, sta
     await stays.goto("/fleet")
     await mark(stays)
     await expect(stays.locator("#news > .older")).to_be_visible()
-    await expect(stays.locator("#news > .older")).to_have_count(0, timeout=20_000)
+    await expect(stays.locator("#news > .older")).to_have_count(0)
     running = stays.locator(".facts dd").nth(2)
     before = await running.inner_text()
     site.open()

@@ -143,10 +143,25 @@ class Postgres:
         dropped = self._sql(f"DROP DATABASE {address.rpartition('/')[2]} WITH (FORCE)")
         assert dropped.returncode == 0, dropped.stderr
 
-    def _sql(self, statement: str) -> subprocess.CompletedProcess[str]:
-        where = ["-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres", "-d", "postgres"]
+    def ask(self, statement: str, name: str) -> str:
+        """The one value that a query gives in the database ``name``."""
+        asked = self._sql(statement, name=name)
+        assert asked.returncode == 0, asked.stderr
+        return asked.stdout.strip()
+
+    def try_in(self, name: str, *statements: str) -> bool:
+        """Whether all of the statements could be carried out in the database ``name``."""
+        return self._sql(*statements, name=name).returncode == 0
+
+    def _sql(self, *statements: str, name: str = "postgres") -> subprocess.CompletedProcess[str]:
+        where = ["-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres", "-d", name]
+        said = [part for statement in statements for part in ("-c", statement)]
         return subprocess.run(
-            [_programs() / "psql", *where, "-qc", statement], capture_output=True, text=True, check=False, cwd="/"
+            [_programs() / "psql", *where, "-qAt", "-v", "ON_ERROR_STOP=1", *said],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd="/",
         )
 
     def _run(self, program: str, *arguments: str) -> None:

@@ -78,7 +78,7 @@ class Peer:
     def data(self, kind: str) -> list[dict[str, Any]]:
         return [dict(event.data) for event in self.events if event.kind == kind]
 
-    async def until(self, condition: Callable[[], object], seconds: float = 30.0) -> None:
+    async def until(self, condition: Callable[[], object], seconds: float = 60.0) -> None:
         """Wait until ``condition`` holds; looked at after every segment and command."""
         async with asyncio.timeout(seconds), self.changed:
             await self.changed.wait_for(lambda: bool(condition()))

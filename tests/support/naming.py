@@ -1,0 +1,23 @@
+"""A test that fails, or is tried again, is named there and then: a run that is ended before its summary has told."""
+
+from __future__ import annotations
+
+import pytest
+
+
+class Naming:
+    """Writes a line to pytest's own terminal."""
+
+    def __init__(self, terminal: pytest.TerminalReporter) -> None:
+        self._terminal = terminal
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """One phase of a test. ``rerun`` is pytest-rerunfailures' own outcome."""
+        outcome: str = report.outcome
+        if outcome in ("failed", "rerun"):
+            why = (report.longreprtext.strip().splitlines() or [""])[-1]
+            self._terminal.ensure_newline()
+            self._terminal.write_line(
+                f"{outcome.upper()} {report.nodeid} ({report.when}, {report.duration:.0f} s): {why}"
+            )
