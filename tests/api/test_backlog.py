@@ -82,6 +82,7 @@ async def test_what_was_journalled_offline_is_shipped_oldest_first_and_whole(ser
     assert (behind[0] >= FAR_BEHIND, behind[-1]) == (True, 0), "it is a backlog, until it is none"
 
 
+@pytest.mark.slow_where("postgres")
 async def test_a_full_service_makes_it_wait_and_loses_nothing(store: Store, tmp_path: Path) -> None:
     async with running(store, appends=1) as service:
         id, token = await service.open()

@@ -142,10 +142,12 @@ def _takes_anything(operation: Any) -> bool:
     return bool(operation.body or operation.query or operation.path_parameters)
 
 
+@pytest.mark.slow_where("postgres")
 def test_no_5xx_and_no_answer_that_is_not_told_of(process: Process) -> None:
     assert tried(process, 2, [GenerationMode.POSITIVE]) > 80
 
 
+@pytest.mark.slow_where("postgres")
 def test_no_query_parameter_is_empty_to_an_answer_that_is_not_told_of(process: Process) -> None:
     world = World(process)
     known = {"episode": world.episodes[0], "task": TASK["id"], "sandbox": world.sandbox, "step": "1"}

@@ -48,6 +48,7 @@ def test_and_only_with_a_token_that_somebody_made(tmp_path: Path) -> None:
     refused(tmp_path, *ALL, FRONT, said="nobody made a token")
 
 
+@pytest.mark.slow
 def test_a_token_that_expired_counts_for_nothing(tmp_path: Path) -> None:
     made = milestoned(tmp_path, "token", "create", "trainer", "--expires", "1s", "--data", "d")
     assert made.returncode == 0
@@ -55,6 +56,7 @@ def test_a_token_that_expired_counts_for_nothing(tmp_path: Path) -> None:
     refused(tmp_path, *ALL, FRONT, said="nobody made a token")
 
 
+@pytest.mark.slow
 def test_a_short_token_in_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("x\n")
     refused(tmp_path, *ALL, FRONT, "--token-file", "token", said="--token-file token: shorter than 32 characters")

@@ -116,6 +116,7 @@ async def test_how_far_behind_is_a_whole_number(service: Service, said: str) -> 
     assert BEHIND in answer.json()["detail"]
 
 
+@pytest.mark.slow_where("postgres")
 async def test_episodes_that_come_back_with_an_hours_journal_do_not_starve_a_live_one(store: Store) -> None:
     """Twenty daemons ship their journals, oldest first; the live one's segments are taken meanwhile."""
     async with running(store, appends_at_once=4, appends_token=2) as service:

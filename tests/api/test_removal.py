@@ -165,6 +165,7 @@ def _prune(store: Store, folder: Path, *more: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.slow_where("sqlite")
 async def test_pruning_by_hand_takes_the_old_with_the_label_and_names_them_first(store: Store, tmp_path: Path) -> None:
     async with running(store) as service:
         wanted, other = await opened(service, labels={"run": "a"}), await opened(service, labels={"run": "b"})

@@ -111,6 +111,7 @@ async def test_a_replica_with_another_key_signs_and_deletes_nothing(
     assert await differences(service) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("store", ["sqlite"], indirect=True)
 async def test_a_lost_key_is_replaced_by_hand_and_never_by_itself(store: Store, tmp_path: Path) -> None:
     async with running(store) as service:

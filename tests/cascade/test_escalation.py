@@ -181,6 +181,7 @@ async def test_immunity_9_a_spent_budget_abstains_and_counts(store: Store, endpo
     assert endpoint.calls()["came"] == before + 3
 
 
+@pytest.mark.slow_where("postgres")
 async def test_a_budget_of_money_is_not_exceeded(store: Store, endpoint: Endpoint) -> None:
     """Every call costs a cent; five fit into 0.055, however many come at once."""
     before = endpoint.calls()["came"]

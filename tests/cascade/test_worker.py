@@ -63,6 +63,7 @@ def service_of(store: Store, judge: Scripted, **settings: Any) -> Any:
     return running(store, stages=stages, cascade=StageSettings(**settings))
 
 
+@pytest.mark.slow_where("postgres")
 @pytest.mark.parametrize("error", [NO, RuntimeError("a fault of ours")], ids=["unavailable", "a fault"])
 async def test_what_failed_is_tried_again_soon(
     store: Store, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, error: Exception
@@ -125,6 +126,8 @@ async def test_what_runs_is_not_begun_twice(store: Store, endpoint: Endpoint, mo
         assert endpoint.calls()["came"] == came + 1
 
 
+@pytest.mark.slow_where("digits")
+@pytest.mark.slow_where("no JSON")
 @pytest.mark.parametrize("error", [TypeError("no JSON"), ZeroDivisionError(), ValueError("digits")], ids=str)
 async def test_a_stage_that_fails_is_no_answer(store: Store, error: Exception) -> None:
     """Asked again; when patience ends it is an abstention, so the item ends."""

@@ -90,6 +90,7 @@ async def test_a_page_that_stands_still_from_seal_to_seal_hides_nothing(button: 
 ROWS = "".join(f"<tr><td><button>Edit {n}</button></td><td>Customer {n}</td></tr>" for n in range(3000))
 
 
+@pytest.mark.slow
 async def test_a_long_page_is_told_to_its_end(browser: Chromium, page: Page, site: Site) -> None:
     url = site.page("/", f"<table>{ROWS}</table><p>Order 4711 placed</p><button>Last</button>")
     hears = ["text.appeared", "element.appeared", "page.navigated"]

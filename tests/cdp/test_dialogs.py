@@ -18,7 +18,7 @@ from tests.cdp.watching import watching
 from tests.support.chromium import Chromium, needs_chromium
 from tests.support.display import Display, needs_display
 
-pytestmark = [pytest.mark.browser, needs_chromium]
+pytestmark = [pytest.mark.browser, needs_chromium, pytest.mark.slow_where("headful")]
 
 
 @pytest.mark.parametrize("accept", [True, False], ids=["yes", "no"])

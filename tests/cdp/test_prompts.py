@@ -18,7 +18,7 @@ from tests.cdp.watching import Watch, watching
 from tests.support.chromium import Chromium, needs_chromium
 from tests.support.display import Display, needs_display
 
-pytestmark = [pytest.mark.browser, needs_chromium]
+pytestmark = [pytest.mark.browser, needs_chromium, pytest.mark.slow_where("headful")]
 
 # A page that shows in its title that it goes on, and what came of what it asked.
 ALIVE = """<title>0</title><button onclick=ask()>Ask</button><input type=file style="position:fixed;top:90px">

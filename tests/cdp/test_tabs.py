@@ -19,7 +19,7 @@ from tests.cdp.watching import Watch, watching
 from tests.support.chromium import Chromium, needs_chromium
 from tests.support.display import Display, needs_display
 
-pytestmark = [pytest.mark.browser, needs_chromium]
+pytestmark = [pytest.mark.browser, needs_chromium, pytest.mark.slow_where("headful")]
 
 
 @pytest.fixture(scope="module", params=["headless", "headful"])
@@ -200,6 +200,7 @@ async def test_a_page_that_is_prerendered_is_told_when_it_is_shown_and_is_preren
     assert pages[0] == pages[1], "the site was asked the same without the daemon"
 
 
+@pytest.mark.slow_where("a camera")
 @pytest.mark.parametrize("asker", ["a probe", "a camera"])
 async def test_a_page_is_prerendered_though_somebody_else_asks_too(site: Site, asker: str) -> None:
     async with preparing(site) as chromium, AsyncExitStack() as stack:

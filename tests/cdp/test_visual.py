@@ -131,6 +131,7 @@ async def test_hidden_fields_and_tokens_of_the_page_are_not_recorded(browser: Ch
     assert field not in everything
 
 
+@pytest.mark.slow
 async def test_a_page_that_changes_without_end_is_a_gap_and_then_whole_again(
     browser: Chromium, page: Page, site: Site
 ) -> None:

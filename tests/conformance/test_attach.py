@@ -180,6 +180,7 @@ def test_an_episode_of_a_service_is_scored(browser: Browser, site: Site, tmp_pat
         watch.begin_step()
 
 
+@pytest.mark.slow
 def test_script_probes_ask_over_the_harness_in_its_own_context_only(
     browser: Browser, site: Site, tmp_path: Path
 ) -> None:

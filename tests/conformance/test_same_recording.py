@@ -81,12 +81,14 @@ def test_the_reference_tells_the_whole_scene(recorded: Callable[[str], list[Even
     assert [event.kind for event in recorded("raw")].count("step.sealed") == 9
 
 
+@pytest.mark.slow_where("pyppeteer_raw")
 @pytest.mark.parametrize("name", OTHERS)
 def test_every_transport_gives_the_same_recording(name: str, recorded: Callable[[str], list[Event]]) -> None:
     there, here = (normal(recorded(one), LEFT_OUT, DIFFERENCES) for one in ("raw", name))
     assert differing(there, here) == []
 
 
+@pytest.mark.slow_where("pyppeteer_raw")
 @pytest.mark.parametrize("name", OTHERS)
 def test_nothing_was_missed_and_no_step_waited_in_vain(name: str, recorded: Callable[[str], list[Event]]) -> None:
     """From the first step to the close the browser was watched without a gap."""

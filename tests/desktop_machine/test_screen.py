@@ -169,6 +169,7 @@ state = () => [innerWidth, innerHeight, outerWidth, outerHeight, devicePixelRati
 </script>"""
 
 
+@pytest.mark.slow_where("headful")
 @pytest.mark.browser
 @needs_chromium
 @needs_display

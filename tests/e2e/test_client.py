@@ -97,6 +97,7 @@ def test_a_stream_brings_every_event_and_ends_with_the_last_reward(stack: Stack,
     )
 
 
+@pytest.mark.slow
 def test_the_async_client_walks_the_same_way(stack: Stack, folder: Path) -> None:
     opened = stack.open(TASK)
     stack.watch(files=[folder])

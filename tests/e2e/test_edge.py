@@ -13,6 +13,7 @@ from tests.e2e.test_client import TASK
 from tests.support.stack import SEAL_S, Stack
 
 
+@pytest.mark.slow_where("other rules")
 @pytest.mark.parametrize("weight", [0.5, 0.9], ids=["the service's rules", "other rules"])
 def test_what_the_edge_computed_is_shown_beside_the_reward(stack: Stack, tmp_path: Path, weight: float) -> None:
     folder, rules = tmp_path / "watched", tmp_path / "task.json"

@@ -98,6 +98,7 @@ def test_killing_daemon_and_service_twice_each_changes_no_reward(shopping: Sessi
     assert [event.data["step"] for event in events if event.kind == "step.began"] == list(range(6))
 
 
+@pytest.mark.slow
 def test_the_service_killed_within_a_step_delays_its_reward_and_changes_nothing(shopping: Session) -> None:
     shopping.open(*MILESTONES, version="1")
     stack = shopping.stack

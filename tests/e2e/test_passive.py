@@ -42,7 +42,8 @@ def _unwatched(folder: Path) -> dict[str, Any]:
 def _watched(folder: Path) -> dict[str, Any]:
     with Stack(folder) as stack, Parts(folder / "logs") as parts:
         shop = stack.start_shop(2)
-        episode = stack.open(TASK.read_text().replace("http://127.0.0.1:8000", shop.rstrip("/")))
+        task = TASK.read_text().replace("http://127.0.0.1:8000", shop.rstrip("/"))
+        episode = stack.open(task.replace("settle_ms: 1000", "settle_ms: 10000"))
         more = ("--control", str(stack.state), "--episode", episode.id)
         agent = start_agent(parts, folder / "sandbox", shop, EXECUTABLE, more=more)
         stack.watch(("--profile", str(folder / "sandbox" / "profile")), [folder / "sandbox" / "downloads"])

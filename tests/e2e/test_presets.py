@@ -35,12 +35,14 @@ def test_navigation_and_extraction(shopping: Session) -> None:
     assert closed(shopping) == (1.0, True)
 
 
+@pytest.mark.slow
 def test_a_wrong_answer_has_the_way_there_alone(shopping: Session) -> None:
     opened(shopping, "navigation").act(shopping.goto("products/lamp"))
     shopping.begin(lambda: shopping.episode.answer("€39.00 or €89.00"))
     assert closed(shopping) == (0.5, False)
 
 
+@pytest.mark.slow
 def test_form(shopping: Session) -> None:
     opened(shopping, "form").act(shopping.put_in_cart)
     assert shopping.act(lambda: shopping.fill_order(Name="Ada Lovelace")).reward == pytest.approx(0.3)
@@ -48,6 +50,7 @@ def test_form(shopping: Session) -> None:
     assert closed(shopping) == (1.0, True)
 
 
+@pytest.mark.slow
 def test_search(shopping: Session) -> None:
     opened(shopping, "search").act(shopping.goto(""))
 

@@ -18,6 +18,7 @@ ORDER = {
 }
 
 
+@pytest.mark.slow
 def test_a_route_changed_by_script_is_reached_without_a_request(shopping: Session) -> None:
     shopping.open({"id": "history", "when": {"url_reached": {"url": "/account/history"}}})
     assert shopping.act(shopping.goto("account")).reward == 0
@@ -28,6 +29,7 @@ def test_a_route_changed_by_script_is_reached_without_a_request(shopping: Sessio
     assert navigated[reward.milestones[0].evidence[0]].data["same_document"] is True
 
 
+@pytest.mark.slow
 def test_a_form_filled_by_halves_pays_by_halves(shopping: Session) -> None:
     fields = {"Name": "Ada Lovelace", "E-mail": "ada@example.org"}
     shopping.open({"id": "details", "when": {"form_filled": {"fields": fields}}})
@@ -52,6 +54,7 @@ def test_a_click_by_page_script_pays_nothing_and_the_agents_own_does(shopping: S
     assert shopping.act(shopping.put_in_cart).reward == pytest.approx(0.2)
 
 
+@pytest.mark.slow
 def test_a_popup_is_watched_from_its_first_page_on(shopping: Session) -> None:
     shopping.open({"id": "terms", "when": {"url_reached": {"url": "/terms"}}})
     shopping.act(shopping.goto("dialogs"))
@@ -79,6 +82,7 @@ def test_a_frame_in_another_process_is_watched_too(shopping: Session) -> None:
     assert picked.reward == pytest.approx(0.2)
 
 
+@pytest.mark.slow
 def test_a_confirm_is_answered_by_the_agent_alone(shopping: Session) -> None:
     shopping.open(
         {

@@ -104,6 +104,7 @@ def test_sqlites(tmp_path: Path, disk: SmallDisk) -> None:
         _full_and_free(stack, disk, tmp_path / "notes")
 
 
+@pytest.mark.slow
 @needs_postgres
 def test_postgres(tmp_path: Path, disk: SmallDisk) -> None:
     """The same on a server whose disk is full."""

@@ -53,6 +53,7 @@ def test_slow(stack: Stack, tmp_path: Path) -> None:
         whole(stack, shaken, task(FEW))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("database", "steps", "beside"),
     [

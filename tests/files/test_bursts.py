@@ -22,6 +22,7 @@ def kept() -> int:
     return int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
 
 
+@pytest.mark.slow
 async def test_ten_thousand_files(tmp_path: Path) -> None:
     """In an old folder and in new ones, as fast as they can be written: each is told once, with its content."""
     async with Watch(tmp_path) as watch:

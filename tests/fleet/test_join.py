@@ -137,6 +137,7 @@ async def test_a_sandbox_does_one_episode_after_the_other_and_leaves_when_told(t
         await made.until("one", "left")
 
 
+@pytest.mark.slow
 async def test_a_daemon_killed_and_started_again_in_time_goes_on(tmp_path: Path) -> None:
     async with fleet(tmp_path) as made:
         daemon = await made.join("one")
@@ -175,6 +176,7 @@ async def test_a_dead_sandbox_s_episode_is_masked_and_its_daemon_is_told_when_it
         assert (await made.call("GET", f"/v1/episodes/{episode}/steps/0/reward")) == sealed
 
 
+@pytest.mark.slow_where("once")
 @pytest.mark.parametrize(
     ("token", "code", "says"),
     [("mt_nobody", 3, "wanted one of scope sandbox"), (None, 0, "")],

@@ -87,6 +87,7 @@ async def test_what_is_not_known_is_a_gap_in_the_line(page: Page, four: list[str
     assert problems == []
 
 
+@pytest.mark.slow
 async def test_components_stack_and_a_loss_hangs_below_zero(page: Page, four: list[str]) -> None:
     await page.goto("/training?task=shop/strict")
     canvas = await chart(page, "Components")
@@ -106,6 +107,7 @@ async def test_the_axis_of_a_rate_reaches_to_the_whole(page: Page, four: list[st
     assert 0.3 < sum(y for _, y in dot) / len(dot) < 0.6, "one half is in the middle"
 
 
+@pytest.mark.slow
 async def test_a_change_of_the_scheme_is_drawn(page: Page, four: list[str], problems: list[str]) -> None:
     await page.goto("/training?task=shop/strict")
     canvas = await chart(page, "Success rate")
@@ -134,6 +136,7 @@ async def test_a_chart_moves_nothing_and_fits_a_phone(page: Page, four: list[str
     assert len(await pixels(canvas, NAV)) > 100
 
 
+@pytest.mark.slow
 async def test_two_running_totals_have_the_colours_of_their_key(
     page: Page, four: list[str], problems: list[str]
 ) -> None:

@@ -209,6 +209,7 @@ def recording() -> list[dict[str, Any]]:
     return [meta, {"type": 2, "timestamp": 2, "data": {"node": node, "initialOffset": {"top": 0, "left": 0}}}]
 
 
+@pytest.mark.slow_where("caged alone")
 @pytest.mark.parametrize("wall", ["cleaned and caged", "caged alone"])
 async def test_an_attackers_recording_only_looks_like_something(site: Site, page: Page, wall: str) -> None:
     episode, token = site.open()

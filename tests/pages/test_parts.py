@@ -61,6 +61,7 @@ async def test_a_filter_is_at_work_once_it_is_set(site: Site, stays: Page) -> No
     await expect(stays.get_by_text("No episode is like that.")).to_be_visible()
 
 
+@pytest.mark.slow
 async def test_a_filter_that_is_none_says_so_and_leaves_what_was_found(site: Site, stays: Page) -> None:
     told(site, acted(0, "a"), sealed(0), parts="two")
     await stays.goto("/episodes?label=parts%3Dtwo")
@@ -93,6 +94,7 @@ async def test_what_was_chosen_stays_chosen_or_goes(site: Site, stays: Page) -> 
         assert found == left, label
 
 
+@pytest.mark.slow
 async def test_the_address_of_a_filter_is_gone_back_from(site: Site, page: Page) -> None:
     await page.goto("/episodes")
     await page.get_by_label("Sort").select_option("oldest")
@@ -101,6 +103,7 @@ async def test_the_address_of_a_filter_is_gone_back_from(site: Site, page: Page)
     await expect(page.get_by_label("Sort")).to_have_value("newest")
 
 
+@pytest.mark.slow_where("come to later")
 @pytest.mark.parametrize("opened", [1, 0], ids=["with the page", "come to later"])
 async def test_the_later_events_of_a_step_come_to_those_before(site: Site, stays: Page, opened: int) -> None:
     said = [one for n in range(MANY // 2) for one in (went(f"/{n}"), clicked(f"Thing {n}"))]
@@ -131,6 +134,7 @@ async def test_a_link_opens_a_tab_where_the_browser_is_asked_to(site: Site, page
     await expect(page.locator("#s-0 .line")).to_have_count(400)
 
 
+@pytest.mark.slow
 async def test_a_search_that_is_not_answered_says_so(site: Site, stays: Page) -> None:
     episode = told(site, began(0), went("/cart"), sealed(0))
     await stays.route("**/search?*", lambda route: route.abort())
@@ -163,6 +167,7 @@ async def test_a_search_goes_on_and_ends(site: Site, stays: Page) -> None:
     await expect(stays.locator("#found")).to_be_hidden()
 
 
+@pytest.mark.slow
 async def test_a_panel_that_is_not_answered_says_so_and_keeps_what_it_said(site: Site, stays: Page) -> None:
     episode = told(site, began(0), went("/cart"), sealed(0), began(1), sealed(1))
     away = True
@@ -182,6 +187,7 @@ async def test_a_panel_that_is_not_answered_says_so_and_keeps_what_it_said(site:
     await expect(stays.locator("#detail > .older[role=status]")).to_have_count(0)
 
 
+@pytest.mark.slow
 async def test_the_last_step_that_was_asked_for_is_shown(site: Site, stays: Page) -> None:
     """However late the answer about the one before comes."""
     episode = told(site, began(0), sealed(0), began(1), sealed(1), began(2), sealed(2))
@@ -221,6 +227,7 @@ async def hidden(page: Page, hidden: bool) -> None:
     await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
 
 
+@pytest.mark.slow
 async def test_a_stream_whose_reader_may_no_longer_read_asks_to_log_in(page: Page) -> None:
     """Once, and does not go on asking."""
     async with page.expect_request("**/fleet/live"):
@@ -232,6 +239,7 @@ async def test_a_stream_whose_reader_may_no_longer_read_asks_to_log_in(page: Pag
     await page.wait_for_url("**/login?*")
 
 
+@pytest.mark.slow
 async def test_a_stream_that_could_not_be_opened_is_opened_later(site: Site, stays: Page) -> None:
     tries: list[str] = []
 
