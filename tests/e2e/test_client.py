@@ -23,13 +23,14 @@ from api.recordings import replay
 from api.tasks import check_task
 from detectors.rewards import encode_reward
 from detectors.ruleset import compile_task
-from tests.support.stack import SEAL_S, Stack
+from tests.support.stack import PATIENT, SEAL_S, Stack
 
 TASK: dict[str, Any] = {
     "id": "test/files",
     "version": "1",
     "instruction": "Write a report and say 42.",
     "weights": {"file": 0.5, "answer": 0.3, "goal": 0.2},
+    "settings": PATIENT,
     "milestones": [
         {"id": "report", "when": {"file_created": {"name": "report.txt"}}},
         {"id": "said", "when": {"answer_matches": {"text": {"number": 42}}}},

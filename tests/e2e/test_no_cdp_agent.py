@@ -17,7 +17,7 @@ import pytest
 from tests.cdp.site import Answer, Asked, Site
 from tests.support.chromium import Chromium, needs_chromium
 from tests.support.desktop import PATIENCE_S, Desktop, needs
-from tests.support.stack import SEAL_S, Stack, chromium_preferences
+from tests.support.stack import PATIENT, SEAL_S, Stack, chromium_preferences
 
 pytestmark = [pytest.mark.browser, needs_chromium, needs()]
 
@@ -50,6 +50,7 @@ TASK: dict[str, Any] = {
     "version": "1",
     "instruction": "Order for Ada and get the report.",
     "weights": {"form": 0.3, "ui": 0.1, "nav": 0.1, "file": 0.5},
+    "settings": PATIENT,
     "milestones": [
         {"id": "name", "when": {"field_filled": {"field": "Name", "value": "Ada"}}, "component": "form"},
         {"id": "yes", "when": {"dialog_answered": {"type": "confirm", "accepted": True}}, "component": "ui"},

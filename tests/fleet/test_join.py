@@ -16,11 +16,13 @@ import pytest
 from milestoned_client import AsyncRewardClient
 
 from tests.api.processes import ROOT, Process, milestoned
+from tests.support.stack import PATIENT
 
 TASK = {
     "id": "fleet/note",
     "version": "1",
     "instruction": "Leave a note.",
+    "settings": PATIENT,
     "milestones": [{"id": "note", "when": {"file_created": {"path": "note.txt"}}}],
 }
 LOST_S = "4"

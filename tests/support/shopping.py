@@ -11,7 +11,7 @@ from milestoned_client import Episode, Event, Reward
 from playwright.sync_api import BrowserContext, Page, Playwright
 
 from tests.support.chromium import Chromium
-from tests.support.stack import SEAL_S, Stack, chromium_preferences
+from tests.support.stack import PATIENT, SEAL_S, Stack, chromium_preferences
 
 
 class Session:
@@ -49,7 +49,7 @@ class Session:
         """The task of these milestones at this shop, in a version of its own: others may use the same service."""
         return {
             "id": "test/shop", "version": uuid4().hex, "instruction": "Shop.", "origin": self.shop.rstrip("/"),
-            "milestones": list(milestones), **task,
+            "milestones": list(milestones), "settings": PATIENT, **task,
         }  # fmt: skip
 
     def begin(self, deed: Callable[[], object]) -> int:

@@ -21,6 +21,8 @@ from api.demo.processes import Parts
 
 SEAL_S = 30.0
 """How long a reward may take on a busy machine."""
+PATIENT = {"settle_ms": 10_000}
+"""Settings of a task whose steps are all seen: in the second that is the default, a busy machine may not answer."""
 
 
 class Stack:
@@ -116,10 +118,7 @@ class Stack:
         return self.states / f"daemon-{self.episode.id}"
 
     def open(self, task: Mapping[str, Any] | str, **options: Any) -> Episode:
-        """Register ``task`` and open an episode of it, whose steps go through the service. Its steps have ten seconds
-        to settle if it does not say: in the one that is the default, a busy machine may not have answered."""
-        if isinstance(task, Mapping):
-            task = {"settings": {"settle_ms": 10_000}, **task}
+        """Register ``task`` and open an episode of it, whose steps go through the service."""
         client = self.connect()
         self._episode = client.open(client.register_task(task), **options)
         return self._episode

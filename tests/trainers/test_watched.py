@@ -16,12 +16,14 @@ from milestoned_client.adapters.gymnasium import RewardServiceWrapper
 
 from api.demo.parts import Service, start_daemon, start_service
 from api.demo.processes import Parts
+from tests.support.stack import PATIENT
 
 TASK: dict[str, Any] = {
     "id": "desk/two-files",
     "version": "1",
     "instruction": "Write a.txt, then b.txt.",
     "weights": {"file": 0.6, "goal": 0.4},
+    "settings": PATIENT,
     "milestones": [
         {"id": "a", "when": {"file_created": {"name": "a.txt"}}},
         {"id": "b", "when": {"file_created": {"name": "b.txt"}}},
