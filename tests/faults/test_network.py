@@ -53,7 +53,6 @@ def test_slow(stack: Stack, tmp_path: Path) -> None:
         whole(stack, shaken, task(FEW))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("database", "steps", "beside"),
     [
