@@ -83,7 +83,8 @@ def create_app(settings: Settings, stages: Stages | None = None) -> FastAPI:
     app.state.off = tuple(asked.off.values())
     intents: WeakValueDictionary[str, Lock] = WeakValueDictionary()
     app.state.intents = intents
-    # Routes are tried in order: those that are called most come first.
+    # Routes are tried in order: those that are called most come first. They are the application's own: a router that is
+    # included is made anew for each application, and asked as a whole by each request before its routes are.
     for noun in (
         rewards,
         segments,

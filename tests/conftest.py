@@ -55,9 +55,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What Playwright made can be used in its own loop alone: tests that have a page run there. `slow_where` is told
     before pytest's own ``-m`` chooses."""
     for item in items:
-        if isinstance(item, pytest.Function) and any(
-            mark.args[0] in item.callspec.id for mark in item.iter_markers("slow_where") if hasattr(item, "callspec")
-        ):
+        if not isinstance(item, pytest.Function):
+            continue
+        if any(mark.args[0] in item.name.partition("[")[2] for mark in item.iter_markers("slow_where")):
             item.add_marker(pytest.mark.slow)
-        if isinstance(item, pytest.Function) and "one_playwright" in item.fixturenames:
+        if "one_playwright" in item.fixturenames:
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
