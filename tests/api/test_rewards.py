@@ -135,7 +135,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS, sizes=st.lists(st.integers(1, 5), max_size=30), data=st.data())
 async def test_any_split_any_repeat_any_restart_gives_the_same_bytes(
     store: Store, fresh: Callable[[Store], Store], steps: list[list[Said]], sizes: list[int], data: Any

@@ -134,16 +134,18 @@ def test_a_browser_killed_in_mid_step_leaves_a_gap_and_a_masked_step_not_a_zero(
 
 def test_a_reward_asked_early_is_settling_then_sealed_and_never_changes(shopping: Session) -> None:
     """Immunity 5(d)."""
-    shopping.open(*MILESTONES, version="1", settings={"quiet_ms": 800, "settle_ms": 5000})
+    visits = {"products/lamp": 0, "cart": 50, "account": 500}
+    milestones = [{"id": path, "when": {"url_reached": {"url": f"/{path}"}}} for path in visits]
+    shopping.open(*milestones, weights={"nav": 0.3}, settings={"quiet_ms": 800, "settle_ms": 5000})
     sealed = []
-    for after_ms, reward in ((0, 0.1), (50, 0.0), (500, 0.0)):
-        step = shopping.begin(shopping.goto("products/lamp"))
+    for path, after_ms in visits.items():
+        step = shopping.begin(shopping.goto(path))
         shopping.episode.end_step(step)
         shopping.page.wait_for_timeout(after_ms)
         early = shopping.episode.reward(step, wait_s=0)
         assert (early.status, early.reward, early.mask) == ("settling", None, True)
         sealed.append(shopping.episode.reward(step, wait_s=30))
-        assert (sealed[-1].status, sealed[-1].reward) == ("sealed", pytest.approx(reward))
+        assert (sealed[-1].status, sealed[-1].reward) == ("sealed", pytest.approx(0.1))
     shopping.act(shopping.put_in_cart)
     assert [shopping.episode.reward(step, wait_s=0).body for step in range(3)] == [one.body for one in sealed]
     shopping.episode.close()
