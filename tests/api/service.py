@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import httpx
 import zstandard
@@ -24,6 +24,7 @@ from tests.support.logs import Said, log
 
 ADMIN = "mt_admin-of-the-tests"
 SECRET = "the secret of the tests"
+T = TypeVar("T")
 
 TASK: dict[str, Any] = {
     "id": "shop/cart",
@@ -95,6 +96,16 @@ async def until(condition: Callable[[], bool]) -> None:
         if condition():
             return
         await asyncio.sleep(0.005)
+    raise AssertionError("what was waited for did not come")
+
+
+async def eventually(look: Callable[[], Awaitable[T]]) -> T:
+    """What ``look`` finds, once it finds something; fails after a minute."""
+    latest = time.monotonic() + 60
+    while time.monotonic() < latest:
+        if found := await look():
+            return found
+        await asyncio.sleep(0.01)
     raise AssertionError("what was waited for did not come")
 
 

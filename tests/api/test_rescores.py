@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from sqlalchemy import select, text, update
 from api.rescoring.background import Rescorer
 from api.store.tokens import Terms
 from api.tables import episodes, rewards
-from tests.api.service import TASK, Service, Store, running
+from tests.api.service import TASK, Service, Store, eventually, running
 from tests.rescoring.corpus import changed, rescore, said, written
 
 COUNT = 7
@@ -42,17 +41,8 @@ async def done(service: Service, id: str) -> dict[str, Any]:
         told.update((await service.get(f"/v1/rescores/{id}")).json())
         return bool(told["status"] == "done")
 
-    await until(is_done)
+    await eventually(is_done)
     return told
-
-
-async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    """Return once ``condition`` holds; fail after a minute."""
-    for _ in range(6_000):
-        if await condition():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("what was waited for did not come")
 
 
 async def asked(service: Service, body: dict[str, Any]) -> str:
@@ -199,7 +189,7 @@ async def test_a_rescore_survives_its_service(store: Store) -> None:
         async def begun() -> bool:
             return bool((await service.get(f"/v1/rescores/{id}")).json()["scored"])
 
-        await until(begun)
+        await eventually(begun)
         later = await asked(service, {"task": NOWHERE})
     async with running(store) as service:
         service.app.state.parts.rescorer._pulse._lost_s = 0.0  # of a replica that will not come back
@@ -228,7 +218,7 @@ async def test_a_worker_that_dies_fails_no_episode(service: Service) -> None:
     async def working() -> bool:
         return rescorer._pool is not None and bool(rescorer._pool._processes)
 
-    await until(working)
+    await eventually(working)
     os.kill(next(iter(rescorer._pool._processes)), signal.SIGKILL)
     assert (await done(service, id))["summary"]["same"] == 40
 

@@ -14,10 +14,10 @@ from api.cascade.stages import Stages
 from api.stages.base import Opinion, Question
 from api.store.escalations import Asked
 from detectors.types import Verdict
-from tests.api.service import Store
+from tests.api.service import Store, eventually
 from tests.cascade.judged import lines, milestoned, recorded, save
 from tests.cascade.stage import Endpoint, stages
-from tests.cascade.test_escalation import answering, endpoint, eventually, final, judged, task
+from tests.cascade.test_escalation import answering, endpoint, final, judged, task
 from tests.cascade.test_worker import Scripted, says
 from tests.judge.conftest import standin
 from tests.judge.serving import Served

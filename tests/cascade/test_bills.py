@@ -16,9 +16,9 @@ from api.store.opinions import STAGE, Asking, Opinions, answered
 from api.store.together import Together
 from api.tables import budgets, opinions
 from detectors.types import Budget
-from tests.api.service import Store, until
+from tests.api.service import Store, eventually, until
 from tests.cascade.stage import Endpoint
-from tests.cascade.test_escalation import answering, endpoint, eventually, judged, task
+from tests.cascade.test_escalation import answering, endpoint, judged, task
 from tests.support.logs import episode, went
 
 __all__ = ["answering", "endpoint"]

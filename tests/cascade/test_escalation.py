@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from api.cascade.stages import StageSettings
 from detectors.types import Budget
-from tests.api.service import Service, Store, running
+from tests.api.service import Service, Store, eventually, running
 from tests.cascade.stage import MODEL, Endpoint, stages
 from tests.support.logs import Said, episode, went
 
@@ -209,15 +209,6 @@ async def test_an_endpoint_that_is_down_is_asked_again(store: Store, endpoint: E
         found = await final(service, id)
         assert (found["status"], found["mask"]) == ("unscored", True)
         assert "no answer in 0.2 s: it answered 503" in found["reason"]
-
-
-async def eventually(look: Callable[[], Awaitable[Any]]) -> Any:
-    """What ``look`` finds, once it finds something; fails after a minute."""
-    for _ in range(6_000):
-        if found := await look():
-            return found
-        await asyncio.sleep(0.01)
-    raise AssertionError("what was waited for did not come")
 
 
 async def tried(service: Service) -> bool:
