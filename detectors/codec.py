@@ -107,6 +107,7 @@ def _whole(value: Any, least: int) -> bool:
 
 
 def _events(episode: str, first: int, lines: Sequence[bytes]) -> Iterable[Event]:
+    make = tuple.__new__  # what Event(…) comes to, without a call in between: an eighth of the decoding
     for seq, line in enumerate(lines, first):
         try:
             row = orjson.loads(line)
@@ -119,4 +120,4 @@ def _events(episode: str, first: int, lines: Sequence[bytes]) -> Iterable[Event]
             raise CodecError(f"event {seq}: seq is {number!r}, wanted {seq}: events are contiguous")
         if type(at) is not int or type(source) is not str or type(kind) is not str or type(data) is not dict:
             raise CodecError(f"event {seq}: wanted [int, int, string, string, object], got {str(row)[:120]}")
-        yield Event(episode, seq, source, kind, at, data)
+        yield make(Event, (episode, seq, source, kind, at, data))

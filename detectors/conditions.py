@@ -11,7 +11,7 @@ from detectors.registry import Composite, Moment, Rule, Standing
 from detectors.ruleset import Node, Ruleset
 from detectors.state import State
 from detectors.types import Event, Reading
-from detectors.world import FIELD, STATEFUL, fields_left, invalidated
+from detectors.world import FIELD, fields_left, invalidated
 
 MAX_KEYS = 64
 """Keys remembered of one leaf: tabs, fields, files under which its fact is true now."""
@@ -46,7 +46,7 @@ class Conditions:
         self._supposed: set[int] = set()
         self.settled: set[int] = set()
         for owner, award in state.awards.items():
-            if award.earned and ruleset.final(owner):
+            if award.earned and ruleset.final[owner]:
                 self.settled.add(ruleset.tops[owner])
         self._fields = 0  # of the keys that are held
         for leaf, standing in state.standings.items():
@@ -71,7 +71,7 @@ class Conditions:
         """The keys whose readings the event replaces, of those that any has; asked before the world takes the event
         in."""
         holders = self._holders
-        if not holders or event.kind not in STATEFUL:
+        if not holders:
             return ()
         told = invalidated(event, self._state.world)
         if self._fields:
@@ -147,7 +147,8 @@ class Conditions:
         standing.now = max(keys.values(), default=0.0)
         standing.best = max(standing.best, standing.now) if self._state.began else standing.now
         if reading.level > 0:
-            standing.at = tuple(sorted({*reading.evidence, event.seq}))[-MAX_EVIDENCE:]
+            others = reading.evidence
+            standing.at = tuple(sorted({*others, event.seq}))[-MAX_EVIDENCE:] if others else (event.seq,)
             standing.cause = reading.cause
             if reading.level >= 1.0:
                 standing.when = self.moment(event)

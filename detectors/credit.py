@@ -208,8 +208,9 @@ class Credit:
     def _in_order(self, spec: MilestoneSpec, event: Event, *, closing: bool = False) -> bool:
         """Whether it may pay now: after and before others, within its window and the task's, its gate open."""
         index, last = self._rules.index, event.seq + closing
-        after = all(0 < self._award(index[name]).met < last for name in spec.after)
-        if not after or any(self._award(index[name]).met for name in spec.before):
+        if spec.after and not all(0 < self._award(index[name]).met < last for name in spec.after):
+            return False
+        if spec.before and any(self._award(index[name]).met for name in spec.before):
             return False
         if not self._in_time(spec, event):
             return False
@@ -218,6 +219,8 @@ class Credit:
 
     def _in_time(self, spec: MilestoneSpec, event: Event) -> bool:
         state, limits = self._state, self._rules.task.limits
+        if limits is None and spec.within is None:
+            return True
         # The close comes whenever the harness gets to it: what it decides was done by the last step that began.
         at = state.step_at if event.kind == "episode.closed" else event.at
         if limits is not None and spec.penalty is None and not limits.holds(state.steps, at - state.began_at):
@@ -276,7 +279,7 @@ class Credit:
         if award.best >= 1.0:
             self._meet(award, event)
         award.earned = award.earned or award.best >= 1.0
-        if award.earned and self._rules.final(node.owner):
+        if award.earned and self._rules.final[node.owner]:
             self.conditions.settle(node)
         if spec.component in self._rules.task.shaped:
             self._pay(node, value, 0.0, standing, standing.at)  # its potential pays, at the seal
@@ -323,8 +326,9 @@ class Credit:
     def _unknowable(self, owner: int, seq: int) -> bool:
         """Whether paying rests on something not having happened, in an episode that was not wholly seen."""
         state = self._state
-        unsure = state.doubt or state.blind or state.unseen or self._turns(owner)
-        if not self._rules.negative[owner] or not unsure:
+        if not self._rules.negative[owner]:
+            return False
+        if not (state.doubt or state.blind or state.unseen or self._turns(owner)):
             return False
         spec = self._specs[owner]
         self._blind(seq, f"milestone {spec.id} rests on what did not happen, and a source saw nothing for a while")

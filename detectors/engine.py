@@ -74,9 +74,9 @@ class Engine:
         self._out = Outcome()
         self.recorded_under: str | None = None
         """The ruleset digest that `episode.opened` names, once this engine has taken it in."""
-        self._control: dict[str, Callable[[Event], None]] = {kind: getattr(self, by) for kind, by in CONTROL.items()}
-        # Most events of a log are heard by nobody; one set look-up is all that they cost.
-        self._heard = heard_by(ruleset)
+        # Most events of a log are heard by nobody; one look-up is all that they cost.
+        self._heard: dict[str, Callable[[Event], None]] = dict.fromkeys(heard_by(ruleset), self._take)
+        self._heard |= {kind: getattr(self, by) for kind, by in CONTROL.items()}
 
     @classmethod
     def load(cls, ruleset: Ruleset, data: bytes) -> Engine:
@@ -117,27 +117,25 @@ class Engine:
         """Take in the next events. Raises `GapError` at the first that is not the next one."""
         self._out = Outcome()
         self.credit.reached = self._out.milestones
-        state, heard, control = self.state, self._heard, self._control
+        state, heard = self.state, self._heard
         for event in events:
             if event.seq != state.through + 1:
                 raise GapError(state.through + 1, event.seq)
             for story in self._stories:
                 story.feed((event,))
             state.through = event.seq
-            kind = event.kind
-            if kind in heard and not state.closed:
-                if kind in control:
-                    control[kind](event)
-                else:
-                    self._take(event)
+            taken = heard.get(event.kind)
+            if taken is not None and not state.closed:
+                taken(event)
         return self._out
 
     def _take(self, event: Event) -> None:
-        stale = self.conditions.stale(event)
-        if event.kind in FOLDED:
+        kind, conditions = event.kind, self.conditions
+        stale = conditions.stale(event) if kind in STATEFUL else ()
+        if kind in FOLDED:
             fold(self.state.world, event, self.state.step)
         before = self._stories
-        self.conditions.read(event, stale)
+        conditions.read(event, stale)
         if self._kept:
             self._compared(event)
         if self._stories is not before:  # another story begins with this event
@@ -204,16 +202,17 @@ class Engine:
         self.recorded_under = str(event.data.get("digest") or "") or None
 
     def _began(self, event: Event) -> None:
-        step = event.data.get("step")
-        if type(step) is not int or not self.state.step < step < MAX_STEP:
+        state, step = self.state, event.data.get("step")
+        if type(step) is not int or not state.step < step < MAX_STEP:
             return
         self.conditions.tick(event)
-        if not self.state.sealed:
+        if not state.sealed:
             self._seal(event)
-        self.state.began_at = self.state.began_at if self.state.began else event.at
-        self.state.step, self.state.began, self.state.sealed = step, True, False
-        self.state.steps, self.state.step_at = self.state.steps + 1, event.at
-        self.state.blind |= {name: gap[:2] for name, gap in self.state.gaps.items()}
+        state.began_at = state.began_at if state.began else event.at
+        state.step, state.began, state.sealed = step, True, False
+        state.steps, state.step_at = state.steps + 1, event.at
+        if state.gaps:
+            state.blind |= {name: gap[:2] for name, gap in state.gaps.items()}
 
     def _sealed(self, event: Event) -> None:
         if event.data.get("step") == self.state.step and not self.state.sealed:
@@ -333,7 +332,7 @@ class Engine:
     def _components(self, value: float | None, milestones: tuple[Milestone, ...]) -> dict[str, float | None]:
         names = self.ruleset.components
         if value is None or not milestones:
-            return dict.fromkeys(names, None if value is None else 0.0)
+            return dict.fromkeys(names, None if value is None else 0.0)  # as most steps go
         return {name: _part(milestones, name) for name in names}
 
 

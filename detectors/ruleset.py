@@ -88,7 +88,8 @@ class Slot:
 class Ruleset:
     """See the module. ``share[i]``: what a full level of milestone i is worth, as part of the episode's reward;
     ``gates[i]``: the node of its ``only_if``; ``negative[i]``: whether it rests on something *not* having happened;
-    ``turning[i]``: the ids of all that it rests on, itself too, if more that happens there may be worth less."""
+    ``turning[i]``: the ids of all that it rests on, itself too, if more that happens there may be worth less;
+    ``final[i]``: whether, once earned, it can't change any more: then its leaf need not be read again."""
 
     task: Task
     digest: str
@@ -102,6 +103,7 @@ class Ruleset:
     index: dict[str, int]
     negative: list[bool]
     turning: list[frozenset[str]]
+    final: list[bool]
     _leaning: dict[tuple[str, str | None], bool] = field(default_factory=dict)
 
     @property
@@ -138,13 +140,6 @@ class Ruleset:
             for node in self.nodes
             if isinstance(node.rule, Rule)
         )
-
-    def final(self, owner: int) -> bool:
-        """Whether the milestone, once earned, can't change any more: then its leaf need not be read again."""
-        m = self.task.milestones[owner]
-        plain = m.repeat == 1 and m.penalty is None and m.revoke_on is None and not m.must_hold_at_end
-        levelled = m.component in self.task.credit
-        return plain and not levelled and isinstance(self.nodes[self.tops[owner]].rule, Rule)
 
     @property
     def has_goal(self) -> bool:
@@ -217,6 +212,7 @@ def compile_task(task: Task) -> Ruleset:
         index=index,
         negative=(negative := _negative(task, nodes)),
         turning=_turning(task, nodes, negative),
+        final=[_is_final(task, m, nodes[top].rule) for m, top in zip(task.milestones, tops, strict=True)],
     )
 
 
@@ -249,6 +245,11 @@ def _negative(task: Task, nodes: list[Node]) -> list[bool]:
         if isinstance(node.rule, Composite) and node.role != "revoke_on":
             negative[node.owner] |= node.rule.absent(node.args)
     return negative
+
+
+def _is_final(task: Task, m: MilestoneSpec, rule: Rule | Composite) -> bool:
+    plain = m.repeat == 1 and m.penalty is None and m.revoke_on is None and not m.must_hold_at_end
+    return plain and m.component not in task.credit and isinstance(rule, Rule)
 
 
 def _turning(task: Task, nodes: list[Node], negative: list[bool]) -> list[frozenset[str]]:

@@ -41,23 +41,23 @@ def score(segments: Iterable[Segment], *rulesets: Ruleset, said: Said = ()) -> l
 
     ``said`` beyond the rules (the events of its log of verdicts) is read back, and nobody is asked.
     """
-    return score_each(segments, [(rules, said) for rules in rulesets])
+    return [scored.result() for scored in score_each(segments, [(rules, said) for rules in rulesets])]
 
 
-def score_each(segments: Iterable[Segment], sides: Sequence[tuple[Ruleset, Said]]) -> list[Result]:
-    """The same with each ruleset's own words.
+def score_each(segments: Iterable[Segment], sides: Sequence[tuple[Ruleset, Said]]) -> list[Scored]:
+    """The same with each ruleset's own words; a result is made of it where one is wanted.
 
     Segments are taken as they come and not kept: events that are fed while they are in the cache cost less.
     """
-    scorings: list[_Scoring] = []
+    found: list[Scored] = []
     for segment in segments:
-        scorings = scorings or [_Scoring(Playback(rules, segment.episode, said)) for rules, said in sides]
-        for scoring in scorings:
-            scoring.take(segment)
-    return [scoring.result() for scoring in scorings]
+        found = found or [Scored(Playback(rules, segment.episode, said)) for rules, said in sides]
+        for scored in found:
+            scored.take(segment)
+    return found
 
 
-class _Scoring:
+class Scored:
     """One playback of one log."""
 
     def __init__(self, playback: Playback) -> None:
@@ -66,11 +66,13 @@ class _Scoring:
         self._baseline: list[Milestone] = []
 
     def take(self, segment: Segment) -> None:
+        """The next segment."""
         outcome = self._playback.take(segment.events)
         self._baseline.extend(m for m in outcome.milestones if m.baseline)
         self._head = segment.digest
 
-    def result(self) -> Result:
+    def summary(self) -> Result:
+        """The result without its lists."""
         engine = self._playback.engine
         rules = engine.ruleset
         return {
@@ -83,6 +85,12 @@ class _Scoring:
             "closed": engine.closed,
             "success": self._playback.success,
             "total": self._playback.total,
+        }
+
+    def result(self) -> Result:
+        """All of it."""
+        return {
+            **self.summary(),
             "rewards": [reward_to_json(reward) for reward in self._playback.rewards],
             "baseline": [milestone_to_json(m) for m in self._baseline],
         }

@@ -74,19 +74,19 @@ def outcome(material: Material) -> dict[str, Any]:
         said, anew = said_of(material), material.anew
         sides = [(ruleset_of(material.task), said if anew is None else anew)]
         sides += [(ruleset_of(material.old_task), said)] if material.old_task is not None else []
-        result, *before = score_each(read_frames(material.content, material.name), sides)
+        scored, *before = score_each(read_frames(material.content, material.name), sides)
     except RecordingError as error:
         return {**told, "error": str(error)}
     except TaskError as error:
         return {**told, "error": f"{material.name}: this build can't score by its task: {error}"}
+    compared = bool(before) or material.old_result is not None
+    result = scored.result() if compared or material.keep else scored.summary()
     told |= {"episode": result["episode"], "new": _head(result), "result": result if material.keep else None}
     if anew is not None:
         told["said"] = anew
-    old: Result | None = before[0] if before else None
-    if material.old_result is not None:
-        old = orjson.loads(material.old_result)
-    if old is None:
+    if not compared:
         return {**told, "status": "scored"}
+    old: Result = before[0].result() if material.old_result is None else orjson.loads(material.old_result)
     told["old"] = _head(old)
     differences = compare(old, result)
     if is_same(differences):
