@@ -43,6 +43,11 @@ class Metrics:
             registry=registry,
         )
         self.escalating = Gauge("milestoned_escalating", "Items that wait for an answer.", registry=registry)
+        self.gauges_age = Gauge(
+            "milestoned_gauges_age_seconds",
+            "Since the gauges above were counted in the database; more than moments where it is slow to answer.",
+            registry=registry,
+        )
         self.ingest_seconds = Histogram(
             "milestoned_ingest_seconds",
             "From a segment's receipt to its durability.",

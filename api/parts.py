@@ -25,6 +25,7 @@ from api.fleet.ending import end
 from api.fleet.watch import LOOKS, Watch
 from api.following import Follower
 from api.gate import Gate
+from api.gauges import Gauges
 from api.keys import Keys, first_admin_token, load_keys
 from api.ledger import Ledger
 from api.log import Log
@@ -92,7 +93,7 @@ class Parts:
     owner: Owner
     audits: Audits
     checkpointer: Checkpointer
-    health: HealthGauges
+    gauges: Gauges
     follower: Follower
     streams: Streams
     outlines: Outlines
@@ -161,7 +162,7 @@ class Parts:
             owner=Owner(PublicKey(signer.name, signer.public)),
             audits=audits,
             checkpointer=Checkpointer(audits, ledger, signer, delivery_of(settings.checkpoints), metrics),
-            health=HealthGauges(audits, metrics.registry),
+            gauges=Gauges(metrics, episodes, sandboxes, leases, escalations, HealthGauges(audits, metrics.registry)),
             follower=Follower(log),
             streams=streams,
             outlines=outlines,
@@ -233,6 +234,7 @@ class Parts:
         await self.watch.stop()
         await self.upkeep.stop()
         await self.crew.stop()
+        await self.gauges.stop()
         with suppress(UnavailableError):  # no more is lost than when a token was used last
             await self.tokens.note_uses()
         if self.broadcast is not None:

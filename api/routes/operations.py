@@ -41,8 +41,5 @@ async def metrics(request: Request) -> Response:
     if who.tenant != OPERATOR:
         raise ForbiddenError(f"authorization: the token is {who.tenant}'s, wanted one of the operator's ({OPERATOR})")
     parts = parts_of(request)
-    parts.metrics.open_episodes.set(await parts.episodes.count_open())
-    parts.metrics.fleet(await parts.sandboxes.counts(), await parts.leases.queued())
-    parts.metrics.escalating.set(await parts.escalations.count())
-    await parts.health.refresh()
+    await parts.gauges.refresh()
     return Response(parts.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
