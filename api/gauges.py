@@ -1,4 +1,4 @@
-"""What /metrics counts in the database. A database that is slow to answer blinds nobody: the last counts are told."""
+"""What /metrics counts in the database: where that is slow to answer, the last counts are told, with their age."""
 
 from __future__ import annotations
 

@@ -55,6 +55,11 @@ class Service:
         """A GET."""
         return await self.call("GET", path, token, **more)
 
+    async def metrics(self) -> dict[str, float]:
+        """What /metrics tells, by name and labels."""
+        lines = (await self.get("/metrics")).text.splitlines()
+        return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[:1] != "#")}
+
     async def post(self, path: str, body: Any = None, token: str | None = ADMIN, **more: Any) -> httpx.Response:
         """A POST of JSON."""
         return await self.call("POST", path, token, json={} if body is None else body, **more)

@@ -72,8 +72,7 @@ def children() -> list[psutil.Process]:
 
 async def apart(service: Service) -> int:
     """How many segments were worked at beside the service, as it says itself."""
-    lines = (await service.get("/metrics")).text.splitlines()
-    return int(float(next(line.split()[1] for line in lines if line.startswith("milestoned_segments_apart_total"))))
+    return int((await service.metrics())["milestoned_segments_apart_total"])
 
 
 def alone(id: str) -> list[bytes]:
