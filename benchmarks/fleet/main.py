@@ -8,13 +8,14 @@ computes larger fleets from; they are kept in runs/fleet/measured.json.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import re
 import secrets
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -122,28 +123,40 @@ def _until(client: httpx.Client, url: str, sandboxes: int) -> None:
         time.sleep(0.5)
 
 
-def _watch(minutes: float, roles: dict[str, list[int]], parts: Parts) -> dict[str, int]:
+def _watch(minutes: float, roles: dict[str, list[int]], parts: Parts) -> dict[str, float]:
     """The most memory that each role took while the fleet ran."""
-    most: dict[str, int] = dict.fromkeys(roles, 0)
+    most: dict[str, float] = dict.fromkeys(roles, 0.0)
     until = time.monotonic() + minutes * 60
     while (left := until - time.monotonic()) > 0:
         for role, pids in roles.items():
-            most[role] = max(most[role], sum(one.memory_full_info().pss for one in _processes(pids)))
+            most[role] = max(most[role], sum(_over(pids, _memory)))
         time.sleep(min(5.0, left))
     return most
 
 
-def _processes(pids: Iterable[int]) -> list[psutil.Process]:
-    found = []
+def _over(pids: Iterable[int], ask: Callable[[psutil.Process], float]) -> list[float]:
+    """What every process of a role answers: those that were started must live, their children come and go."""
+    told = []
     for pid in pids:
         process = psutil.Process(pid)
-        found += [process, *process.children(recursive=True)]
-    return found
+        told.append(ask(process))
+        for child in process.children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                told.append(ask(child))
+    return told
+
+
+def _memory(process: psutil.Process) -> float:
+    return float(process.memory_full_info().pss)
+
+
+def _processor_s(process: psutil.Process) -> float:
+    return float(sum(process.cpu_times()[:2]))
 
 
 def _load(client: httpx.Client, replicas: list[Replica], roles: dict[str, list[int]], database: str) -> Load:
     texts = [client.get(f"{one.url}/metrics").text for one in replicas]
-    cpu = {role: sum(sum(one.cpu_times()[:2]) for one in _processes(pids)) for role, pids in roles.items()}
+    cpu = {role: sum(_over(pids, _processor_s)) for role, pids in roles.items()}
     return Load(
         time.monotonic(),
         _sum(texts, "milestoned_events_total"),
@@ -171,7 +184,7 @@ def _size(database: str) -> int:
 
 
 def _report(
-    sandboxes: int, step_s: float, before: Load, after: Load, memory: dict[str, int], told: dict[str, Any]
+    sandboxes: int, step_s: float, before: Load, after: Load, memory: dict[str, float], told: dict[str, Any]
 ) -> None:
     seconds = after.at - before.at
     events, steps = after.events - before.events, after.steps - before.steps
