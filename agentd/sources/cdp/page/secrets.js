@@ -6,6 +6,7 @@ const AUTOCOMPLETE = /(^|\s)(current-password|new-password|one-time-code|cc-numb
 const SHORTEST = 4; // what is shorter stands for much else too
 const MOST_HELD = 50;
 const MOST_CLEAR = 200;
+const MOST_NAMES = 200;
 
 // `names`: the lists of agentd/masking/names.py and what the task adds, as words.
 export function openSecrets(say, salt, names) {
@@ -13,6 +14,7 @@ export function openSecrets(say, salt, names) {
   const named = new Set();
   const held = new Set(); // values that stood in them when a person turned elsewhere: a page may show one later
   const said = new Map(); // secret field -> {value, whole} that the daemon knows of
+  const telling = new Map(); // HTML name -> whether it tells of a secret; asked at every input
   const clear = new Set(); // values that a person put into other fields before: a user "admin" with that password
 
   function remember(element) {
@@ -26,6 +28,14 @@ export function openSecrets(say, salt, names) {
     }
   }
 
+  function tells(name) {
+    if (!telling.has(name)) {
+      if (telling.size >= MOST_NAMES) telling.clear();
+      telling.set(name, isTelling(name, names));
+    }
+    return telling.get(name);
+  }
+
   function isSecret(element) {
     if (element.localName !== "input" && element.localName !== "textarea") return false;
     if (fields.has(element)) return true;
@@ -34,7 +44,7 @@ export function openSecrets(say, salt, names) {
     const now =
       element.type === "password" ||
       AUTOCOMPLETE.test(element.getAttribute("autocomplete") || "") ||
-      own.some((name) => named.has(name) || isTelling(name, names));
+      own.some((name) => named.has(name) || tells(name));
     if (now) remember(element);
     return now;
   }

@@ -8,40 +8,35 @@
 //   microtasks, and ends with the next task.
 
 export function openTrust() {
-  let depth = 0;
-  let cut = 0; // turns that were over before their message came
+  let now = false;
+  let turn = 0;
   const enders = [];
   const channel = new MessageChannel();
-  channel.port1.onmessage = () => {
-    if (cut > 0) {
-      cut -= 1;
-      return;
-    }
-    depth -= 1;
-    if (depth === 0) finish();
+  // One message for all of a turn's events: each costs the page a task. A later turn's is not ended by an earlier one's.
+  channel.port1.onmessage = (message) => {
+    if (message.data === turn) finish();
   };
 
   function finish() {
+    now = false;
     for (const end of enders.splice(0)) end();
   }
 
   return {
     begin() {
-      depth += 1;
-      channel.port2.postMessage(0);
+      if (now) return;
+      now = true;
+      turn += 1;
+      channel.port2.postMessage(turn);
     },
     get now() {
-      return depth > 0;
+      return now;
     },
     // The daemon asks, so another task runs, and the turn is over.
-    flush() {
-      cut += depth;
-      depth = 0;
-      finish();
-    },
+    flush: finish,
     // Once, when the turn that runs now is over; at once where none runs.
     atEnd(end) {
-      if (depth > 0) enders.push(end);
+      if (now) enders.push(end);
       else end();
     },
     close: () => channel.port1.close(),
