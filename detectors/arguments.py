@@ -28,6 +28,7 @@ from detectors.matchers import (
     TextMatch,
     UrlMatch,
     ValueMatch,
+    text_key,
 )
 from detectors.rubric import Rubric
 from detectors.types import Window
@@ -45,6 +46,7 @@ MATCHERS: tuple[Any, ...] = (
     TextMatch,
     UrlMatch,
     ValueMatch,
+    text_key,
 )
 """What an argument may be, beside names, numbers and choices."""
 Path = tuple[str | int, ...]
@@ -53,9 +55,11 @@ MAX_SCHEMA = 16_384
 
 @dataclass(frozen=True, slots=True)
 class FieldsMatch:
-    """Expected fields of a form: names to texts, numbers, matchers, or true/false for boxes."""
+    """Expected fields of a form: names to texts, numbers, matchers, or true/false for boxes; ``keys``: the names as an
+    index has them."""
 
     fields: tuple[tuple[str, TextMatch | bool], ...]
+    keys: tuple[str, ...]
 
     WANTED: typing.ClassVar[str] = "an object of field names and their texts, or true/false for a box"
 
@@ -64,12 +68,11 @@ class FieldsMatch:
         """Make it of its JSON form. Raises `SpecError`."""
         if not isinstance(spec, dict) or not spec:
             raise SpecError(path, spec, cls.WANTED)
-        return cls(
-            tuple(
-                (name, value if isinstance(value, bool) else TextMatch.parse(value, (*path, name)))
-                for name, value in sorted(spec.items())
-            )
+        fields = tuple(
+            (name, value if isinstance(value, bool) else TextMatch.parse(value, (*path, name)))
+            for name, value in sorted(spec.items())
         )
+        return cls(fields, tuple(text_key(name) for name, _ in fields))
 
 
 @dataclass(frozen=True, slots=True)

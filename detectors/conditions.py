@@ -76,7 +76,7 @@ class Conditions:
         told = invalidated(event, self._state.world)
         if self._fields:
             told += fields_left(event, self._state.world)
-        return tuple([key for long in told if (key := short_key(long)) in holders])
+        return tuple([key for long in told if (key := long if len(long) <= MAX_KEY else short_key(long)) in holders])
 
     def read(self, event: Event, stale: tuple[str, ...]) -> None:
         """Let every leaf that hears the event read it, then drop what it made untrue."""

@@ -47,7 +47,7 @@ class Credit:
             award.base = award.best = standing.now
             award.met = 0
             self._tell_goals(node.owner, event)
-        if spec.must_hold_at_end or event.seq not in standing.at or not self._in_order(spec, event):
+        if spec.must_hold_at_end or event.seq not in standing.at or not self._in_order(node.owner, event):
             return
         if spec.penalty is not None:
             self._penalise(node, spec, award, standing, event)
@@ -63,14 +63,15 @@ class Credit:
         if node.role == "revoke_on":
             self._revoke(node.owner, standing.at, event)
             return
-        spec, top = self._specs[node.owner], self._rules.nodes[self._rules.tops[node.owner]]
-        if spec.must_hold_at_end or spec.repeat > 1 or spec.penalty is not None or not self._in_order(spec, event):
+        n, spec = node.owner, self._specs[node.owner]
+        top = self._rules.nodes[self._rules.tops[n]]
+        if spec.must_hold_at_end or spec.repeat > 1 or spec.penalty is not None or not self._in_order(n, event):
             return  # paid at the end, or for each event by itself: then the gate must be open at that moment
         own = self.conditions.standing(top)
         if any(self._award(self._rules.index[name]).met >= max(own.at, default=0) for name in spec.after):
             return  # it came too early
         proof = tuple(sorted({*own.at, *standing.at}))
-        self._progress(top, spec, self._award(node.owner), replace(own, at=proof), event)
+        self._progress(top, spec, self._award(n), replace(own, at=proof), event)
 
     def close(self, event: Event) -> None:
         """Decide what only the end can decide."""
@@ -84,7 +85,7 @@ class Credit:
         for _ in self._specs:
             before = len(self._state.pending)
             for n, spec in enumerate(self._specs):
-                if spec.must_hold_at_end and self._in_order(spec, event, closing=True):
+                if spec.must_hold_at_end and self._in_order(n, event, closing=True):
                     node = self._rules.nodes[self._rules.tops[n]]
                     standing = self.conditions.standing(node)
                     level = self.conditions.level(node)
@@ -152,11 +153,10 @@ class Credit:
     def levels(self, event: Event) -> None:
         """Components credited by level: each milestone's present level, less what it was at the baseline."""
         for n in self._levelled:
-            spec = self._specs[n]
             node = self._rules.nodes[self._rules.tops[n]]
             standing = self.conditions.standing(node)
             level = max(0.0, standing.now - self._award(n).base)
-            if level > 0 and self._in_order(spec, event) and not self._unknowable(n, event.seq):
+            if level > 0 and self._in_order(n, event) and not self._unknowable(n, event.seq):
                 self._pay(node, level, level * self._rules.share[n], standing, standing.at)
 
     def _award(self, n: int) -> Award:
@@ -172,7 +172,7 @@ class Credit:
         began, level = self._state.began, standing.now
         if spec.penalty is not None or (began and level <= award.best):
             return
-        if began and self._in_a_gap(event.source) and self._in_order(spec, event):
+        if began and self._in_a_gap(event.source) and self._in_order(node.owner, event):
             # It came true while nobody watched: when, and by whom, can't be known.
             self._blind(event.seq, f"milestone {spec.id} came true during a gap", event.source)
         if spec.repeat > 1:
@@ -205,16 +205,16 @@ class Credit:
         if not award.met:
             award.met, award.met_at, award.met_step = event.seq, event.at, self._state.steps
 
-    def _in_order(self, spec: MilestoneSpec, event: Event, *, closing: bool = False) -> bool:
+    def _in_order(self, n: int, event: Event, *, closing: bool = False) -> bool:
         """Whether it may pay now: after and before others, within its window and the task's, its gate open."""
-        index, last = self._rules.index, event.seq + closing
+        spec, index, last = self._specs[n], self._rules.index, event.seq + closing
         if spec.after and not all(0 < self._award(index[name]).met < last for name in spec.after):
             return False
         if spec.before and any(self._award(index[name]).met for name in spec.before):
             return False
         if not self._in_time(spec, event):
             return False
-        gate = self._rules.gates[index[spec.id]]
+        gate = self._rules.gates[n]
         return gate is None or self.conditions.level(self._rules.nodes[gate]) >= 1.0
 
     def _in_time(self, spec: MilestoneSpec, event: Event) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from detectors.arguments import FieldsMatch, arg
 from detectors.errors import UnseenError
 from detectors.form import holds, unseen
-from detectors.matchers import UrlMatch, text_key
+from detectors.matchers import UrlMatch
 from detectors.registry import rule
 from detectors.types import Event, Reading
 from detectors.world import World, field_keys
@@ -27,7 +27,7 @@ class Args:
     component="form",
     hears=("field.filled",),
     args=Args,
-    index_args=lambda args: tuple(text_key(name) for name, _ in args.fields.fields),
+    index_args=lambda args: args.fields.keys,
     index_event=field_keys,
 )
 def form_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
@@ -39,9 +39,9 @@ def form_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
     frame = str(event.data.get("frame"))
     if args.url is not None and not args.url.matches(world.url(frame)):
         return
-    wanted = [(text_key(name), value) for name, value in args.fields.fields]
-    named = _named(world.fields(frame), {key for key, _ in wanted})
-    found = [_filled(named.get(key, ()), value, args.trusted) for key, value in wanted]
+    fields, keys = args.fields.fields, args.fields.keys
+    named = _named(world.fields(frame), set(keys))
+    found = [_filled(named.get(key, ()), value, args.trusted) for key, (_, value) in zip(keys, fields, strict=True)]
     right = [one for one in found if isinstance(one, int)]
     hidden = [one for one in found if isinstance(one, tuple)]
     reading = Reading(len(right) / len(found), f"doc:{frame}", tuple(sorted(set(right))))
