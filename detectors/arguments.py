@@ -46,7 +46,6 @@ MATCHERS: tuple[Any, ...] = (
     TextMatch,
     UrlMatch,
     ValueMatch,
-    text_key,
 )
 """What an argument may be, beside names, numbers and choices."""
 Path = tuple[str | int, ...]
