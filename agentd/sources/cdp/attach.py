@@ -29,7 +29,7 @@ _SHARED = ("shared_worker", "service_worker")
 _FRAMES = ("iframe",)
 _NESTED = ("worker",)
 
-BELOW_S = 2.0
+BELOW_S = 0.5
 """Seconds after which frames within a frame of another process are attached to though that one has not loaded.
 
 Measured on Chromium 156: `Target.setAutoAttach` on a frame's session, sent while a frame within it is on its way and
