@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+MOST = 400
+"""Characters of what went wrong."""
+
 
 class Naming:
     """Writes a line to pytest's own terminal."""
@@ -16,7 +19,9 @@ class Naming:
         """One phase of a test. ``rerun`` is pytest-rerunfailures' own outcome."""
         outcome: str = report.outcome
         if outcome in ("failed", "rerun"):
-            why = (report.longreprtext.strip().splitlines() or [""])[-1]
+            lines = report.longreprtext.strip().splitlines() or [""]
+            errors = " ".join(line.removeprefix("E").strip() for line in lines if line.startswith("E "))
+            why = f"{lines[-1]}: {errors[:MOST]}"
             self._terminal.ensure_newline()
             self._terminal.write_line(
                 f"{outcome.upper()} {report.nodeid} ({report.when}, {report.duration:.0f} s): {why}"

@@ -29,15 +29,6 @@ _SHARED = ("shared_worker", "service_worker")
 _FRAMES = ("iframe",)
 _NESTED = ("worker",)
 
-BELOW_S = 0.5
-"""Seconds after which frames within a frame of another process are attached to though that one has not loaded.
-
-Measured on Chromium 156: `Target.setAutoAttach` on a frame's session, sent while a frame within it is on its way and
-another client holds that one back to set it up, as Playwright does with each, leaves it standing for ever, and its page
-without a load event. So nothing is sent while a frame loads what it holds, unless a step ends meanwhile: its seal
-tells of all frames. tests/cdp/test_navigation.py
-"""
-
 Feed = Callable[[str, str, Params], None]
 
 
@@ -67,7 +58,6 @@ class Attachment:
         self._left_out: set[str] = set()
         self._knocked: dict[str, Reply] = {}
         self._histories: dict[str, HistoryQuestion] = {}
-        self._unseen_below: dict[str, str] = {}  # session of a frame, until what it holds is attached to -> the frame
         self._prepared: dict[str, str] = {}  # page that is prerendered -> its session
         self._young: dict[str, _Young] = {}  # sessions that came later, until their first document is complete
         self._suspects = Suspects(connection, script, self._watch)
@@ -103,10 +93,11 @@ class Attachment:
             self._moved(session)
         elif method == "Runtime.bindingCalled":
             self._suspects.heard(session, params)
-        elif method == "Page.lifecycleEvent" and params.get("name") == "load":
-            self._loaded(session, params)
+        elif method == "Page.lifecycleEvent" and session in self._young and params.get("name") == "load":
+            if self._young[session].context and self._young[session].loader == params.get("loaderId"):
+                self._ask_listing(session)
         elif method == "Target.detachedFromTarget":
-            for table in (self._knocked, self._histories, self._young, self._unseen_below):
+            for table in (self._knocked, self._histories, self._young):
                 table.pop(params["sessionId"], None)
             self._prepared.pop(params.get("targetId", ""), None)
         elif method == "Target.targetInfoChanged" and not params["targetInfo"].get("subtype"):
@@ -124,7 +115,6 @@ class Attachment:
         """Make every document of the session tell what waits in it; also a round trip through its renderer."""
         if session in self._histories:
             self._histories[session].hurry()
-        self._look_below(session)
         if session in self._young and self._young[session].context:
             self._ask_listing(session)
         send = self._connection.send
@@ -160,11 +150,7 @@ class Attachment:
         send("Network.enable", self._asks.enabling(), session)  # first: what is asked before is missed
         send("Page.enable", {}, session)
         send("Page.addScriptToEvaluateOnNewDocument", world, session)
-        if info["type"] == "page":
-            self._attach_below(session)
-        else:
-            self._unseen_below[session] = info["targetId"]
-            asyncio.get_running_loop().call_later(BELOW_S, self._look_below, session)
+        self._watch(session, send("Target.setAutoAttach", _auto_attach(self._frames), session))
         self._ask_tree(session)
         self._watch(session, send("Page.setLifecycleEventsEnabled", {"enabled": True}, session))
         if not self._initial:
@@ -190,21 +176,6 @@ class Attachment:
                 self._bind(session, frame["id"], frame.get("loaderId", ""))
 
         self._watch(session, self._connection.send("Page.getFrameTree", {}, session, on_reply))
-
-    def _loaded(self, session: str, params: Params) -> None:
-        if self._unseen_below.get(session) == params["frameId"]:
-            self._look_below(session)
-        young = self._young.get(session)
-        if young is not None and young.context and young.loader == params.get("loaderId"):
-            self._ask_listing(session)
-
-    def _look_below(self, session: str) -> None:
-        """Attach to the frames of other processes in a frame; once."""
-        if self._unseen_below.pop(session, None) is not None:
-            self._attach_below(session)
-
-    def _attach_below(self, session: str) -> None:
-        self._watch(session, self._connection.send("Target.setAutoAttach", _auto_attach(self._frames), session))
 
     def _moved(self, session: str) -> None:
         if session in self._histories:

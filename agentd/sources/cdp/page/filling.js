@@ -124,7 +124,8 @@ function openTyping({ on, say, describe, secrets, trust }, fields) {
     timer = setTimeout(flush, REST_MS);
   }
 
-  on("keydown keypress", (event, trusted) => {
+  // A key that writes is followed by one input; what is put there at once soon after has had no key of its own.
+  on("keypress", () => {
     keyed = true;
     trust.atEnd(() => {
       keyed = false;
@@ -134,7 +135,9 @@ function openTyping({ on, say, describe, secrets, trust }, fields) {
     const element = fieldOf(event);
     if (!element || isEditingHost(element) !== (event.type === "beforeinput")) return;
     const text = typedText(event);
-    if (text && (keyed || !event.isTrusted)) add(element, text, trusted);
+    const byKey = keyed;
+    keyed = false;
+    if (text && (byKey || !event.isTrusted)) add(element, text, trusted);
     else if (run?.element === element && !event.isComposing) flush(); // a deletion, a paste
   });
   on("compositionend", (event, trusted) => {
