@@ -6,6 +6,7 @@ An agent on Playwright hides trouble here: it releases every new page itself.
 from __future__ import annotations
 
 import pytest
+from playwright.async_api import Page
 
 from tests.cdp.site import Site
 from tests.cdp.test_dialogs import shown, user
@@ -48,3 +49,24 @@ async def test_a_popup_opens_and_its_page_goes_on(shown: Chromium, site: Site, h
         await watch.one("tab.closed", tab=popup["tab"])
         await hand.close(tab)
     assert [one.path for one in site.asked].count("/popup") == 1
+
+
+async def test_a_popup_with_frames_of_other_sites_loads_and_is_heard(browser: Chromium, page: Page, site: Site) -> None:
+    site.page("/deepest", "<button>Deepest</button>")
+    site.page("/inner", f"<button>Deep</button><iframe src='{site.other}/deepest'></iframe>")
+    site.page("/middle", f"<iframe src='{site.url}/inner'></iframe>")
+    site.page("/popup", f"<title>popup</title><iframe src='{site.other}/middle'></iframe>")
+    url = site.page("/", "<title>x</title><button onclick=\"open('/popup', '', 'width=300,height=300')\">Open</button>")
+    async with watching(browser) as watch:
+        await page.goto(url)
+        async with page.expect_popup() as opened:
+            await page.click("button")
+        popup = await opened.value
+        await popup.wait_for_load_state()
+        inner = popup.frame_locator("iframe").frame_locator("iframe")
+        await inner.get_by_role("button", name="Deep").click()
+        await inner.frame_locator("iframe").get_by_role("button").click()
+        await watch.until(lambda: len(watch.all("element.clicked")) == 3)
+        assert [one["element"]["name"] for one in watch.all("element.clicked")] == ["Open", "Deep", "Deepest"]
+        assert {one["tab"] for one in watch.all("element.clicked")[1:]} == {watch.all("tab.opened")[-1]["tab"]}
+        await popup.close()

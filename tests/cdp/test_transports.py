@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from agentd.sources.cdp.transports.byhand import ByHand
+from agentd.sources.cdp.transports.byhand import OWN, ByHand
 from agentd.sources.cdp.transports.carrier import Inbox
 from agentd.sources.cdp.transports.filters import Filter, passes
 from agentd.sources.cdp.transports.tunnel import Tunnel
@@ -38,9 +38,11 @@ class Browser:
     def __init__(self, *said: dict[str, Any]) -> None:
         self._said = said
         self.sent: list[tuple[str, Mapping[str, Any]]] = []
+        self.sessions: list[str] = []
 
     def send(self, message: dict[str, Any]) -> None:
         self.sent.append((message["method"], message["params"]))
+        self.sessions.append(message.get("sessionId", ""))
 
     async def messages(self) -> AsyncIterator[dict[str, Any]]:
         for message in self._said:
@@ -50,9 +52,15 @@ class Browser:
         """Nothing is open."""
 
 
-def _created(target: str, kind: str, context: str = "A") -> dict[str, Any]:
-    info = {"targetId": target, "type": kind, "browserContextId": context}
+def _created(target: str, kind: str, context: str = "A", **more: str) -> dict[str, Any]:
+    info = {"targetId": target, "type": kind, "browserContextId": context, **more}
     return {"method": "Target.targetCreated", "params": {"targetInfo": info}}
+
+
+def _said_attached(session: str, target: str, kind: str, parent: str = "", below: str = "") -> dict[str, Any]:
+    info = {"targetId": target, "type": kind} | ({"parentId": below} if below else {})
+    params = {"sessionId": session, "targetInfo": info}
+    return {"method": "Target.attachedToTarget", "params": params, "sessionId": parent}
 
 
 def _auto(*kinds: str) -> dict[str, Any]:
@@ -84,10 +92,59 @@ async def test_targets_are_attached_to_by_name(scope: str | None, told: list[str
     assert "Target.setAutoAttach" not in [method for method, _ in browser.sent]
 
 
-async def test_a_session_below_sets_up_attachment_as_it_is_told() -> None:
-    browser = Browser()
-    ByHand(browser).send({"id": 1, "sessionId": "S", "method": "Target.setAutoAttach", "params": _auto("page")})
-    assert browser.sent == [("Target.setAutoAttach", _auto("page"))]
+async def test_a_session_of_a_tab_or_a_worker_sets_up_attachment_as_it_is_told() -> None:
+    browser = Browser(_said_attached("T", "t1", "tab"), _said_attached("W", "w1", "worker", parent="T"))
+    wire = ByHand(browser)
+    assert await _through(wire) == ["t1", "w1"]
+    for session in ("T", "W"):
+        wire.send({"id": 1, "sessionId": session, "method": "Target.setAutoAttach", "params": _auto("page")})
+    assert list(zip(browser.sent, browser.sessions, strict=True)) == [
+        (("Target.setAutoAttach", _auto("page")), session) for session in ("T", "W")
+    ]
+
+
+async def test_what_stands_below_a_page_or_a_frame_is_attached_to_by_name_and_told_from_there() -> None:
+    browser = Browser(
+        _said_attached("P", "p1", "page", parent="T"), _created("f1", "iframe", parentId="p1"),
+        _created("f2", "iframe", parentId="f1"), _created("w1", "worker", parentId="p1"),
+        _said_attached("F", "f1", "iframe", below="p1"), _said_attached("G", "f2", "iframe", below="f1"),
+        {"method": "Target.detachedFromTarget", "params": {"sessionId": "F"}, "sessionId": ""},
+        _created("f3", "iframe", parentId="f1"), _created("f4", "iframe", parentId="p1"),
+    )  # fmt: skip
+    wire = ByHand(browser)
+    told = []
+    async for message in wire.messages():
+        told.append((message["method"].partition(".")[2], message["sessionId"]))
+        session = message["params"]["sessionId"]
+        if message["method"] == "Target.attachedToTarget":
+            wire.send({"id": 1, "sessionId": session, "method": "Target.setAutoAttach", "params": _auto("iframe")})
+    assert told == [
+        ("attachedToTarget", "T"), ("attachedToTarget", "P"), ("attachedToTarget", "F"), ("detachedFromTarget", ""),
+    ]  # fmt: skip
+    assert [params["targetId"] for method, params in browser.sent if method == "Target.attachToTarget"] == [
+        "f1", "f2", "f4",
+    ]  # fmt: skip
+    assert "Target.setAutoAttach" not in [method for method, _ in browser.sent]
+
+
+async def test_a_browser_that_does_not_tell_parents_attaches_by_itself() -> None:
+    """Before Chromium told them: what was said already is sent then, what is said later at once."""
+    browser = Browser(
+        _said_attached("P", "p1", "page", parent="T"), _created("f1", "iframe"),
+        _said_attached("F", "f1", "iframe", parent="P"), {"id": OWN + 1, "sessionId": "P", "result": {}},
+    )  # fmt: skip
+    wire = ByHand(browser)
+    told = []
+    async for message in wire.messages():
+        told.append(message["sessionId"])
+        session = message["params"]["sessionId"]
+        wire.send({"id": 1, "sessionId": session, "method": "Target.setAutoAttach", "params": _auto("iframe")})
+    assert told == ["T", "P"]
+    assert list(zip(browser.sent, browser.sessions, strict=True)) == [
+        (("Browser.getVersion", {}), ""),
+        (("Target.setAutoAttach", _auto("iframe")), "P"),
+        (("Target.setAutoAttach", _auto("iframe")), "F"),
+    ]
 
 
 class Carried:

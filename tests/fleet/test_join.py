@@ -114,6 +114,13 @@ async def fleet(folder: Path) -> AsyncIterator[Fleet]:
         made.service.stop_if_running()
 
 
+async def cleared(folder: Path) -> None:
+    """Wait until nothing is left there: the service knows a sandbox as idle a moment before it has cleared away."""
+    async with asyncio.timeout(PATIENCE_S):
+        while await asyncio.to_thread(os.listdir, folder):  # noqa: ASYNC110 - another process
+            await asyncio.sleep(0.1)
+
+
 async def said_by(daemon: asyncio.subprocess.Process, how: signal.Signals | None = None) -> str:
     """All that the daemon said, once it has ended."""
     if how is not None:
@@ -133,9 +140,7 @@ async def test_a_sandbox_does_one_episode_after_the_other_and_leaves_when_told(t
             assert (await made.call("POST", f"/v1/episodes/{episode}:close"))["status"] == "closed"
             (made.downloads("one") / "note.txt").unlink()
         await made.until("one", "idle")
-        async with asyncio.timeout(PATIENCE_S):  # idle at the service a moment before the daemon has cleared away
-            while list((tmp_path / "one" / "state" / "episodes").iterdir()):
-                await asyncio.sleep(0.1)
+        await cleared(tmp_path / "one" / "state" / "episodes")
         await said_by(daemon, signal.SIGTERM)
         assert daemon.returncode == 0
         await made.until("one", "left")

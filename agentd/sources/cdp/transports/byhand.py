@@ -1,19 +1,20 @@
 """Attaches to new targets one by one, where the browser would do it by itself and hold popups and frames up.
 
-Measured on Chromium 156, of popups: with `Target.setAutoAttach` on the browser's session, even with waitForDebuggerOnStart false,
-a page that calls window.open stands still until somebody sends Runtime.runIfWaitingForDebugger. That is not ours to
-send: whoever else holds new pages back, to set them up, would lose them. Without it targets are attached to by name as
-they appear. Through a harness's library there is no other way anyhow. tests/cdp/test_popups.py
+Measured on Chromium 156, of popups: with `Target.setAutoAttach` on the browser's session, even with
+waitForDebuggerOnStart false, a page that calls window.open stands still until somebody sends
+Runtime.runIfWaitingForDebugger. That is not ours to send: whoever else holds new pages back, to set them up, would
+lose them. Without it targets are attached to by name as they appear. Through a harness's library there is no other way
+anyhow. tests/cdp/test_popups.py
 
-And of frames within a frame of another process: `Target.setAutoAttach` on that one's session, sent while such a frame
-is on its way and another client holds it back to set it up, as Playwright does with each, leaves it standing for ever,
-and its page without a load event. tests/cdp/test_navigation.py
+And of frames in processes of their own: `Target.setAutoAttach` on the session of a page or a frame, sent while a frame
+within it is on its way and another client holds that one back to set it up, as Playwright does with each, leaves it
+standing for ever, and its page without a load event. tests/cdp/test_popups.py, tests/cdp/test_navigation.py
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from agentd.sources.cdp.transports.filters import Filter, passes
 from agentd.sources.cdp.transports.wire import Message, Wire
@@ -22,22 +23,20 @@ OWN = 1 << 29
 """The numbers of the commands from here; whoever speaks through it stays below."""
 BELOW = ("iframe", "worker")
 """Types that belong to a page or a frame, and are not the browser's own to attach to."""
-HOLDING = "iframe"
-"""Type of the targets below which the browser's own way holds others up."""
+ABOVE = ("page", "iframe")
+"""Types of the targets below which the browser's own way holds others up."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Target:
+class _Target(NamedTuple):
     kind: str
     parent: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Below:
-    """What is wanted below a target, and the session from which it was said."""
+class _Below(NamedTuple):
+    """What is wanted below a target: the session from which it was said, and how."""
 
     session: str
-    wanted: Filter | None
+    params: Message
 
 
 class ByHand:
@@ -51,16 +50,18 @@ class ByHand:
         self._wanted: Filter | None = ()
         self._targets: dict[str, _Target] = {}  # all in scope
         self._taken: set[str] = set()
-        self._holding: dict[str, str] = {}  # session -> its target
-        self._below: dict[str, _Below] = {}  # target -> what is wanted there
+        self._above: dict[str, str] = {}  # session of a page or a frame -> its target
+        self._below: dict[str, _Below] = {}  # that target -> what is wanted there
+        self._parents_told = True
 
     def send(self, message: Message) -> None:
         """See `Wire`."""
         session = message.get("sessionId")
         if not session:
             message = self._own(message)
-        elif message["method"] == "Target.setAutoAttach" and session in self._holding:
-            message = self._attaching(message, session)
+        elif message["method"] == "Target.setAutoAttach" and session in self._above and self._parents_told:
+            self._below[self._above[session]] = _Below(session, message["params"])
+            message = self._considered(message["id"])
         self._wire.send(message)
 
     def _own(self, message: Message) -> Message:
@@ -72,43 +73,42 @@ class ByHand:
             return message | {"params": {"discover": True, "filter": [{"type": "browser", "exclude": True}, {}]}}
         if method == "Target.setAutoAttach":
             self._wanted = params.get("filter")
-            return self._considered(message)
+            return self._considered(message["id"])
         return message
 
-    def _attaching(self, message: Message, session: str) -> Message:
-        """What is sent instead of a frame's `Target.setAutoAttach`."""
-        self._below[self._holding[session]] = _Below(session, message["params"].get("filter"))
-        return self._considered({"id": message["id"]})
-
-    def _considered(self, message: Message) -> Message:
+    def _considered(self, number: int) -> Message:
+        """What is sent instead of `Target.setAutoAttach`: it is answered when all that are there are attached to."""
         for target in list(self._targets):
             self._consider(target)
-        return message | {"method": "Browser.getVersion", "params": {}}  # answered when all are attached to
+        return {"id": number, "method": "Browser.getVersion", "params": {}}
 
     def _consider(self, target: str) -> None:
-        about = self._targets[target]
-        below = self._below.get(about.parent) if about.kind in BELOW else _Below("", self._wanted)
-        if target in self._taken or below is None or not passes(below.wanted, about.kind):
+        kind, parent = self._targets[target]
+        if kind in BELOW:
+            wanted = self._below[parent].params.get("filter") if parent in self._below else ()
+        else:
+            wanted = self._wanted
+        if target in self._taken or not passes(wanted, kind):
             return
         self._taken.add(target)
+        self._command("Target.attachToTarget", {"targetId": target, "flatten": True})
+
+    def _command(self, method: str, params: Message, **session: str) -> None:
         self._last += 1
-        params = {"targetId": target, "flatten": True}
-        self._wire.send({"id": self._last, "method": "Target.attachToTarget", "params": params})
+        self._wire.send({"id": self._last, "method": method, "params": params, **session})
 
     async def messages(self) -> AsyncIterator[Message]:
         """See `Wire`."""
         async for message in self._wire.messages():
-            number = message.get("id")
-            if number is not None:
-                if number < OWN or message.get("sessionId"):
+            if (number := message.get("id")) is not None:
+                if number < OWN:
                     yield message
                 continue
             method, params = message["method"], message.get("params") or {}
             if method == "Target.attachedToTarget":
-                yield self._attached(message)
-                continue
-            if method == "Target.detachedFromTarget":
-                self._below.pop(self._holding.pop(params["sessionId"], ""), None)
+                message = self._attached(message)
+            elif method == "Target.detachedFromTarget":
+                self._below.pop(self._above.pop(params["sessionId"], ""), None)
             if message.get("sessionId") or self._tells(method, params):
                 yield message
 
@@ -118,12 +118,19 @@ class ByHand:
 
     def _attached(self, message: Message) -> Message:
         """The message as if it came from where what it tells of was wanted."""
-        params = message["params"]
-        info = params["targetInfo"]
-        if info.get("type") == HOLDING and "parentId" in info:  # an older browser tells of none: its own way is left
-            self._holding[params["sessionId"]] = info["targetId"]
-        below = self._below.get(info.get("parentId", "")) if not message.get("sessionId") else None
-        return message | {"sessionId": below.session} if below is not None else message
+        session, info = message["params"]["sessionId"], message["params"]["targetInfo"]
+        if info["type"] in ABOVE:
+            self._above[session] = info["targetId"]
+        if message.get("sessionId") or info.get("parentId") not in self._below:
+            return message
+        return message | {"sessionId": self._below[info["parentId"]].session}
+
+    def _give_way(self) -> None:
+        """An older browser does not tell what a frame or a worker belongs to: that is left to its own way."""
+        self._parents_told = False
+        for session, params in self._below.values():
+            self._command("Target.setAutoAttach", params, sessionId=session)
+        self._below.clear()
 
     def _tells(self, method: str, params: Message) -> bool:
         """Keep the list of targets; whether the message is to be told."""
@@ -131,6 +138,8 @@ class ByHand:
             info = params["targetInfo"]
             if self._scope not in (None, info.get("browserContextId")):
                 return False
+            if info["type"] in BELOW and "parentId" not in info and self._parents_told:
+                self._give_way()
             self._targets[info["targetId"]] = _Target(info["type"], info.get("parentId", ""))
             self._consider(info["targetId"])
             return passes(self._told, info["type"])
