@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks import workload
-from benchmarks.measure import interleaved, line
+from benchmarks.measure import beside, interleaved, line, rate
 from detectors.codec import decode_segment
 from detectors.engine import Engine
 from detectors.ruleset import Ruleset
@@ -34,11 +34,11 @@ def main() -> None:
     )
     size = sum(map(len, texts)) / EVENTS
     print(f"engine: {EVENTS} events of {size:.0f} bytes, 500 a segment; reference: decoding the same bytes")
-    line("decoding, events/s", f"{EVENTS / took['decode']:,.0f}")
-    line("engine, 10 milestones, events/s and core", f"{EVENTS / took['ten']:,.0f}")
-    line("engine / decoding, 10 milestones", f"{took['ten'] / took['decode']:.2f}", "wanted <= 2.0")
-    line("engine / decoding, 1,000 milestones", f"{took['thousand'] / took['decode']:.2f}")
-    line("1,000 milestones / 10 milestones", f"{took['thousand'] / took['ten']:.2f}", "wanted <= 1.3")
+    line("decoding, events/s", rate(EVENTS, took["decode"]))
+    line("engine, 10 milestones, events/s and core", rate(EVENTS, took["ten"]))
+    line("engine / decoding, 10 milestones", beside(took["ten"], took["decode"]), "wanted <= 2.0")
+    line("engine / decoding, 1,000 milestones", beside(took["thousand"], took["decode"]))
+    line("1,000 milestones / 10 milestones", beside(took["thousand"], took["ten"]), "wanted <= 1.3")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How figures are taken on shared, noisy machines: interleaved rounds, medians, ratios."""
+"""How figures are taken on shared, noisy machines: interleaved rounds, medians, ratios of neighbours in time."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 
-def interleaved(rounds: int, **runs: Callable[[], Any]) -> dict[str, float]:
-    """Median seconds of each run; every round does each once, so that noise hits all alike."""
+def interleaved(rounds: int, **runs: Callable[[], Any]) -> dict[str, list[float]]:
+    """Seconds of each run, round by round; every round does each once, so that noise hits all alike."""
     taken: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(rounds):
         for name, run in runs.items():
@@ -21,7 +21,12 @@ def interleaved(rounds: int, **runs: Callable[[], Any]) -> dict[str, float]:
             start = time.perf_counter()
             run()
             taken[name].append(time.perf_counter() - start)
-    return {name: statistics.median(times) for name, times in taken.items()}
+    return taken
+
+
+def rate(count: int, seconds: Sequence[float]) -> str:
+    """``count`` things a second, by the median round."""
+    return f"{count / statistics.median(seconds):,.0f}"
 
 
 def quantile(values: list[float], share: float) -> float:
@@ -39,6 +44,12 @@ def ratio(over: Sequence[float], under: Sequence[float]) -> tuple[float, float, 
     return statistics.geometric_mean(each), means[50], means[-51]
 
 
+def beside(over: Sequence[float], under: Sequence[float]) -> str:
+    """What `ratio` says, as text."""
+    middle, low, high = ratio(over, under)
+    return f"{middle:.2f} ({low:.2f} to {high:.2f})"
+
+
 def line(name: str, value: str, wanted: str = "") -> None:
     """Print one figure."""
-    print(f"  {name:<58} {value:>14}  {wanted}", flush=True)
+    print(f"  {name:<58} {value:>20}  {wanted}", flush=True)

@@ -10,6 +10,7 @@ import random
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import orjson
@@ -23,13 +24,13 @@ from api.rescoring.recorded import files, materials
 from api.rescoring.running import run
 from api.rescoring.scored import task_bytes
 from api.tasks import load_task_file
-from benchmarks.measure import interleaved, line
+from benchmarks.measure import beside, interleaved, line, rate
 from detectors.codec import GENESIS, encode_event, join_segment, sha256
 from detectors.kinds import KINDS
 from detectors.types import Task
 
 ROOT = Path(__file__).parent.parent
-EPISODES, ROUNDS, STEP = 10_000, 3, 10
+EPISODES, ROUNDS, STEP = 10_000, 5, 10
 PACE_NS = 30_000_000
 """Mean time between two events of the scenes, whose own times the golden files leave out."""
 
@@ -64,11 +65,11 @@ def _rescore(folder: Path, events: int) -> None:
     )
     total = events * EPISODES
     print(f"rescore: {EPISODES} recordings of {events} events; reference: reading and decoding the same files")
-    line("decoding, events/s", f"{total / took['decode']:,.0f}")
-    line("rescore, one process, events/s and core", f"{total / took['one']:,.0f}")
-    line("rescore / decoding", f"{took['one'] / took['decode']:.2f}", "wanted <= 2.0")
-    line("two processes / one", f"{took['one'] / took['two']:.2f}", "wanted >= 1.8")
-    line("old task and new, compared / decoding", f"{10 * took['both'] / took['decode']:.2f}")
+    line("decoding, events/s", rate(total, took["decode"]))
+    line("rescore, one process, events/s and core", rate(total, took["one"]))
+    line("rescore / decoding", beside(took["one"], took["decode"]), "wanted <= 2.0")
+    line("two processes / one", beside(took["one"], took["two"]), "wanted >= 1.8")
+    line("old task and new, compared / decoding", beside([10 * one for one in took["both"]], took["decode"]))
 
 
 def _scored(paths: Sequence[Path], task: Task, old: dict[str, bytes], workers: int) -> None:
@@ -90,8 +91,8 @@ def _size(lines: Sequence[bytes]) -> None:
     took = interleaved(
         ROUNDS, ours=lambda: [packed(text, pack) for text in texts], fast=lambda: [packed(text, fast) for text in texts]
     )
-    line("packing, microseconds an event", f"{took['ours'] / len(lines) * 1e6:.1f}")
-    line("the same at zstd's level 3", f"{took['fast'] / len(lines) * 1e6:.1f}")
+    line("packing, microseconds an event", f"{median(took['ours']) / len(lines) * 1e6:.1f}")
+    line("the same at zstd's level 3", f"{median(took['fast']) / len(lines) * 1e6:.1f}")
 
 
 def _scenes() -> list[Row]:
