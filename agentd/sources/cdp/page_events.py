@@ -70,8 +70,8 @@ def _said(browser: Browser, session: SessionState, frame: str, payload: str) -> 
             yield Seen(kind, {**data, "tab": session.tab})
         return
     if kind == "late":
-        if session.arrival is not None:
-            yield from gap(PAGE_PARTS, "somebody acted in a tab before its observer was there")
+        if session.arrival is not None and frame == session.root:  # what stands within has its observer in time
+            yield from gap(PAGE_PARTS, "somebody acted in a document before its observer was there")
         return
     if kind == "dropped":
         yield from _dropped(data)

@@ -98,6 +98,7 @@ function observe(config) {
   const { takeSuspects, isClosed } = parts.opaque;
   // `visual` comes with a script of its own, where it is wanted: page/visual.js.
   const observer = { document, flush, close, takeSuspects, isClosed, secrets, say: channel.say, describe: context.describe };
+  if (!config.initial && navigator.userActivation?.hasBeenActive) channel.say("late", {}); // somebody acted here unheard
   listening.on("pagehide", flush);
   listening.on("load pageshow", (event) => {
     if (event.target === document || event.target === window) onDocument(); // an image loads too
@@ -138,7 +139,7 @@ function open(context, config, kinds) {
   if (wants("attribute.changed")) parts.attributes = openAttributes(context, config.attributes);
   if (window === window.top) {
     parts.title = openTitle(context.say);
-    parts.tab = openTab(context.say, config.initial);
+    parts.tab = openTab(context.say);
   }
   return parts;
 }

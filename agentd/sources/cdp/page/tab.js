@@ -7,7 +7,7 @@ const PERMISSIONS = [
   "storage-access", "window-management", "local-fonts", "idle-detection", "display-capture", "local-network-access",
 ];
 
-export function openTab(say, initial) {
+export function openTab(say) {
   let front = false;
   const held = []; // a status that nobody holds tells nothing
 
@@ -50,7 +50,6 @@ export function openTab(say, initial) {
 
   listen();
   report();
-  if (!initial && navigator.userActivation?.hasBeenActive) say("late", {}); // somebody acted here unheard
   if (navigator.permissions) PERMISSIONS.forEach(watchPermission);
   return { listen, flush: report, close };
 }
