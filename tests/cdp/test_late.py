@@ -1,4 +1,4 @@
-"""A daemon that attaches late: what was done before it could hear is a gap, and where nothing was done there is none."""
+"""A daemon that attaches late: what was done before it could hear is a gap; where nothing was done there is none."""
 
 from __future__ import annotations
 
