@@ -27,7 +27,7 @@ from detectors.codec import decode_segment
 from detectors.task_json import task_to_json
 from tests.support.postgres import Postgres, programs
 
-EPISODES, SEGMENTS, SIZE, ROUNDS = 8, 25, 500, 5
+EPISODES, SEGMENTS, SIZE, ROUNDS = 8, 25, 500, 11
 READS = 4000
 
 
