@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
+import psutil
 import pytest
 
 START_S = 60.0
@@ -119,10 +120,12 @@ class Postgres:
             )
 
     def kill(self) -> None:
-        """kill -9 of the postmaster; its children notice and go."""
+        """kill -9 of the postmaster; returns when its children have noticed, too: until then they answer as before."""
+        children = psutil.Process(self.pid).children(recursive=True)
         os.kill(self.pid, signal.SIGKILL)
         assert self._process is not None
         self._process.wait()
+        psutil.wait_procs(children, timeout=30)
 
     def stop(self) -> None:
         """End the server at once, without waiting for its clients."""
