@@ -110,6 +110,8 @@ async def test_what_stands_below_a_page_or_a_frame_is_attached_to_by_name_and_to
         _said_attached("F", "f1", "iframe", below="p1"), _said_attached("G", "f2", "iframe", below="f1"),
         {"method": "Target.detachedFromTarget", "params": {"sessionId": "F"}, "sessionId": ""},
         _created("f3", "iframe", parentId="f1"), _created("f4", "iframe", parentId="p1"),
+        _said_attached("H", "f5", "iframe", below="f1"),  # on its way when what it stood in went
+        _created("f6", "iframe", parentFrameId="p1"), _created("f7", "iframe"),
     )  # fmt: skip
     wire = ByHand(browser)
     told = []
@@ -122,7 +124,7 @@ async def test_what_stands_below_a_page_or_a_frame_is_attached_to_by_name_and_to
         ("attachedToTarget", "T"), ("attachedToTarget", "P"), ("attachedToTarget", "F"), ("detachedFromTarget", ""),
     ]  # fmt: skip
     assert [params["targetId"] for method, params in browser.sent if method == "Target.attachToTarget"] == [
-        "f1", "f2", "f4",
+        "f1", "f2", "f4", "f6",
     ]  # fmt: skip
     assert "Target.setAutoAttach" not in [method for method, _ in browser.sent]
 

@@ -52,14 +52,14 @@ class ByHand:
         self._taken: set[str] = set()
         self._above: dict[str, str] = {}  # session of a page or a frame -> its target
         self._below: dict[str, _Below] = {}  # that target -> what is wanted there
-        self._parents_told = True
+        self._parents_told: bool | None = None  # the first target that has one decides
 
     def send(self, message: Message) -> None:
         """See `Wire`."""
         session = message.get("sessionId")
         if not session:
             message = self._own(message)
-        elif message["method"] == "Target.setAutoAttach" and session in self._above and self._parents_told:
+        elif message["method"] == "Target.setAutoAttach" and session in self._above and self._parents_told is not False:
             self._below[self._above[session]] = _Below(session, message["params"])
             message = self._considered(message["id"])
         self._wire.send(message)
@@ -106,6 +106,8 @@ class ByHand:
                 continue
             method, params = message["method"], message.get("params") or {}
             if method == "Target.attachedToTarget":
+                if self._is_orphan(message):
+                    continue
                 message = self._attached(message)
             elif method == "Target.detachedFromTarget":
                 self._below.pop(self._above.pop(params["sessionId"], ""), None)
@@ -116,18 +118,22 @@ class ByHand:
         """See `Wire`."""
         await self._wire.close()
 
+    def _is_orphan(self, message: Message) -> bool:
+        """Whether what it belongs to went while it was attached to: it goes too, and stands nowhere."""
+        info = message["params"]["targetInfo"]
+        return not message.get("sessionId") and info["type"] in BELOW and _parent(info) not in self._below
+
     def _attached(self, message: Message) -> Message:
         """The message as if it came from where what it tells of was wanted."""
         session, info = message["params"]["sessionId"], message["params"]["targetInfo"]
         if info["type"] in ABOVE:
             self._above[session] = info["targetId"]
-        if message.get("sessionId") or info.get("parentId") not in self._below:
+        if message.get("sessionId") or _parent(info) not in self._below:
             return message
-        return message | {"sessionId": self._below[info["parentId"]].session}
+        return message | {"sessionId": self._below[_parent(info)].session}
 
     def _give_way(self) -> None:
         """An older browser does not tell what a frame or a worker belongs to: that is left to its own way."""
-        self._parents_told = False
         for session, params in self._below.values():
             self._command("Target.setAutoAttach", params, sessionId=session)
         self._below.clear()
@@ -138,9 +144,11 @@ class ByHand:
             info = params["targetInfo"]
             if self._scope not in (None, info.get("browserContextId")):
                 return False
-            if info["type"] in BELOW and "parentId" not in info and self._parents_told:
-                self._give_way()
-            self._targets[info["targetId"]] = _Target(info["type"], info.get("parentId", ""))
+            if info["type"] in BELOW and self._parents_told is None:
+                self._parents_told = "parentId" in info
+                if not self._parents_told:
+                    self._give_way()
+            self._targets[info["targetId"]] = _Target(info["type"], _parent(info))
             self._consider(info["targetId"])
             return passes(self._told, info["type"])
         if method not in ("Target.targetDestroyed", "Target.targetCrashed"):
@@ -150,3 +158,7 @@ class ByHand:
             self._targets.pop(params["targetId"], None)
             self._taken.discard(params["targetId"])
         return target is not None and passes(self._told, target.kind)
+
+
+def _parent(info: Message) -> str:
+    return str(info.get("parentId") or info.get("parentFrameId") or "")
