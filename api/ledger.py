@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
-from sqlalchemy import Float, Numeric, bindparam, case, cast, func, insert, select, update
+from sqlalchemy import Float, Numeric, bindparam, case, cast, func, select, update
 
 from api.cascade.recorded import DECIDED
 from api.store.database import Database
 from api.tables import episodes, milestones, rewards, verdicts
-
-INSERT_MILESTONES = insert(milestones)
-INSERT_REWARDS = insert(rewards)
 
 ESCALATING = "escalating"
 ASIDE = 0

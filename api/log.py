@@ -14,14 +14,14 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
-from sqlalchemy import Executable, bindparam, delete, insert, select, update
+from sqlalchemy import Executable, bindparam, delete, select, update
 
-from api.detection.advance import STATE_EVERY, Advance, Rows, Write, advance
+from api.detection.advance import STATE_EVERY, Advance, Write, advance
 from api.detection.crew import Crew, Feed, LostError
 from api.detection.wire import Found
 from api.errors import ConflictError, EpisodeClosedError, ForkedLogError, GapInLogError, UnavailableError
 from api.frames import read_appended
-from api.ledger import ESCALATING, INSERT_MILESTONES, INSERT_REWARDS, TOTAL, Ledger
+from api.ledger import ESCALATING, TOTAL, Ledger
 from api.metrics import Metrics
 from api.notify import ASKED, Notifier, log_of
 from api.settings import Limits
@@ -30,9 +30,10 @@ from api.store.database import Database, now
 from api.store.engines import Engines, Live
 from api.store.episodes import Episodes
 from api.store.escalations import queueing
+from api.store.rows import Rows
 from api.store.standing import Standing
 from api.store.writer import GroupWriter, OutrunError
-from api.tables import closings, commands, engine_states, episodes, segments, steps
+from api.tables import closings, commands, engine_states, episodes, milestones, rewards, segments, steps
 from detectors.types import Segment
 
 _INLINE_BYTES = 64 * 1024
@@ -41,19 +42,22 @@ _INLINE_BYTES = 64 * 1024
 _OUTRUN_MOST = 5
 
 _of_episode: Any = bindparam("of_episode")
+INSERTED: Mapping[Write, Rows] = {
+    "segment": Rows(segments, ("episode", "first", "last", "prev", "digest", "frame")),
+    "began": Rows(steps, ("episode", "step", "began", "ended")),
+    "milestones": Rows(milestones, ("episode", "number", "seq", "step", "id", "worth", "body")),
+    "rewards": Rows(rewards, ("episode", "step", "status", "reward", "through", "body")),
+    "state": Rows(engine_states, ("episode", "through", "body"), replaces=True),
+    "closing": Rows(closings, ("episode", "queued_at")),
+}
 STATEMENTS: Mapping[Write, Executable] = {
-    "segment": insert(segments),
-    "began": insert(steps),
     "ended": update(steps)
     .where(steps.c.episode == _of_episode, steps.c.step == bindparam("of_step"), steps.c.ended.is_(None))
     .values(ended=bindparam("at_seq")),
-    "milestones": INSERT_MILESTONES,
-    "rewards": INSERT_REWARDS,
     "commands": update(commands)
     .where(commands.c.episode == _of_episode, commands.c.number == bindparam("of_number"), commands.c.seq.is_(None))
     .values(seq=bindparam("at_seq")),
-    "old state": delete(engine_states).where(engine_states.c.episode == _of_episode),
-    "state": insert(engine_states),
+    "no state": delete(engine_states).where(engine_states.c.episode == _of_episode),
     "advance": update(episodes)
     .where(episodes.c.id == _of_episode)
     .values({name: bindparam(f"new_{name}") for name in ("through", "head", "step", "success", "total", "milestones")}),
@@ -63,7 +67,6 @@ STATEMENTS: Mapping[Write, Executable] = {
     "close command": update(commands)
     .where(commands.c.episode == _of_episode, commands.c.kind == "episode.close", commands.c.seq.is_(None))
     .values(seq=bindparam("at_seq")),
-    "closing": insert(closings),
     "sum": TOTAL,
 }
 
@@ -102,11 +105,12 @@ class Log:
         self._database, self._engines, self._episodes, self._ledger = database, engines, episodes, ledger
         self._notifier, self._metrics, self._limits = notifier, metrics, limits
         self._crew = crew
-        late: Mapping[Write, Executable] = {
+        inserted: Mapping[Write, Rows] = {
+            **INSERTED,
             "arrival": arriving(database.embedded),
             "ask": queueing(database.embedded),
         }
-        self._writer = GroupWriter[Write](database, {**STATEMENTS, **late})
+        self._writer = GroupWriter[Write](database, STATEMENTS, inserted)
 
     async def append(self, episode: str, frame: bytes) -> Acknowledged:
         """Append the segment in ``frame``; the same one again is acknowledged again. Raises `ProblemError`."""
@@ -189,7 +193,7 @@ class Log:
             raise
 
     async def _write(self, live: Live, found: Advance, frame: bytes) -> Acknowledged:
-        rows: Rows = {**found.rows, "segment": [{**row, "frame": frame} for row in found.rows["segment"]]}
+        rows = {**found.rows, "segment": [{**row, "frame": frame} for row in found.rows["segment"]]}
         durable = False
         try:
             await self._writer.commit(rows, live.episode, (live.at.through, live.at.head))

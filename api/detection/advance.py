@@ -21,29 +21,29 @@ STATE_EVERY = 2_000
 Write = Literal[
     "segment",
     "began",
-    "ended",
     "milestones",
     "rewards",
-    "commands",
-    "old state",
     "state",
+    "closing",
+    "arrival",
+    "ask",
+    "ended",
+    "commands",
+    "no state",
     "advance",
     "close",
     "close command",
-    "closing",
     "sum",
-    "arrival",
-    "ask",
 ]
-"""What is written with a segment, in this order."""
+"""What is written with a segment: new rows first, then what is changed by them, in this order."""
 
-Rows = Mapping[Write, Sequence[Mapping[str, Any]]]
+Written = Mapping[Write, Sequence[Mapping[str, Any]]]
 
 
 class Advance(NamedTuple):
     """The rows to write, the segment's own still without its frame, and where the episode stands once they are."""
 
-    rows: Rows
+    rows: Written
     standing: Standing
 
 
@@ -56,9 +56,9 @@ def advance(engine: Engine | Stranger, at: Standing, segment: Segment, now: str)
     reached = at.milestones + len(outcome.milestones)
     stored = segment.last if state else at.stored
     after = Standing(segment.last, segment.digest, engine.closed, step, reached, stored)
-    rows: Rows = {
+    rows: Written = {
         **_rows(engine, at, after, segment, outcome, now),
-        "old state": [{"of_episode": segment.episode}] if keep else [],
+        "no state": [{"of_episode": segment.episode}] if keep and not state else [],
         "state": [{"episode": segment.episode, "through": after.through, "body": state}] if state else [],
     }
     return Advance(rows, after)
@@ -66,7 +66,7 @@ def advance(engine: Engine | Stranger, at: Standing, segment: Segment, now: str)
 
 def _rows(
     engine: Engine | Stranger, at: Standing, after: Standing, segment: Segment, outcome: Outcome, now: str
-) -> Rows:
+) -> Written:
     episode, rules = segment.episode, engine.ruleset
     whose = {"of_episode": episode}
     began, ended, journalled = marks(segment.events, at.step)

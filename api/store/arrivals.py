@@ -14,11 +14,9 @@ from typing import Any, NamedTuple
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
-    Insert,
     bindparam,
     delete,
     func,
-    insert,
     literal,
     literal_column,
     select,
@@ -27,6 +25,7 @@ from sqlalchemy import (
 )
 
 from api.store.database import Database
+from api.store.rows import Rows
 from api.tables import arrivals, episodes
 
 KEPT = 500_000
@@ -54,9 +53,9 @@ class Place(NamedTuple):
 START = Place(-1, -1)
 
 
-def arriving(embedded: bool) -> Insert:
-    """The statement that notes a segment's arrival, in the transaction that appends it."""
-    return insert(arrivals).values(xact=literal(0) if embedded else _XACT)
+def arriving(embedded: bool) -> Rows:
+    """The rows that note arrivals, in the transaction that appends what arrives."""
+    return Rows(arrivals, ("episode", "first", "last", "earned"), {"xact": literal(0) if embedded else _XACT})
 
 
 class Arrivals:

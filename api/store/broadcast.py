@@ -22,6 +22,8 @@ CHANNEL = "milestoned"
 RECHECK_S = 15.0
 AGAIN_S = 1.0
 """How long to wait before a lost connection is opened again, in seconds."""
+PAUSE_S = 0.005
+"""From one notification to the next: what moves meanwhile goes together, for each is a transaction of its own."""
 TOGETHER = 50
 """Topics in one notification: Postgres takes at most 8,000 bytes."""
 
@@ -78,6 +80,7 @@ class Broadcast:
                     await conn.execute("SELECT pg_notify($1, $2)", CHANNEL, orjson.dumps([self._me, topics]).decode())
                     for topic in topics:
                         del self._waiting[topic]
+                    await asyncio.sleep(PAUSE_S)
         finally:
             with contextlib.suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
                 await conn.close(timeout=1.0)

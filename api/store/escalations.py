@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Insert, bindparam, func, insert, literal, select, tuple_, update
+from sqlalchemy import bindparam, func, literal, select, tuple_, update
 
 from api.store.clock import clock
 from api.store.database import Database
+from api.store.rows import Rows
 from api.store.together import Together
 from api.tables import episodes, escalations, verdicts
 
@@ -48,10 +49,10 @@ class Asked(NamedTuple):
         return self.episode, self.step, self.item
 
 
-def queueing(embedded: bool) -> Insert:
-    """The statement that queues an item, in the transaction that seals its step."""
+def queueing(embedded: bool) -> Rows:
+    """The rows that queue items, in the transaction that seals their step."""
     at = clock(embedded)
-    return insert(escalations).values(queued_at=at, due=at, attempts=literal(0))
+    return Rows(escalations, ("episode", "step", "item", "audit"), {"queued_at": at, "due": at, "attempts": literal(0)})
 
 
 class Escalations:

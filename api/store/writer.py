@@ -10,6 +10,7 @@ where the row moved on meanwhile nothing of that owner's is written.
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -18,6 +19,7 @@ from sqlalchemy import Connection, Executable, bindparam, select
 from sqlalchemy.exc import IntegrityError
 
 from api.store.database import Database
+from api.store.rows import Inserts, Rows
 from api.tables import episodes
 
 Name = TypeVar("Name", bound=str)
@@ -52,11 +54,14 @@ class _Ticket:
 
 
 class GroupWriter(Generic[Name]):
-    """Commits rows of a fixed table of named statements; statements run in the table's order."""
+    """Commits new rows, and after them rows of a fixed table of named statements, in the table's order."""
 
-    def __init__(self, database: Database, statements: Mapping[Name, Executable]) -> None:
+    def __init__(
+        self, database: Database, statements: Mapping[Name, Executable], inserted: Mapping[Name, Rows] | None = None
+    ) -> None:
         self._database = database
         self._statements = statements
+        self._inserts = Inserts(inserted or {}, database.embedded)
         self._pen = asyncio.Lock()
         self._waiting: list[_Ticket] = []
 
@@ -97,10 +102,14 @@ class GroupWriter(Generic[Name]):
 
         def work(conn: Connection) -> None:
             outrun.update(_outrun(conn, batch))
+            rows: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+            for one in batch:
+                for name, its in one.rows.items() if one not in outrun else ():
+                    rows[name] += its
+            self._inserts.run(conn, rows)
             for name, statement in self._statements.items():
-                rows = [row for one in batch if one not in outrun for row in one.rows.get(name, ())]
-                if rows:
-                    conn.execute(statement, rows)
+                if rows[name]:
+                    conn.execute(statement, rows[name])
 
         await self._database.run(work)
         for one in batch:
