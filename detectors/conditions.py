@@ -11,7 +11,7 @@ from detectors.registry import Composite, Moment, Rule, Standing
 from detectors.ruleset import Node, Ruleset
 from detectors.state import State
 from detectors.types import Event, Reading
-from detectors.world import FIELD, fields_left, invalidated
+from detectors.world import REPLACES, fields_left, form_of, invalidated
 
 MAX_KEYS = 64
 """Keys remembered of one leaf: tabs, fields, files under which its fact is true now."""
@@ -48,7 +48,7 @@ class Conditions:
         for owner, award in state.awards.items():
             if award.earned and ruleset.final[owner]:
                 self.settled.add(ruleset.tops[owner])
-        self._fields = 0  # of the keys that are held
+        self._forms: dict[str, int] = {}  # of the keys that are held, how many have each
         for leaf, standing in state.standings.items():
             for key in () if leaf in self.settled else standing.keys or ():
                 self._retain(key, leaf)
@@ -68,13 +68,13 @@ class Conditions:
             self._release(key, node.id)
 
     def stale(self, event: Event) -> tuple[str, ...]:
-        """The keys whose readings the event replaces, of those that any has; asked before the world takes the event
-        in."""
+        """The keys whose readings an event of a `STATEFUL` kind replaces, of those that any has; asked before the world
+        takes the event in."""
+        if REPLACES[event.kind].isdisjoint(self._forms):
+            return ()  # as nearly always
         holders = self._holders
-        if not holders:
-            return ()
         told = invalidated(event, self._state.world)
-        if self._fields:
+        if "field" in self._forms:
             told += fields_left(event, self._state.world)
         return tuple([key for long in told if (key := long if len(long) <= MAX_KEY else short_key(long)) in holders])
 
@@ -198,7 +198,8 @@ class Conditions:
         holders = self._holders.get(key)
         if holders is None:
             holders = self._holders[key] = set()
-            self._fields += key.startswith(FIELD)
+            form = form_of(key)
+            self._forms[form] = self._forms.get(form, 0) + 1
         holders.add(leaf)
 
     def _release(self, key: str, leaf: int) -> None:
@@ -207,7 +208,10 @@ class Conditions:
             holders.discard(leaf)
             if not holders:
                 del self._holders[key]
-                self._fields -= key.startswith(FIELD)
+                form = form_of(key)
+                self._forms[form] -= 1
+                if not self._forms[form]:
+                    del self._forms[form]
 
     def _rise(self, node: Node, key: str, event: Event) -> None:
         if node.parent < 0:

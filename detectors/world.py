@@ -72,7 +72,7 @@ def invalidated(event: Event, world: World) -> tuple[str, ...]:
     a new address, title, value or content that the rule does not confirm makes its reading fall to 0 by itself.
     """
     replaced = _REPLACED.get(event.kind)
-    return () if replaced is None else replaced(event.data, world)
+    return () if replaced is None else replaced[1](event.data, world)
 
 
 def fields_left(event: Event, world: World) -> tuple[str, ...]:
@@ -125,29 +125,37 @@ def _process(data: Any, world: World) -> tuple[str, ...]:
     return (f"process:{data.get('pid')}",)  # the same pid again: it became another program
 
 
-_REPLACED: dict[str, Callable[[Any, World], tuple[str, ...]]] = {
-    "page.navigated": _left,
-    "page.titled": lambda data, _: (f"title:{data.get('tab')}",),
-    "field.filled": lambda data, _: (f"{FIELD}{data.get('frame')}:{data.get('field')}",),
-    "frame.detached": lambda data, _: (f"url:{data.get('frame')}", f"doc:{data.get('frame')}"),
-    "tab.closed": _tab_left,
-    "file.created": _file_changed,
-    "file.modified": _file_changed,
-    "file.present": _file_changed,
-    "file.deleted": _file_deleted,
-    "file.moved": _file_moved,
-    "file.read": lambda data, _: (reading_key(data),),
-    "window.titled": lambda data, _: (window_key(data),),
-    "window.closed": lambda data, _: (window_key(data),),
-    "widget.state_changed": lambda data, _: (widget_key(data, data.get("state")),),
-    "widget.text_changed": lambda data, _: (widget_key(data, "text"),),
-    "clipboard.changed": lambda data, _: (f"clipboard:{data.get('selection')}",),
-    "process.started": _process,
-    "process.ended": _process,
-    "probe.answered": lambda data, _: (f"probe:{data.get('probe')}",),
+_FILE, _FILES = ("file",), ("file", "exists")
+_REPLACED: dict[str, tuple[tuple[str, ...], Callable[[Any, World], tuple[str, ...]]]] = {
+    "page.navigated": (("url", "doc"), _left),
+    "page.titled": (("title",), lambda data, _: (f"title:{data.get('tab')}",)),
+    "field.filled": (("field",), lambda data, _: (f"{FIELD}{data.get('frame')}:{data.get('field')}",)),
+    "frame.detached": (("url", "doc"), lambda data, _: (f"url:{data.get('frame')}", f"doc:{data.get('frame')}")),
+    "tab.closed": (("title", "url", "doc"), _tab_left),
+    "file.created": (_FILE, _file_changed),
+    "file.modified": (_FILE, _file_changed),
+    "file.present": (_FILE, _file_changed),
+    "file.deleted": (_FILES, _file_deleted),
+    "file.moved": (_FILES, _file_moved),
+    "file.read": (("read",), lambda data, _: (reading_key(data),)),
+    "window.titled": (("window",), lambda data, _: (window_key(data),)),
+    "window.closed": (("window",), lambda data, _: (window_key(data),)),
+    "widget.state_changed": (("widget",), lambda data, _: (widget_key(data, data.get("state")),)),
+    "widget.text_changed": (("widget",), lambda data, _: (widget_key(data, "text"),)),
+    "clipboard.changed": (("clipboard",), lambda data, _: (f"clipboard:{data.get('selection')}",)),
+    "process.started": (("process",), _process),
+    "process.ended": (("process",), _process),
+    "probe.answered": (("probe",), lambda data, _: (f"probe:{data.get('probe')}",)),
 }
 STATEFUL = frozenset(_REPLACED)
 """The kinds that can make an earlier reading untrue, though no rule hears them."""
+REPLACES = {kind: frozenset((*forms, *(["field"] if kind in _LEFT else ()))) for kind, (forms, _) in _REPLACED.items()}
+"""The forms (`form_of`) of the reading keys that events of each of these kinds can replace."""
+
+
+def form_of(key: str) -> str:
+    """What a reading key is about: all before its first colon."""
+    return key.partition(":")[0]
 
 
 def file_key(data: Any, path: Any, what: str = "file") -> str:

@@ -11,7 +11,7 @@ from detectors.errors import SpecError
 from detectors.kinds import KINDS, SOURCES, wanted
 from detectors.registry import Rule, rules
 from detectors.types import Event
-from detectors.world import STATEFUL, World, invalidated
+from detectors.world import REPLACES, STATEFUL, World, fields_left, form_of, invalidated
 from tests.detectors.tables_probes import PROBES, probed
 from tests.detectors.tables_senses import copied, process, state, typed, window
 from tests.support.logs import ORIGIN, Said, episode, ruleset, run, worth
@@ -120,6 +120,14 @@ def test_every_kind_that_replaces_a_fact_is_heard_for_it() -> None:
     """Else what a rule read of a state would stand for ever."""
     replaces = {kind for kind, about in KINDS.items() if invalidated(Event("E", 1, about.source, kind, 0, {}), World())}
     assert replaces == STATEFUL
+
+
+@pytest.mark.parametrize("kind", sorted(STATEFUL))
+def test_a_kind_replaces_keys_of_the_forms_that_are_said_of_it(kind: str) -> None:
+    """Where no key of these forms is held, nobody looks for what the event replaces."""
+    world = World(frames={"f": {"tab": "t", "url": "", "fields": {"name": {}}}})
+    event = Event("E", 1, KINDS[kind].source, kind, 0, {"frame": "f", "tab": "t"})
+    assert {form_of(key) for key in invalidated(event, world) + fields_left(event, world)} == REPLACES[kind]
 
 
 CHECKED = one("widget_state", name="Show lines", state="checked")
