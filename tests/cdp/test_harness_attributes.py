@@ -63,7 +63,8 @@ async def session(browser: Chromium, page: Page, url: str, *, marked: bool) -> l
     async def mark() -> None:
         if marked:
             await page.evaluate(MARK)
-            await watch.fence()
+        await watch.fence()  # what is told by then is told in both
+        if marked:
             await page.evaluate(UNMARK)
 
     plan = {"also": [name for name, kind in KINDS.items() if kind.asked], "attributes": ATTRIBUTES}
