@@ -196,7 +196,7 @@ class Log:
         rows = {**found.rows, "segment": [{**row, "frame": frame} for row in found.rows["segment"]]}
         durable = False
         try:
-            await self._writer.commit(rows, live.episode, (live.at.through, live.at.head))
+            await self._writer.commit(rows, live.episode, (live.at.through, live.at.head), len(frame))
             durable = True
         finally:
             if not durable:

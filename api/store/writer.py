@@ -27,6 +27,8 @@ Parameters = Sequence[Mapping[str, Any]]
 
 TOGETHER = 64
 """The most owners whose rows share one commit."""
+TOGETHER_BYTES = 16 * 1024 * 1024
+"""The most that they bring together, but for one that brings more by itself: a server takes it all in at once."""
 
 Standing = tuple[int, str]
 """An episode's ``through`` and ``head``."""
@@ -49,6 +51,7 @@ class _Ticket:
     rows: Mapping[Any, Parameters]
     whose: str
     stood: Standing | None
+    size: int
     done: bool = False
     outrun: bool = False
 
@@ -65,11 +68,14 @@ class GroupWriter(Generic[Name]):
         self._pen = asyncio.Lock()
         self._waiting: list[_Ticket] = []
 
-    async def commit(self, rows: Mapping[Name, Parameters], whose: str = "", stood: Standing | None = None) -> None:
-        """Durable when it returns; ``whose`` rows they are, and where that episode ``stood`` when they were made.
+    async def commit(
+        self, rows: Mapping[Name, Parameters], whose: str = "", stood: Standing | None = None, size: int = 0
+    ) -> None:
+        """Durable when it returns; ``whose`` rows they are, where that episode ``stood`` when they were made, and their
+        ``size`` in bytes where that may be large.
 
         Raises `OutrunError`, or `UnavailableError`, with nothing written."""
-        ticket = _Ticket(rows, whose, stood)
+        ticket = _Ticket(rows, whose, stood, size)
         self._waiting.append(ticket)
         try:
             async with self._pen:
@@ -82,7 +88,7 @@ class GroupWriter(Generic[Name]):
                 self._waiting.remove(ticket)
 
     async def _write_with(self, ticket: _Ticket) -> None:
-        batch = self._waiting[:TOGETHER] if ticket in self._waiting[:TOGETHER] else [ticket]
+        batch = self._batch(ticket)
         self._waiting = [one for one in self._waiting if one not in batch]
         try:
             await self._write(batch)
@@ -90,6 +96,17 @@ class GroupWriter(Generic[Name]):
             if len(batch) == 1:
                 raise OutrunError(str(error.orig)) from error
             await self._alone(ticket)
+
+    def _batch(self, ticket: _Ticket) -> list[_Ticket]:
+        """Who has waited longest, and ``ticket`` among them; else that alone."""
+        batch: list[_Ticket] = []
+        size = 0
+        for one in self._waiting[:TOGETHER]:
+            size += one.size
+            if batch and size > TOGETHER_BYTES:
+                break
+            batch.append(one)
+        return batch if ticket in batch else [ticket]
 
     async def _alone(self, ticket: _Ticket) -> None:
         try:

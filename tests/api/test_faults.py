@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Connection, event, text
 
 from api.errors import UnavailableError
 from api.logs import set_up_logs
 from api.settings import Settings
 from api.store.database import Database
 from api.store.migrate import upgrade
-from api.store.writer import GroupWriter, OutrunError
+from api.store.writer import TOGETHER_BYTES, GroupWriter, OutrunError
 from tests.api.service import ADMIN, TASK, Service, Store, events, eventually, frames, running
 from tests.support.logs import clicked, episode, went
 from tests.support.postgres import needs_postgres
@@ -122,6 +122,21 @@ async def test_one_bad_batch_mate_spoils_nobody(store: Store) -> None:
     assert [type(one) for one in outcome] == [OutrunError if i == "taken" else type(None) for i in wanted]
     rows = await database.all(text("SELECT intent FROM idempotency ORDER BY intent"))
     assert [row[0] for row in rows] == ["a", "b", "c", "d", "taken"]
+    await database.close()
+
+
+@pytest.mark.parametrize(("size", "commits"), [(0, 2), (TOGETHER_BYTES // 2, 4), (TOGETHER_BYTES * 2, 6)])
+async def test_what_is_large_shares_its_commit_with_few(store: Store, size: int, commits: int) -> None:
+    """The first of six goes alone; of the five who wait meanwhile as many go as the server takes well at once."""
+    database = Database(Settings(store.folder, store.url).database)
+    await upgrade(database)
+    statement = text("INSERT INTO idempotency (intent, request, created_at) VALUES (:i, 'r', 'now')")
+    writer = GroupWriter(database, {"row": statement})
+    counted: list[Connection] = []
+    event.listen(database._direct or database.writer.sync_engine, "commit", counted.append)
+    await asyncio.gather(*(writer.commit({"row": [{"i": str(n)}]}, size=size) for n in range(6)))
+    assert len(counted) == commits
+    assert len(await database.all(text("SELECT intent FROM idempotency"))) == 6
     await database.close()
 
 
