@@ -70,8 +70,9 @@ class Conditions:
     def stale(self, event: Event) -> tuple[str, ...]:
         """The keys whose readings an event of a `STATEFUL` kind replaces, of those that any has; asked before the world
         takes the event in."""
-        if REPLACES[event.kind].isdisjoint(self._forms):
-            return ()  # as nearly always
+        # Asks for the few forms of one kind: of those that are held there may be many.
+        if self._forms.keys().isdisjoint(REPLACES[event.kind]):
+            return ()
         holders = self._holders
         told = invalidated(event, self._state.world)
         if "field" in self._forms:
