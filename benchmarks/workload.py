@@ -77,6 +77,15 @@ def task(milestones: int) -> Ruleset:
         lambda n: {"title_matches": {"title": f"Item {n}"}},
         lambda n: {"form_filled": {"fields": {f"Field {n}": f"value {n}", f"Field {n + 1}": f"value {n + 1}"}}},
     )
-    listed = [{"id": f"m{n}", "when": forms[n % len(forms)](n)} for n in range(milestones)]
-    spec = {"id": "bench", "version": "1", "instruction": "-", "origin": ORIGIN, "milestones": listed}
+    return _task("bench", [forms[n % len(forms)](n) for n in range(milestones)])
+
+
+def deaf() -> Ruleset:
+    """A task that hears none of the log's kinds but its steps."""
+    return _task("deaf", [{"dialog_answered": {"message": "Leave?"}}])
+
+
+def _task(id: str, conditions: list[dict[str, Any]]) -> Ruleset:
+    listed = [{"id": f"m{n}", "when": when} for n, when in enumerate(conditions)]
+    spec = {"id": id, "version": "1", "instruction": "-", "origin": ORIGIN, "milestones": listed}
     return compile_task(task_from_json(spec))
