@@ -43,12 +43,12 @@ _OUTRUN_MOST = 5
 
 _of_episode: Any = bindparam("of_episode")
 INSERTED: Mapping[Write, Rows] = {
-    "segment": Rows(segments, ("episode", "first", "last", "prev", "digest", "frame")),
-    "began": Rows(steps, ("episode", "step", "began", "ended")),
-    "milestones": Rows(milestones, ("episode", "number", "seq", "step", "id", "worth", "body")),
-    "rewards": Rows(rewards, ("episode", "step", "status", "reward", "through", "body")),
-    "state": Rows(engine_states, ("episode", "through", "body"), replaces=True),
-    "closing": Rows(closings, ("episode", "queued_at")),
+    "segment": Rows.whole(segments),
+    "began": Rows.whole(steps),
+    "milestones": Rows.whole(milestones),
+    "rewards": Rows.whole(rewards),
+    "state": Rows.whole(engine_states, replaces=True),
+    "closing": Rows.whole(closings),
 }
 STATEMENTS: Mapping[Write, Executable] = {
     "ended": update(steps)

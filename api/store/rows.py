@@ -27,6 +27,11 @@ class Rows:
     fixed: Mapping[str, ColumnElement[Any]] = field(default_factory=dict)
     replaces: bool = False
 
+    @classmethod
+    def whole(cls, table: Table, *, replaces: bool = False) -> Rows:
+        """Rows that give all columns of the table."""
+        return cls(table, tuple(table.c.keys()), replaces=replaces)
+
 
 class Inserts:
     """Inserts rows of named kinds."""

@@ -19,12 +19,11 @@ from api.tables import arrivals, closings, rewards, steps
 from tests.api.service import Store
 
 KINDS = {
-    "began": Rows(steps, ("episode", "step", "began", "ended")),
-    "rewards": Rows(rewards, ("episode", "step", "status", "reward", "through", "body")),
+    "began": Rows.whole(steps),
+    "rewards": Rows.whole(rewards),
     "arrival": Rows(arrivals, ("episode", "first", "last", "earned"), {"xact": literal(7)}),
-    "closing": Rows(closings, ("episode", "queued_at"), replaces=True),
+    "closing": Rows.whole(closings, replaces=True),
 }
-TABLES = {"began": steps, "rewards": rewards, "arrival": arrivals, "closing": closings}
 
 
 def row(kind: str, *values: Any) -> dict[str, Any]:
@@ -64,7 +63,7 @@ async def put(database: Database, rows: dict[str, list[dict[str, Any]]]) -> None
 
 
 async def stored(database: Database, kind: str) -> list[dict[str, Any]]:
-    table = TABLES[kind]
+    table = KINDS[kind].table
     order = table.c.position if table is arrivals else [*table.primary_key][-1]
     names = (*KINDS[kind].columns, *KINDS[kind].fixed)
     return [dict(one._mapping) for one in await database.all(select(*(table.c[n] for n in names)).order_by(order))]
