@@ -30,7 +30,7 @@ from api.store.database import Database, now
 from api.store.engines import Engines, Live
 from api.store.episodes import Episodes
 from api.store.escalations import queueing
-from api.store.rows import Rows
+from api.store.rows import Changes, Rows
 from api.store.standing import Standing
 from api.store.writer import GroupWriter, OutrunError
 from api.tables import closings, commands, engine_states, episodes, milestones, rewards, segments, steps
@@ -42,25 +42,19 @@ _INLINE_BYTES = 64 * 1024
 _OUTRUN_MOST = 5
 
 _of_episode: Any = bindparam("of_episode")
-INSERTED: Mapping[Write, Rows] = {
+KINDS: Mapping[Write, Rows | Changes] = {
     "segment": Rows.whole(segments),
     "began": Rows.whole(steps),
     "milestones": Rows.whole(milestones),
     "rewards": Rows.whole(rewards),
     "state": Rows.whole(engine_states, replaces=True),
     "closing": Rows.whole(closings),
+    "ended": Changes(steps, ("episode", "step"), ("ended",), once=True),
+    "commands": Changes(commands, ("episode", "number"), ("seq",), once=True),
+    "advance": Changes(episodes, ("id",), ("through", "head", "step", "success", "total", "milestones")),
 }
 STATEMENTS: Mapping[Write, Executable] = {
-    "ended": update(steps)
-    .where(steps.c.episode == _of_episode, steps.c.step == bindparam("of_step"), steps.c.ended.is_(None))
-    .values(ended=bindparam("at_seq")),
-    "commands": update(commands)
-    .where(commands.c.episode == _of_episode, commands.c.number == bindparam("of_number"), commands.c.seq.is_(None))
-    .values(seq=bindparam("at_seq")),
     "no state": delete(engine_states).where(engine_states.c.episode == _of_episode),
-    "advance": update(episodes)
-    .where(episodes.c.id == _of_episode)
-    .values({name: bindparam(f"new_{name}") for name in ("through", "head", "step", "success", "total", "milestones")}),
     "close": update(episodes)
     .where(episodes.c.id == _of_episode)
     .values(status="closed", closed_at=bindparam("new_closed_at")),
@@ -105,12 +99,12 @@ class Log:
         self._database, self._engines, self._episodes, self._ledger = database, engines, episodes, ledger
         self._notifier, self._metrics, self._limits = notifier, metrics, limits
         self._crew = crew
-        inserted: Mapping[Write, Rows] = {
-            **INSERTED,
+        kinds: Mapping[Write, Rows | Changes] = {
+            **KINDS,
             "arrival": arriving(database.embedded),
             "ask": queueing(database.embedded),
         }
-        self._writer = GroupWriter[Write](database, STATEMENTS, inserted)
+        self._writer = GroupWriter[Write](database, STATEMENTS, kinds)
 
     async def append(self, episode: str, frame: bytes) -> Acknowledged:
         """Append the segment in ``frame``; the same one again is acknowledged again. Raises `ProblemError`."""

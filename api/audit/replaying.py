@@ -136,9 +136,9 @@ class Replaying:
 
     def _mark(self, segment: Segment, before: int) -> None:
         began, ended, _ = marks(segment.events, before)
-        for step, seq in began:
+        for step, seq in began.items():
             self._steps[step] = {"step": step, "began": seq, "ended": None}
-        for step, seq in ended:
+        for step, seq in ended.items():
             if step in self._steps and self._steps[step]["ended"] is None:
                 self._steps[step]["ended"] = seq
 

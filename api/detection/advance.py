@@ -25,17 +25,17 @@ Write = Literal[
     "rewards",
     "state",
     "closing",
-    "arrival",
-    "ask",
     "ended",
     "commands",
-    "no state",
     "advance",
+    "arrival",
+    "ask",
+    "no state",
     "close",
     "close command",
     "sum",
 ]
-"""What is written with a segment: new rows first, then what is changed by them, in this order."""
+"""What is written with a segment: what none of the others needs to be there, then the rest in this order."""
 
 Written = Mapping[Write, Sequence[Mapping[str, Any]]]
 
@@ -72,7 +72,11 @@ def _rows(
     began, ended, journalled = marks(segment.events, at.step)
     sealed = outcome.rewards if rules is None else told(rules, outcome)
     escalates = rules is not None and rules.task.escalation is not None
+    steps = [
+        {"episode": episode, "step": step, "began": seq, "ended": ended.pop(step, None)} for step, seq in began.items()
+    ]
     position = {
+        "id": episode,
         "through": after.through,
         "head": after.head,
         "step": engine.step,
@@ -83,12 +87,12 @@ def _rows(
     stored = {"episode": episode, "first": segment.first, "last": segment.last}
     return {
         "segment": [{**stored, "prev": segment.prev, "digest": segment.digest}],
-        "began": [{"episode": episode, "step": step, "began": seq, "ended": None} for step, seq in began],
-        "ended": [{**whose, "of_step": step, "at_seq": seq} for step, seq in ended],
+        "began": steps,
+        "ended": [{"episode": episode, "step": step, "ended": seq} for step, seq in ended.items()],
         "milestones": milestone_rows(episode, at.milestones, segment.first, segment.last, outcome.milestones),
         "rewards": reward_rows(sealed),
-        "commands": [{**whose, "of_number": number, "at_seq": seq} for number, seq in journalled],
-        "advance": [{**whose, **{f"new_{name}": value for name, value in position.items()}}],
+        "commands": [{"episode": episode, "number": number, "seq": seq} for number, seq in journalled.items()],
+        "advance": [position],
         "close": [{**whose, "new_closed_at": now}] if after.closed else [],
         "close command": [{**whose, "at_seq": segment.last}] if after.closed else [],
         "closing": [{"episode": episode, "queued_at": now}] if after.closed else [],
@@ -98,22 +102,22 @@ def _rows(
     }
 
 
-Marks = list[tuple[int, int]]
+Marks = dict[int, int]
 
 
 def marks(events: Sequence[Event], step: int) -> tuple[Marks, Marks, Marks]:
-    """(step, seq) of steps that began, that ended, and (command, seq) of commands that reached the journal."""
-    began: Marks = []
-    ended: Marks = []
-    journalled: Marks = []
+    """Of steps that began, of steps that ended and of commands that reached the journal: the first event of each."""
+    began: Marks = {}
+    ended: Marks = {}
+    journalled: Marks = {}
     for event in events:
         if event.kind not in NUMBERED:
             continue
         if event.kind == "step.began" and event.data["step"] > step:
             step = event.data["step"]
-            began.append((step, event.seq))
+            began[step] = event.seq
         elif event.kind == "step.ended":
-            ended.append((event.data["step"], event.seq))
+            ended.setdefault(event.data["step"], event.seq)
         if type(event.data.get("command")) is int:
-            journalled.append((event.data["command"], event.seq))
+            journalled.setdefault(event.data["command"], event.seq)
     return began, ended, journalled

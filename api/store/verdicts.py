@@ -19,9 +19,8 @@ from api.ledger import ASIDE, DECIDE, TOTAL
 from api.store.arrivals import arriving
 from api.store.database import Database, now
 from api.store.opinions import Asking, answered
-from api.store.rows import Inserts
 from api.store.together import Together
-from api.tables import episodes, escalations, verdicts
+from api.tables import arrivals, episodes, escalations, verdicts
 from detectors.codec import GENESIS, canonical, sha256
 from detectors.deciding import Word
 from detectors.types import Reward
@@ -66,7 +65,7 @@ class Verdicts:
 
     def __init__(self, database: Database, together: Together) -> None:
         self._database, self._together = database, together
-        self._arriving = Inserts({"arrival": arriving(database.embedded)}, database.embedded)
+        self._arrive = insert(arrivals).values(dict(arriving(database.embedded).fixed))
 
     async def of(self, episode: str, after: int = 0) -> list[dict[str, Any]]:
         """The events of an episode's log of verdicts, each with its ``digest``."""
@@ -123,7 +122,7 @@ class Verdicts:
         conn.execute(TOTAL, {"of_episode": episode})
         if reward.done:
             conn.execute(_SUCCESS, {"of_episode": episode, "new_success": reward.success})
-        self._arriving.run(conn, {"arrival": [{"episode": episode, "first": ASIDE, "last": step, "earned": 1}]})
+        conn.execute(self._arrive, {"episode": episode, "first": ASIDE, "last": step, "earned": 1})
         return reward
 
 

@@ -15,12 +15,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import Connection, Executable, bindparam, select
+from sqlalchemy import Connection, Executable
 from sqlalchemy.exc import IntegrityError
 
 from api.store.database import Database
-from api.store.rows import Inserts, Rows
-from api.tables import episodes
+from api.store.rows import Changes, Rows, Standing, Writing
 
 Name = TypeVar("Name", bound=str)
 Parameters = Sequence[Mapping[str, Any]]
@@ -29,17 +28,6 @@ TOGETHER = 64
 """The most owners whose rows share one commit."""
 TOGETHER_BYTES = 16 * 1024 * 1024
 """The most that they bring together, but for one that brings more by itself: a server takes it all in at once."""
-
-Standing = tuple[int, str]
-"""An episode's ``through`` and ``head``."""
-
-# Sorted, so that all replicas take the locks in one order and none waits for another in a circle.
-_LOCKED = (
-    select(episodes.c.id, episodes.c.through, episodes.c.head)
-    .where(episodes.c.id.in_(bindparam("whose", expanding=True)))
-    .order_by(episodes.c.id)
-    .with_for_update()
-)
 
 
 class OutrunError(Exception):
@@ -57,14 +45,17 @@ class _Ticket:
 
 
 class GroupWriter(Generic[Name]):
-    """Commits new rows, and after them rows of a fixed table of named statements, in the table's order."""
+    """Commits what is of named kinds, and after it rows of a fixed table of named statements, in the table's order."""
 
     def __init__(
-        self, database: Database, statements: Mapping[Name, Executable], inserted: Mapping[Name, Rows] | None = None
+        self,
+        database: Database,
+        statements: Mapping[Name, Executable],
+        kinds: Mapping[Name, Rows | Changes] | None = None,
     ) -> None:
         self._database = database
         self._statements = statements
-        self._inserts = Inserts(inserted or {}, database.embedded)
+        self._writing = Writing(kinds or {}, database.embedded)
         self._pen = asyncio.Lock()
         self._waiting: list[_Ticket] = []
 
@@ -116,28 +107,29 @@ class GroupWriter(Generic[Name]):
 
     async def _write(self, batch: Sequence[_Ticket]) -> None:
         outrun: set[_Ticket] = set()
+        stood = {one.whose: one.stood for one in batch if one.stood is not None}
+        given = _together(batch)
+        more = [name for name in self._statements if name in given]
 
         def work(conn: Connection) -> None:
-            outrun.update(_outrun(conn, batch))
-            rows: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-            for one in batch:
-                for name, its in one.rows.items() if one not in outrun else ():
-                    rows[name] += its
-            self._inserts.run(conn, rows)
-            for name, statement in self._statements.items():
-                if rows[name]:
-                    conn.execute(statement, rows[name])
+            if stood:
+                stand = self._writing.run(conn, stood, given)
+                outrun.update(one for one in batch if one.stood is not None and one.whose not in stand)
+            rest = _together([one for one in batch if one not in outrun]) if outrun else given
+            for name in more:
+                if name in rest:
+                    conn.execute(self._statements[name], rest[name])
 
-        await self._database.run(work)
+        await self._database.run(work, single=bool(stood) and not more)
         for one in batch:
             one.done, one.outrun = True, one in outrun
 
 
-def _outrun(conn: Connection, batch: Sequence[_Ticket]) -> list[_Ticket]:
-    """Lock the rows of all episodes of the batch; gives those whose row is not where it was."""
-    asked = [one for one in batch if one.stood is not None]
-    if not asked:
-        return []
-    found = conn.execute(_LOCKED, {"whose": [one.whose for one in asked]})
-    stand = {row.id: (row.through, row.head) for row in found}
-    return [one for one in asked if stand.get(one.whose) != one.stood]
+def _together(batch: Sequence[_Ticket]) -> dict[Any, list[Mapping[str, Any]]]:
+    """What they bring, by name; none is empty."""
+    rows: dict[Any, list[Mapping[str, Any]]] = defaultdict(list)
+    for one in batch:
+        for name, its in one.rows.items():
+            if its:
+                rows[name] += its
+    return dict(rows)

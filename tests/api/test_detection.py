@@ -20,7 +20,7 @@ from api.detection import child, crew
 from api.detection.advance import Write
 from api.detection.child import Detecting
 from api.detection.wire import Asked, Found, Handed
-from api.log import INSERTED, STATEMENTS
+from api.log import KINDS, STATEMENTS
 from api.rescoring.scored import task_bytes
 from api.settings import Limits
 from api.store.standing import Standing
@@ -233,7 +233,7 @@ def test_the_engine_that_was_not_used_for_longest_makes_room(monkeypatch: pytest
 
 
 def test_whatever_is_to_be_written_has_its_statement() -> None:
-    assert [*INSERTED, "arrival", "ask", *STATEMENTS] == list(get_args(Write))
+    assert [*KINDS, "arrival", "ask", *STATEMENTS] == list(get_args(Write))
 
 
 async def test_a_service_that_stops_leaves_no_process(store: Store) -> None:
