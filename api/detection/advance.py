@@ -106,7 +106,9 @@ Marks = dict[int, int]
 
 
 def marks(events: Sequence[Event], step: int) -> tuple[Marks, Marks, Marks]:
-    """Of steps that began, of steps that ended and of commands that reached the journal: the first event of each."""
+    """Of steps that began, of begun ones that ended and of commands that reached the journal: the first event of each.
+
+    ``step`` is the last that began before."""
     began: Marks = {}
     ended: Marks = {}
     journalled: Marks = {}
@@ -116,7 +118,7 @@ def marks(events: Sequence[Event], step: int) -> tuple[Marks, Marks, Marks]:
         if event.kind == "step.began" and event.data["step"] > step:
             step = event.data["step"]
             began[step] = event.seq
-        elif event.kind == "step.ended":
+        elif event.kind == "step.ended" and event.data["step"] <= step:
             ended.setdefault(event.data["step"], event.seq)
         if type(event.data.get("command")) is int:
             journalled.setdefault(event.data["command"], event.seq)

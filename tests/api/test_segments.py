@@ -10,7 +10,9 @@ from typing import Any
 import orjson
 import pytest
 import zstandard
+from sqlalchemy import select
 
+from api.tables import steps
 from detectors.codec import GENESIS, encode_segment, sha256
 from tests.api.service import Service, events, frames, texts
 from tests.support.logs import began, clicked, episode, went
@@ -38,6 +40,28 @@ async def test_a_log_in_one_segment_is_scored(service: Service) -> None:
     shown = (await service.get(f"/v1/episodes/{id}")).json()
     assert (shown["status"], shown["step"], shown["success"]) == ("closed", 1, True)
     assert shown["total"] == pytest.approx(first["reward"] + last["reward"])
+
+
+MARKED = [
+    *episode([went("/cart")], close=False),
+    ("step.ended", {"step": 0}),
+    ("step.ended", {"step": 1}),  # before it began
+    began(1),
+    ("step.ended", {"step": 1}),
+    ("step.ended", {"step": 0}),
+    began(2),
+]
+MARKS = [(0, 2, 4), (1, 6, 7), (2, 9, None)]
+
+
+@pytest.mark.parametrize("sizes", [[], [1] * len(MARKED), [2, 3, 1, 1], [5, 3], [7]], ids=str)
+async def test_however_the_log_is_cut_a_steps_row_says_where_it_began_and_first_ended(
+    service: Service, sizes: list[int]
+) -> None:
+    id, token = await service.open()
+    await service.tell(id, token, *MARKED, sizes=sizes)
+    rows = await service.app.state.parts.database.all(select(steps).order_by(steps.c.step))
+    assert [(row.step, row.began, row.ended) for row in rows] == MARKS
 
 
 async def test_the_same_segment_again_is_acknowledged_again_and_stored_once(service: Service) -> None:
