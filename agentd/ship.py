@@ -1,6 +1,7 @@
 """The shipper: takes segments from the journal to the service, in order, one in flight, until acknowledged.
 
-It is woken by an event at boundaries of steps and gaps, by 500 events, or `LINGER_S` after the first unshipped one.
+It is woken by an event at boundaries of steps and gaps, by 500 events, or a while after the first unshipped one:
+soon where somebody follows the episode live, as the service says with each segment that it takes.
 What the service has is asked for, never guessed: at the start, and when it refuses a segment.
 """
 
@@ -19,10 +20,11 @@ from agentd.recorder import RETRY_S, Recorder
 from agentd.service import Backoff, Service, problem, retry_after, said, spoke, words
 from detectors.codec import GENESIS
 
-LINGER_S = 0.075
-"""How long an event that nobody waits for may stay unshipped, in seconds: a page that follows it live has 200 ms.
-
-Each request takes some 2 ms of processor time here and as much at the service."""
+FOLLOWED_S = 0.075
+"""How long an event that no step waits for may stay unshipped, in seconds, where somebody follows: a page that does has
+200 ms."""
+LINGER_S = 1.0
+"""The same where nobody does. Each request takes some 2 ms of processor time here and as much at the service."""
 
 URGENT = frozenset(
     ("step.began", "step.ended", "step.sealed", "episode.opened", "episode.closed", "agent.answered", "gap.ended")
@@ -47,17 +49,18 @@ class Shipper:
         self._timer: asyncio.TimerHandle | None = None
         self._compress = packer()
         self._backoff = Backoff()
+        self._linger_s = FOLLOWED_S  # older services do not say
         self._progress = asyncio.Event()
         self.met = False
         """Whether the service said what it has."""
         recorder.listen(self.notice)
 
     def notice(self, source: str, kind: str) -> None:
-        """A listener for the recorder: wakes the shipper now or in `LINGER_S`."""
+        """A listener for the recorder: wakes the shipper now or in a while."""
         if kind in URGENT or self._journal.uncut >= SEGMENT_EVENTS:
             self._wake.set()
         elif self._timer is None and not self._wake.is_set():
-            self._timer = asyncio.get_running_loop().call_later(LINGER_S, self._wake.set)
+            self._timer = asyncio.get_running_loop().call_later(self._linger_s, self._wake.set)
 
     async def run(self) -> None:
         """Ship for ever. Raises `TokenRefusedError`, `UsageError`, `LogRefusedError`, `JournalError`."""
@@ -154,6 +157,7 @@ class Shipper:
             await self._strange(response)
             return
         self._backoff.reset()
+        self._linger_s = LINGER_S if body.get("followed") is False else FOLLOWED_S
         if through == cut.last and head not in (None, cut.digest):
             raise LogRefusedError(f"the service's digest after event {cut.last} is {head}, the journal's {cut.digest}")
         self._journal.acknowledge(cut.last)

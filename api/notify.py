@@ -23,6 +23,14 @@ def commands_of(episode: str) -> Topic:
     return ("commands", episode)
 
 
+FOLLOWED = "followed"
+
+
+def followed(whose: str) -> Topic:
+    """Somebody follows live what is appended (api/followers.py)."""
+    return (FOLLOWED, whose)
+
+
 ASKED: Topic = ("asked", "")
 """Something was queued that the rules leave to others."""
 
@@ -51,6 +59,7 @@ class Notifier:
         self._events: WeakValueDictionary[Topic, asyncio.Event] = WeakValueDictionary()
         self._others: Callable[[Topic], None] | None = None
         self._gone: list[Callable[[], None]] = []
+        self._heard: dict[str, Callable[[str], None]] = {}
         self._recheck_s: float | None = None
         self.waiting = 0
         self.stopped = False
@@ -67,6 +76,10 @@ class Notifier:
     def on_gone(self, forget: Callable[[], None]) -> None:
         """Call ``forget`` whenever episodes were deleted, or may have been."""
         self._gone.append(forget)
+
+    def on(self, what: str, heard: Callable[[str], None]) -> None:
+        """Call ``heard`` with the rest of every topic that begins with ``what``, here or elsewhere told."""
+        self._heard[what] = heard
 
     def spread(self, others: Callable[[Topic], None], recheck_s: float) -> None:
         """From now on hand every topic to ``others`` too, and let nobody wait longer than ``recheck_s`` unasked."""
@@ -90,6 +103,8 @@ class Notifier:
         self._set(topic)
         if topic[0] == ANY_LOG[0]:
             self._set(ANY_LOG)
+        elif topic[0] in self._heard:
+            self._heard[topic[0]](topic[1])
 
     def _set(self, topic: Topic) -> None:
         event = self._events.pop(topic, None)

@@ -23,6 +23,7 @@ from api.detection.crew import Crew
 from api.errors import UnavailableError
 from api.fleet.ending import end
 from api.fleet.watch import LOOKS, Watch
+from api.followers import Followers
 from api.following import Follower
 from api.gate import Gate
 from api.gauges import Gauges
@@ -95,6 +96,7 @@ class Parts:
     checkpointer: Checkpointer
     gauges: Gauges
     follower: Follower
+    followers: Followers
     streams: Streams
     outlines: Outlines
     search: Search
@@ -131,7 +133,8 @@ class Parts:
         log = Log(database, engines, episodes, ledger, notifier, metrics, limits, crew)
         signer, audits = Signer.load(settings), Audits(database)
         removal, answers, arrivals = Removal(database, signer, notifier), Answers(database), Arrivals(database)
-        streams = Streams(log, ledger, episodes, arrivals, notifier, limits.heartbeat_s)
+        followers = Followers(notifier)
+        streams = Streams(log, ledger, episodes, arrivals, notifier, followers, limits.heartbeat_s)
         outlines = Outlines(log)
         runner, together = uuid.uuid4().hex, Together(database)
         escalations, verdicts = Escalations(database, together, runner), Verdicts(database, together)
@@ -164,6 +167,7 @@ class Parts:
             checkpointer=Checkpointer(audits, ledger, signer, delivery_of(settings.checkpoints), metrics),
             gauges=Gauges(metrics, episodes, sandboxes, leases, escalations, HealthGauges(audits, metrics.registry)),
             follower=Follower(log),
+            followers=followers,
             streams=streams,
             outlines=outlines,
             search=Search(database),

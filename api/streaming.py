@@ -16,6 +16,7 @@ import orjson
 
 from api.errors import GoneError, NotFoundError
 from api.fanout import Shared
+from api.followers import Followers
 from api.following import decoded, event_to_json
 from api.ledger import ASIDE, Ledger
 from api.log import Log
@@ -25,6 +26,8 @@ from api.store.episodes import Episodes
 from api.store.marks import label_text
 
 KINDS = ("event", "milestone", "reward")
+SOON = frozenset(("event", "milestone"))
+"""What may come before its step is sealed: a daemon that knows that somebody follows does not hold it back."""
 KEPT_BYTES = 32 * 1024 * 1024
 """Rendered pieces that are kept for those who come a little later."""
 LAGGING_AFTER = 64
@@ -67,10 +70,17 @@ class Streams:
     """The streams of one replica."""
 
     def __init__(
-        self, log: Log, ledger: Ledger, episodes: Episodes, arrivals: Arrivals, notifier: Notifier, heartbeat_s: float
+        self,
+        log: Log,
+        ledger: Ledger,
+        episodes: Episodes,
+        arrivals: Arrivals,
+        notifier: Notifier,
+        followers: Followers,
+        heartbeat_s: float,
     ) -> None:
         self._log, self._ledger, self._episodes, self._arrivals = log, ledger, episodes, arrivals
-        self._notifier, self._heartbeat_s = notifier, heartbeat_s
+        self._notifier, self._followers, self._heartbeat_s = notifier, followers, heartbeat_s
         self.pieces: Shared[Piece] = Shared(lambda piece: sum(len(one.body) for one in piece.frames), KEPT_BYTES)
         self.decided: Shared[Sequence[int]] = Shared(len, 0)  # asked together, never kept
         self.pages: Shared[Sequence[Any]] = Shared(lambda rows: 512 * len(rows), KEPT_BYTES)
@@ -105,6 +115,8 @@ class Streams:
         # Who begins at the beginning has the end before them; many come at once, and each would ask the database.
         closed = after > 0 and await self._is_over(episode, after)
         while True:
+            if kinds & SOON:
+                self._followers.note(episode)
             changed = self._notifier.watch(log_of(episode))
             piece = None if closed else await self._piece(episode, after, changed)
             # Asked before what is decided is read: what is decided in between is then told, before the end.
@@ -191,6 +203,8 @@ class Streams:
                 yield sent
         told = time.monotonic()
         while True:
+            if wanted.kinds & SOON:
+                self._followers.note_all(wanted.tenant)
             changed = self._notifier.watch(ANY_LOG)
             rows = await self._page(place, changed)
             for row in rows or ():

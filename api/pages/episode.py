@@ -180,6 +180,7 @@ def _shown_through(request: Request) -> int:
 
 async def _moves(parts: Parts, episode: str, through: int) -> AsyncIterator[bytes]:
     while True:
+        parts.followers.note(episode)
         changed = parts.notifier.watch(log_of(episode))
         row = await parts.episodes.get(episode)
         if row.through != through:

@@ -65,7 +65,9 @@ async def append(request: Request) -> Response:
             frame = await read_body(request, most)
             parts.rates.appended(who, len(frame))
             async with parts.gate.turn(backlog):
-                return answer((await parts.log.append(episode, frame))._asdict())
+                through, head = await parts.log.append(episode, frame)
+                followed = parts.followers.of(episode, who.tenant)
+                return answer({"through": through, "head": head, "followed": followed})
     except ConflictError as refused:
         ended = await parts.leases.given_up(who.tenant, episode)
         if ended is None:

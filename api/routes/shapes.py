@@ -199,10 +199,14 @@ class EpisodeShape(BaseModel):
 
 
 class AppendedShape(BaseModel):
-    """The log holds everything up to `through`, on the disk."""
+    """The log holds everything up to `through`, on the disk.
+
+    `followed`: somebody looks at it live. What a daemon then sees is wanted soon; else with the step that it is of.
+    """
 
     through: int
     head: str
+    followed: bool
 
 
 class CommandShape(BaseModel):

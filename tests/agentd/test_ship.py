@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from agentd import ship
 from agentd.errors import LogRefusedError, TokenRefusedError, UsageError
 from agentd.journal import Journal
 from agentd.recorder import Recorder
@@ -75,6 +76,31 @@ async def test_an_event_that_nobody_waits_for_lingers_and_goes(tmp_path: Path) -
         here.see()
         await peer.until(lambda: peer.through == 2)
         assert len(peer.texts) == 1
+
+
+async def test_where_nobody_follows_it_lingers_until_a_step_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ship, "LINGER_S", 3_600.0)
+    async with Peer() as peer, way(tmp_path, peer) as here:
+        peer.followed = False
+        here.see()
+        await here.drained()
+        here.see()
+        await asyncio.sleep(5 * ship.FOLLOWED_S)
+        assert peer.through == 1
+        here.see(ship.SEGMENT_EVENTS)
+        await peer.until(lambda: peer.through > 1)  # so many wait for nobody
+        await here.drained()
+        shipped = len(peer.texts)
+        here.see()
+        here.recorder.append("steps", "step.ended", {"step": 0})
+        peer.followed = True
+        await peer.until(lambda: peer.kinds[-2:] == ["page.loaded", "step.ended"])
+        assert len(peer.texts) == shipped + 1
+        await here.drained()
+        here.see()
+        await peer.until(lambda: peer.kinds[-1] == "page.loaded")  # somebody came
 
 
 @pytest.mark.parametrize("fail", [[500], [503, 502, 500], [429]])

@@ -31,7 +31,7 @@ async def test_a_log_in_one_segment_is_scored(service: Service) -> None:
     id, token = await service.open()
     answer = await service.append(id, frames(events(id, *WHOLE))[0], token)
     assert answer.status_code == 200
-    assert answer.json() == {"through": len(WHOLE), "head": sha256(texts(events(id, *WHOLE))[0])}
+    assert answer.json() == {"through": len(WHOLE), "head": sha256(texts(events(id, *WHOLE))[0]), "followed": False}
     first, last = [(await service.reward(id, step)).json() for step in (0, 1)]
     assert [m["id"] for m in first["milestones"]] == ["cart"]
     assert [m["id"] for m in last["milestones"]] == ["buy", "done"]

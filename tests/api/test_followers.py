@@ -1,0 +1,134 @@
+"""A daemon hears with each segment whether somebody looks at its episode live, at whichever replica."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+
+import pytest
+
+from api import followers
+from api.followers import AGAIN_S, BELIEVED_S, Followers
+from api.notify import Notifier, Topic
+from api.pages.episode import _moves
+from api.store.tokens import OPERATOR
+from api.streaming import Wanted
+from tests.api.service import Service, Store, events, eventually, frames, running, until
+from tests.support.logs import episode, went
+from tests.support.postgres import needs_postgres
+
+SAID = episode([went("/cart")], close=False)
+Follows = Callable[[Service, str], AsyncIterator[bytes]]
+
+
+def streams(*kinds: str) -> Follows:
+    return lambda service, id: service.app.state.parts.streams.of_one(id, 0, frozenset(kinds))
+
+
+def streams_all(*kinds: str, tenant: str = OPERATOR) -> Follows:
+    wanted = Wanted(tenant, frozenset(kinds), {})
+    return lambda service, _: service.app.state.parts.streams.of_all(wanted, None, 0)
+
+
+FOLLOWED: dict[str, Follows] = {
+    "its events": streams("event"),
+    "its milestones among others": streams("milestone", "reward"),
+    "its page": lambda service, id: _moves(service.app.state.parts, id, -1),
+    "all events": streams_all("event"),
+}
+NOT_FOLLOWED: dict[str, Follows] = {
+    "its rewards, which come with the step": streams("reward"),
+    "all rewards": streams_all("reward"),
+    "all events of another tenant": streams_all("event", tenant="others"),
+}
+
+
+@asynccontextmanager
+async def following(service: Service, follows: AsyncIterator[bytes]) -> AsyncIterator[None]:
+    """Somebody took all that there was, and waits for more."""
+
+    async def take() -> None:
+        async for _ in follows:
+            pass
+
+    notifier = service.app.state.notifier
+    before = notifier.waiting
+    taking = asyncio.create_task(take())
+    await until(lambda: notifier.waiting > before)
+    yield
+    taking.cancel()
+    await asyncio.gather(taking, return_exceptions=True)
+
+
+class Daemon:
+    """Tells an episode event by event, and hears whether it is followed."""
+
+    def __init__(self, service: Service, id: str, token: str) -> None:
+        self._service, self._id, self._token = service, id, token
+        self._left = frames(events(id, *SAID), [1] * len(SAID))
+
+    async def hears(self) -> bool:
+        answer = await self._service.append(self._id, self._left.pop(0), self._token)
+        assert answer.status_code == 200, answer.text
+        return bool(answer.json()["followed"])
+
+
+@pytest.mark.parametrize("follows", FOLLOWED.values(), ids=FOLLOWED)
+async def test_an_episode_is_followed_from_when_somebody_looks(service: Service, follows: Follows) -> None:
+    opened = await service.open()
+    daemon = Daemon(service, *opened)
+    assert not await daemon.hears()
+    async with following(service, follows(service, opened[0])):
+        assert await daemon.hears()
+    assert await daemon.hears(), "nobody says that they went"
+
+
+@pytest.mark.parametrize("follows", NOT_FOLLOWED.values(), ids=NOT_FOLLOWED)
+async def test_who_wants_no_more_than_the_rewards_or_anothers_hurries_nobody(
+    service: Service, follows: Follows
+) -> None:
+    opened = await service.open()
+    async with following(service, follows(service, opened[0])):
+        assert not await Daemon(service, *opened).hears()
+
+
+async def test_who_looks_at_one_episode_hurries_no_other(service: Service) -> None:
+    looked_at, _ = await service.open()
+    async with following(service, streams("event")(service, looked_at)):
+        assert not await Daemon(service, *await service.open()).hears()
+
+
+def test_who_says_no_more_that_they_follow_is_gone_after_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(at=1_000.0, monotonic=lambda: clock.at)
+    monkeypatch.setattr(followers, "time", clock)
+    notifier, told = Notifier(), list[Topic]()
+    here = Followers(notifier)
+    notifier.spread(told.append, 15.0)
+    for passed in (0, 1, AGAIN_S):
+        clock.at += passed
+        here.note("ep_1")
+    assert len(told) == 2, "others are told now and then"
+    clock.at += BELIEVED_S - 1
+    assert here.of("ep_1", "t")
+    clock.at += 2
+    assert not here.of("ep_1", "t")
+    here.note("ep_2")
+    assert list(here._until) == ["ep_2"], "who is gone is forgotten"
+
+
+@needs_postgres
+@pytest.mark.parametrize("store", ["postgres"], indirect=True)
+async def test_who_looks_at_one_replica_is_known_at_the_other(store: Store) -> None:
+    async with running(store) as one, running(store) as other:
+        id, token = await one.open()
+        daemon, known = Daemon(one, id, token), one.app.state.parts.followers
+        assert not await daemon.hears()
+
+        async def heard() -> bool:
+            return bool(known.of(id, OPERATOR))
+
+        async with following(other, streams("event")(other, id)):
+            assert await eventually(heard)
+            assert await daemon.hears()
