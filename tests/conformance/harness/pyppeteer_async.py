@@ -46,7 +46,8 @@ async def hands_on(page: Any, folder: Path) -> AsyncHands:
         crashing.append(asyncio.ensure_future(page._client.send("Page.navigate", {"url": "chrome://crash"})))
 
     async def done() -> list[list[str]]:
-        whole = [one for one in (folder / "downloads").iterdir() if one.suffix == ".csv"]
+        # An empty file holds the name while Chromium writes beside it.
+        whole = [one for one in (folder / "downloads").iterdir() if one.suffix == ".csv" and one.stat().st_size]
         return [saved(one.name, one) for one in whole]
 
     return AsyncHands(await page.target.createCDPSession(), crash, done)
