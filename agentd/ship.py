@@ -49,7 +49,7 @@ class Shipper:
         self._timer: asyncio.TimerHandle | None = None
         self._compress = packer()
         self._backoff = Backoff()
-        self._linger_s = FOLLOWED_S  # older services do not say
+        self._linger_s = FOLLOWED_S  # until the service says
         self._progress = asyncio.Event()
         self.met = False
         """Whether the service said what it has."""
@@ -157,7 +157,7 @@ class Shipper:
             await self._strange(response)
             return
         self._backoff.reset()
-        self._linger_s = LINGER_S if body.get("followed") is False else FOLLOWED_S
+        self._linger_s = FOLLOWED_S if body.get("followed") else LINGER_S
         if through == cut.last and head not in (None, cut.digest):
             raise LogRefusedError(f"the service's digest after event {cut.last} is {head}, the journal's {cut.digest}")
         self._journal.acknowledge(cut.last)

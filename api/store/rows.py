@@ -34,8 +34,8 @@ from sqlalchemy.types import TypeEngine
 
 from api.tables import episodes
 
-Standing = tuple[int, str]
-"""An episode's ``through`` and ``head``."""
+Stood = tuple[int, str]
+"""An episode's ``through`` and ``head``, as somebody saw them."""
 Written = Mapping[Any, Sequence[Mapping[str, Any]]]
 
 
@@ -81,7 +81,7 @@ class Writing:
         self._one_by_one = {name: _one_by_one(kind) for name, kind in kinds.items()} if embedded else {}
         self._at_once: dict[tuple[Any, ...], Select[Any]] = {}
 
-    def run(self, conn: Connection, stood: Mapping[str, Standing], given: Written) -> set[str]:
+    def run(self, conn: Connection, stood: Mapping[str, Stood], given: Written) -> set[str]:
         """Write what is ``given``, by kind, of those episodes that stand where they ``stood``: gives these. Their rows
         are locked. No kind refers to what another brings, and each row's episode is among ``stood``."""
         names = tuple(name for name in self._kinds if given.get(name))

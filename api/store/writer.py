@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Executable
 from sqlalchemy.exc import IntegrityError
 
 from api.store.database import Database
-from api.store.rows import Changes, Rows, Standing, Writing
+from api.store.rows import Changes, Rows, Stood, Writing
 
 Name = TypeVar("Name", bound=str)
 Parameters = Sequence[Mapping[str, Any]]
@@ -38,7 +38,7 @@ class OutrunError(Exception):
 class _Ticket:
     rows: Mapping[Any, Parameters]
     whose: str
-    stood: Standing | None
+    stood: Stood | None
     size: int
     done: bool = False
     outrun: bool = False
@@ -60,7 +60,7 @@ class GroupWriter(Generic[Name]):
         self._waiting: list[_Ticket] = []
 
     async def commit(
-        self, rows: Mapping[Name, Parameters], whose: str = "", stood: Standing | None = None, size: int = 0
+        self, rows: Mapping[Name, Parameters], whose: str = "", stood: Stood | None = None, size: int = 0
     ) -> None:
         """Durable when it returns; ``whose`` rows they are, where that episode ``stood`` when they were made, and their
         ``size`` in bytes where that may be large.

@@ -5,20 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from datetime import date
+from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import Table, insert, literal, select, update
+from sqlalchemy import insert, literal, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from api.settings import Settings
 from api.store.database import Database
 from api.store.migrate import upgrade
 from api.store.partitions import Partitions
-from api.store.rows import Changes, Rows, Standing, Writing
+from api.store.rows import Changes, Rows, Stood, Writing
 from api.tables import arrivals, closings, episodes, rewards, steps, tasks
 from detectors.codec import GENESIS
-from tests.api.service import Store
+from tests.api.service import Store, eventually
+from tests.support.postgres import needs_postgres
 
 KINDS = {
     "began": Rows.whole(steps),
@@ -36,8 +38,8 @@ def row(kind: str, *values: Any) -> dict[str, Any]:
 
 DAYS = date(2026, 2, 3), date(2026, 2, 4)
 A, B = (f"ep_{day:%Y%m%d}_é" for day in DAYS)
-HERE: Standing = (9, GENESIS)
-THERE: Standing = (12, "a" * 64)
+HERE: Stood = (9, GENESIS)
+THERE: Stood = (12, "a" * 64)
 STOOD = {A: HERE, B: HERE}
 BEGAN = [row("began", A, 0, 1, None), row("began", B, 2**40, 2, 3)]
 PAID = [row("rewards", A, 0, "final", 0.1, 9, b"\0{}"), row("rewards", A, 1, "final", None, 9, b"")]
@@ -63,7 +65,7 @@ async def database(store: Store) -> AsyncIterator[Database]:
         await Partitions(made).ready(day)
     texts = ("id", "version", "task", "digest", "labels", "status", "opened_at")
     async with made.write() as conn:
-        await conn.execute(insert(tasks), {**_blank(tasks), **dict.fromkeys(("id", "version", "digest"), "-")})
+        await conn.execute(insert(tasks), {"id": "-", "version": "-", "digest": "-", "attainable": 1.0, "body": b""})
         number = (await conn.execute(select(tasks.c.number))).scalar_one()
         for id in STOOD:
             stands = {"id": id, "task_number": number, "through": HERE[0], "head": HERE[1]}
@@ -72,12 +74,8 @@ async def database(store: Store) -> AsyncIterator[Database]:
     await made.close()
 
 
-def _blank(table: Table) -> dict[str, Any]:
-    return {"attainable": 1.0, "body": b""} if table is tasks else {}
-
-
 async def put(
-    database: Database, rows: Mapping[str, list[dict[str, Any]]], stood: Mapping[str, Standing] = STOOD
+    database: Database, rows: Mapping[str, list[dict[str, Any]]], stood: Mapping[str, Stood] = STOOD
 ) -> set[str]:
     """Gives the episodes that stood so."""
     writing, found = Writing(KINDS, database.embedded), set[str]()
@@ -138,7 +136,7 @@ async def test_what_changes_is_the_row_of_that_key_alone(database: Database) -> 
 
 
 @pytest.mark.parametrize("elsewhere", [(HERE[0], THERE[1]), (THERE[0], HERE[1])], ids=["another head", "further on"])
-async def test_of_an_episode_that_moved_on_nothing_is_written(database: Database, elsewhere: Standing) -> None:
+async def test_of_an_episode_that_moved_on_nothing_is_written(database: Database, elsewhere: Stood) -> None:
     rows = {
         "began": BEGAN,
         "arrival": CAME,
@@ -152,6 +150,13 @@ async def test_of_an_episode_that_moved_on_nothing_is_written(database: Database
     assert await put(database, {"began": [row("began", "ep_20260203_x", 0, 1, None)]}, {"ep_20260203_x": HERE}) == set()
 
 
+async def _one_waits(database: Database) -> bool:
+    waits = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    return await database.first(text(waits)) is not None
+
+
+@needs_postgres
+@pytest.mark.parametrize("store", ["postgres"], indirect=True)
 async def test_who_waits_for_the_row_sees_where_it_stands_then(database: Database) -> None:
     """The row is locked by another; what that one says of it counts, for all that the statement brings."""
     rows = {"began": BEGAN[:1], "advance": [row("advance", A, *THERE, None, 1.0)]}
@@ -160,8 +165,7 @@ async def test_who_waits_for_the_row_sees_where_it_stands_then(database: Databas
             other = update(episodes).where(episodes.c.id == A).values(total=total, success=success)
             await conn.execute(other if waited else other.values(head="b" * 64))
             late = asyncio.create_task(put(database, rows, {A: HERE if waited else THERE}))
-            await asyncio.sleep(0.2)
-            assert not late.done()
+            await eventually(partial(_one_waits, database))
         assert await late == waited
         expected = (*THERE, None, 1.0) if waited else (THERE[0], "b" * 64, None, 0.75)
         assert await standing(database, A) == expected

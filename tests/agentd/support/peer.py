@@ -55,8 +55,7 @@ class Peer:
         self.strange_status = 200
         self.tells_at = True
         """Whether it says the time of its last event, as services do by now."""
-        self.followed: bool | None = None
-        """What it says of that; None: nothing, as older services."""
+        self.followed = True
         self.posts = 0
         self.connections: set[Any] = set()
         self.commands: list[dict[str, Any]] = []
@@ -166,7 +165,7 @@ class Peer:
         self.texts.append(text)
         self.events.extend(segment.events)
         self.head = segment.digest
-        return JSONResponse(self._state() | ({} if self.followed is None else {"followed": self.followed}))
+        return JSONResponse({**self._state(), "followed": self.followed})
 
     def _state(self) -> dict[str, Any]:
         return {"through": self.through, "head": self.head}
