@@ -31,6 +31,7 @@ ASKED = (
     "request_headers",
     "response_headers",
     "attributes",
+    "around",
     "file_reads",
     "cookies",
 )

@@ -12,10 +12,18 @@ from detectors.kinds.kind import Kind, kind
 
 PAGE: dict[str, Kind] = {
     "element.clicked": kind(
-        "cdp", "tab frame element trusted", "A click. `trusted` is false when page script made it."
+        "cdp",
+        "tab frame element trusted around? class? color?",
+        "A click. `trusted` is false when page script made it. Where a rule asks for `around`, or page text is told: "
+        "`around`, the text of what the element stands in (a row, a card, a message; at most 200 characters, empty "
+        "where nothing says more), and of a nameless one its `class` and its `color`, as in #ff0000.",
     ),
-    "element.double_clicked": kind("cdp", "tab frame element trusted", "A double click; its clicks are told too."),
-    "element.right_clicked": kind("cdp", "tab frame element trusted", "A context menu was asked for."),
+    "element.double_clicked": kind(
+        "cdp", "tab frame element trusted around? class? color?", "A double click; its clicks are told too."
+    ),
+    "element.right_clicked": kind(
+        "cdp", "tab frame element trusted around? class? color?", "A context menu was asked for."
+    ),
     "element.focused": kind("cdp", "tab frame element trusted", "The element has the focus now.", asked=True),
     "element.hovered": kind(
         "cdp", "tab frame element trusted", "The pointer rests on the element for 100 ms.", asked=True

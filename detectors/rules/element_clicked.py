@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from detectors.arguments import arg
+from detectors.errors import UnseenError
 from detectors.matchers import TextMatch, UrlMatch, text_key
 from detectors.registry import Keys, rule
 from detectors.shape import mapping
@@ -20,11 +22,18 @@ class Args:
     text: TextMatch | None = arg("The element's own visible text.", None)
     id: TextMatch | None = arg("The HTML id.", None)
     tag: TextMatch | None = arg("The tag, lower case.", None)
+    around: TextMatch | None = arg(
+        "The text of what it stands in, where that says more than itself: of a row, a card, a message.", None
+    )
     url: UrlMatch | None = arg("Only in a frame at this address.", None)
 
     def __post_init__(self) -> None:
         if all(part is None for part in (self.name, self.role, self.text, self.id, self.tag)):
             raise ValueError("at least one of name, role, text, id, tag: without one, every click would count")
+
+    def asks(self) -> dict[str, list[Any]]:
+        """What an element stands in is page text: told where a rule needs it."""
+        return {} if self.around is None else {"around": [True]}
 
 
 def _wanted(args: Args) -> Keys | None:
@@ -49,5 +58,13 @@ def element_clicked(event: Event, world: World, args: Args) -> Iterator[Reading]
     pairs = (("name", args.name), ("role", args.role), ("text", args.text), ("id", args.id), ("tag", args.tag))
     if not all(matcher is None or matcher.matches(str(element.get(part) or "")) for part, matcher in pairs):
         return
-    if args.url is None or args.url.matches(world.url(str(event.data.get("frame")))):
-        yield Reading(1.0, f"click:{element.get('role')}:{element.get('name') or element.get('id')}")
+    if args.url is not None and not args.url.matches(world.url(str(event.data.get("frame")))):
+        return
+    reading = Reading(1.0, f"click:{element.get('role')}:{element.get('name') or element.get('id')}")
+    if args.around is not None:
+        around = event.data.get("around")
+        if around is None:
+            raise UnseenError("what the element stands in was not told", reading)
+        if not args.around.matches(str(around)):
+            return
+    yield reading

@@ -66,6 +66,51 @@ async def test_the_nearest_control_that_its_author_calls_one_is_clicked(
     assert (click["element"]["role"], click["element"]["name"]) == (role, name)
 
 
+LIST = """<style>i {display: inline-block; width: 9px; height: 9px; background: #f00}</style><h1>Mail</h1>
+<div class=rows><div class=row><b>Ada</b> Hello <i class="icon star"></i>
+<span onclick="1">+</span></div><div class=row><b>Bob</b> Bye <i class="icon star"></i></div></div>
+<svg width=20 height=20><rect width=20 height=20 fill=blue /></svg>"""
+AROUND: dict[str, tuple[str, dict[str, str]]] = {
+    "an icon in a row": ("i.star", {"around": "Ada Hello +", "class": "icon star", "color": "#ff0000"}),
+    "marks alone say nothing": ("text=+", {"around": "Ada Hello +"}),
+    "what says more than itself": ("b", {"around": "Ada Hello +"}),
+    "a shape, of its fill": ("rect", {"around": "", "color": "#0000ff"}),
+    "a title has nothing around it": ("h1", {"around": ""}),
+}
+
+
+@pytest.mark.parametrize("name", AROUND)
+async def test_what_an_element_stands_in_is_told_where_it_is_asked_for(
+    browser: Chromium, page: Page, site: Site, name: str
+) -> None:
+    where, wanted = AROUND[name]
+    async with watching(browser, {"around": [True]}) as watch:
+        await page.goto(site.page("/", LIST))
+        await page.click(where)
+        click = await watch.one("element.clicked")
+    assert {part: click[part] for part in ("around", "class", "color") if part in click} == wanted
+
+
+async def test_what_an_element_stands_in_is_page_text(browser: Chromium, page: Page, site: Site) -> None:
+    """Told where nobody asked for it it would be more of a page than a task needs."""
+    async with watching(browser) as watch:
+        await page.goto(site.page("/", LIST))
+        await page.click("i.star")
+        click = await watch.one("element.clicked")
+    assert not {"around", "class", "color"} & set(click)
+
+
+async def test_what_an_element_stands_in_keeps_a_secret(browser: Chromium, page: Page, site: Site) -> None:
+    url = site.page("/", "<div>Key <input type=password><button>Show</button> <b></b></div>")
+    async with watching(browser, {"around": [True]}) as watch:
+        await page.goto(url)
+        await page.fill("input", "open sesame")
+        await page.evaluate("document.querySelector('b').textContent = document.querySelector('input').value")
+        await page.click("button")
+        click = await watch.one("element.clicked")
+    assert click["around"] == "Key Show •••"
+
+
 async def test_a_click_inside_an_open_shadow_root_is_seen(browser: Chromium, page: Page, site: Site) -> None:
     url = site.page(
         "/",

@@ -106,6 +106,7 @@ YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
         ({"id": "go", "tag": "button"}, [clicked("", id="go")], 1),
         ({"text": "One"}, [clicked("", text=" One ")], 1),
         ({"name": "Go", "url": "/cart"}, [went("/cart"), clicked("Go")], 1),
+        ({"role": "img", "around": {"contains": "Ada"}}, [clicked("", "img", around="Ada Hello")], 1),
     ],
     "field_filled": [
         ({"field": "Name", "value": "Ada"}, [filled("Name", " Ada ")], 1),
@@ -249,6 +250,8 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
         ({"name": "Add to cart"}, [clicked("Add to cart now")]),
         ({"role": "link", "name": "Go"}, [clicked("Go")]),
         ({"name": "Go", "url": "/cart"}, [went("/"), clicked("Go")]),
+        ({"role": "img", "around": {"contains": "Ada"}}, [clicked("", "img", around="Bob Bye")]),
+        ({"role": "img", "around": "Ada"}, [clicked("", "img", around="")]),
         ({"name": "Go"}, [("element.clicked", {"tab": "T", "frame": "T", "element": {"name": "Go"}})]),
     ],
     "field_filled": [

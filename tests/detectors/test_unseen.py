@@ -26,6 +26,7 @@ COPIED: dict[str, Any] = {"clipboard_holds": {"text": "4711"}}
 LONG: dict[str, Any] = {"form_filled": {"fields": {"Body": {"contains": "4711"}, "Name": "Ada"}}}
 TEXT = "4711" + "x" * 2 * MAX_TEXT
 ESSAY: dict[str, Any] = {"field_filled": {"field": "Body", "value": TEXT}}
+ROW: dict[str, Any] = {"element_clicked": {"role": "img", "around": {"contains": "Ada"}}}
 ASKED: dict[str, Any] = {"probe_answers": {"probe": "cart", "value": "4711", "path": "pin"}}
 SECRET, NAME = filled("Password", None, filled=True), filled("Name", "Ada")
 OTHER = clicked("Other")
@@ -80,6 +81,7 @@ NULL: dict[str, tuple[dict[str, Any], list[Said], str]] = {
     "a secret that was copied": (COPIED, [copied(unread="secret")], "what was copied is a secret"),
     "another user's program": (RUN, [process()], "its arguments could not be read"),
     "a long text beside many": (LONG, [*full(6), filled("Body", TEXT)], "the field's value is too long to be kept"),
+    "what an icon stands in": (ROW, [clicked("", "img")], "what the element stands in was not told"),
     "an answer too long to keep": (ASKED, [probed(None, cut=True)], "the probe's answer was too long"),
 }
 ZERO: dict[str, tuple[dict[str, Any], list[Said]]] = {
@@ -101,6 +103,8 @@ ZERO: dict[str, tuple[dict[str, Any], list[Said]]] = {
         {"field_filled": {"field": "Body", "value": TEXT}},
         [filled("Body", TEXT, cut=True)],
     ),
+    "an icon in another row": (ROW, [clicked("", "img", around="Bob")]),
+    "another element in a row that is not told": (ROW, [clicked("Go")]),
     "another pin": (ASKED, [probed({"pin": "1147"})]),
     "another probe's answer": (ASKED, [probed(None, "other", cut=True)]),
 }

@@ -78,9 +78,16 @@ def titled(title: str, tab: str = "T", **more: Any) -> Said:
     return ("page.titled", {"tab": tab, "title": title, "url": ORIGIN + "/", **more})
 
 
-def clicked(name: str, role: str = "button", trusted: bool = True, tab: str = "T", **element: Any) -> Said:
-    """A click."""
-    data = {"tab": tab, "frame": tab, "element": {"role": role, "name": name, "tag": "button", **element}}
+def clicked(
+    name: str, role: str = "button", trusted: bool = True, tab: str = "T", around: str | None = None, **element: Any
+) -> Said:
+    """A click; ``around``: what the element stands in, where that is told."""
+    data: dict[str, Any] = {
+        "tab": tab,
+        "frame": tab,
+        "element": {"role": role, "name": name, "tag": "button", **element},
+    }
+    data |= {} if around is None else {"around": around}
     return ("element.clicked", {**data, "trusted": trusted})
 
 

@@ -156,7 +156,7 @@ def cover(kind: str, data: dict[str, Any], secrets: Masker) -> None:
         data["fields"] = [_field(one, secrets) for one in fields]
     element = data.get("element")
     names = [str(element[name]) for name in _NAMES if name in element] if isinstance(element, dict) else []
-    for key in ("value", "before", "text", "input", "message", "title", "name", "error"):
+    for key in ("value", "before", "text", "input", "message", "title", "name", "error", "around", "class"):
         if key in data:
             data[key] = _text(
                 data[key], names if key in ("value", "text") and kind.startswith("field.") else (), secrets

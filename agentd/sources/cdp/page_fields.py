@@ -13,13 +13,14 @@ MOST = 1000
 Types = type | tuple[type, ...]
 
 _BY: dict[str, Types] = {"element": dict, "trusted": bool}
+_CLICK: dict[str, Types] = _BY | {"around": str, "class": str, "color": str}
 _SECRET: Types = (str, type(None))  # null: a secret, kept back
 
 # Kind -> fields that pass, each with the type wanted.
 FIELDS: dict[str, dict[str, Types]] = {
-    "element.clicked": _BY,
-    "element.double_clicked": _BY,
-    "element.right_clicked": _BY,
+    "element.clicked": _CLICK,
+    "element.double_clicked": _CLICK,
+    "element.right_clicked": _CLICK,
     "element.focused": _BY,
     "element.hovered": _BY,
     "element.toggled": _BY | {"on": bool},

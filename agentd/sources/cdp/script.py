@@ -28,8 +28,9 @@ class MissingBundleError(RuntimeError):
 class PageScript(NamedTuple):
     """Names that a page can't guess, new for each attachment. ``salt`` goes before every hashed secret.
 
-    ``kinds`` are those that the page reports; ``attributes`` the names for ``attribute.changed``; ``mask`` further
-    names of fields that hold secrets; ``visual``: it records what the page looks like, too.
+    ``kinds`` are those that the page reports; ``attributes`` the names for ``attribute.changed``; ``around``: a click
+    tells what its element stands in; ``mask`` further names of fields that hold secrets; ``visual``: it records what
+    the page looks like, too.
     """
 
     world: str
@@ -37,6 +38,7 @@ class PageScript(NamedTuple):
     salt: str
     kinds: tuple[str, ...]
     attributes: tuple[str, ...] = ()
+    around: bool = False
     mask: tuple[str, ...] = ()
     visual: bool = False
 
@@ -50,6 +52,7 @@ class PageScript(NamedTuple):
             secrets.token_hex(16),
             tuple(kind for kind in PAGE if kind in kinds),
             tuple(plan.get("attributes") or ()),
+            bool(plan.get("around")) or "text.appeared" in kinds,
             tuple(plan.get("mask") or ()),
             bool(plan.get("visual")),
         )
@@ -61,6 +64,7 @@ class PageScript(NamedTuple):
             "salt": self.salt,
             "kinds": self.kinds,
             "attributes": self.attributes,
+            "around": self.around,
             "names": _names(self.mask),
             "initial": initial,
         }

@@ -1,5 +1,5 @@
 // Runs in an isolated world of every frame: hears what the person or the agent does, changes nothing.
-// The daemon replaces the configuration's placeholder: {binding, salt, kinds, attributes, names, initial}.
+// The daemon replaces the configuration's placeholder: {binding, salt, kinds, attributes, around, names, initial}.
 // What is not among `kinds` has no listener and no observer here.
 
 import { openAppearing } from "./appearing.js";
@@ -42,6 +42,7 @@ function observe(config) {
     say: channel.say,
     wants: (...names) => names.some((name) => kinds.has(name)),
     describe: (element) => describe(element, secrets),
+    around: config.around,
     secrets,
     trust,
     roots,

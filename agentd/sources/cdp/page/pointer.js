@@ -1,13 +1,16 @@
 // Clicks of every kind, and where the pointer comes to rest.
 
+import { surroundings } from "./around.js";
 import { clickedElement } from "./element.js";
 
 const REST_MS = 100;
 
-export function openPointer({ on, say, describe, wants }) {
+export function openPointer({ on, say, describe, wants, secrets, around }) {
   function tell(kind, event, trusted) {
     const element = clickedElement(event.composedPath());
-    if (element) say(kind, { element: describe(element), trusted });
+    if (!element) return;
+    const told = { element: describe(element), trusted };
+    say(kind, around ? { ...told, ...surroundings(element, told.element, secrets) } : told);
   }
 
   on("click auxclick", (event, trusted) => {
