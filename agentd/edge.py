@@ -29,10 +29,13 @@ SEALING = ("step.sealed", "step.began")
 log = structlog.get_logger(__name__)
 
 
-def load_rules(path: Path) -> Ruleset:
-    """The rules of a task as the service gives it (``GET /v1/tasks/ID``), or of its ``task``. Raises `UsageError`."""
+def load_rules(path: Path, option: str = "--edge") -> Ruleset:
+    """The rules of a task as the service gives it (``GET /v1/tasks/ID``), or of its ``task``.
+
+    Raises `UsageError`, which names the ``option`` that the path was given by.
+    """
     try:
-        # What rules are made of comes with the extra `api`: a daemon without --edge does without.
+        # What rules are made of comes with the extra `api`: a daemon without a task does without.
         from detectors.plugins import GROUP, Found, take
         from detectors.ruleset import compile_task
         from detectors.task_json import task_from_json
@@ -44,11 +47,11 @@ def load_rules(path: Path) -> Ruleset:
         said = orjson.loads(path.read_bytes())
         return compile_task(task_from_json(said.get("task", said) if isinstance(said, dict) else said))
     except ImportError as error:
-        raise UsageError(f"--edge: {error}; wanted: pip install 'milestoned[api]'") from None
+        raise UsageError(f"{option}: {error}; wanted: pip install 'milestoned[api]'") from None
     except OSError as error:
-        raise UsageError(f"--edge {path}: {error.strerror}; wanted a task as JSON") from None
+        raise UsageError(f"{option} {path}: {error.strerror}; wanted a task as JSON") from None
     except (DetectorError, orjson.JSONDecodeError) as error:
-        raise UsageError(f"--edge {path}: {error}") from None
+        raise UsageError(f"{option} {path}: {error}") from None
 
 
 class Edge:

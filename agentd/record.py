@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import structlog
 
 from agentd.conductor import NotKeptError
 from agentd.daemon import Opened, until_signal
+from agentd.edge import load_rules
 from agentd.errors import AgentdError, UsageError
 from agentd.journal import Journal
 from agentd.lock import StateLock
@@ -36,7 +37,7 @@ HEARS_ALL: dict[str, Any] = {
     "request_bodies": [],
     "origin": None,
 }
-"""The plan of a recording: every kind of event, but neither page text nor bodies."""
+"""The plan of a recording without a task: every kind of event, but neither page text nor bodies."""
 
 log = structlog.get_logger(__name__)
 
@@ -47,19 +48,35 @@ async def record(settings: Settings, stop: asyncio.Event | None = None, opened: 
     ``stop`` instead of signals, ``opened`` told of the session: for who records in a process of its own.
     """
     assert settings.out is not None
-    if len(unwatched(settings, HEARS_ALL)) == len(TABLE):
+    plan = _plan(settings)
+    if len(unwatched(settings, plan)) == len(TABLE):
         raise UsageError("nothing to watch: wanted --cdp, --profile, --files or another of the sources")
     must_be_free(settings.out, force=settings.force)
     state = settings.out.with_name(settings.out.name + ".state")
     lock = StateLock(state)
     try:
-        return await _record(settings, settings.out, state, stop or until_signal(), opened)
+        return await _record(settings, settings.out, state, plan, stop or until_signal(), opened)
     finally:
         lock.release()
 
 
-async def _record(settings: Settings, out: Path, state: Path, stop: asyncio.Event, opened: Opened | None) -> int:
-    session = Session(settings, state, _episode(state), HEARS_ALL)
+def _plan(settings: Settings) -> dict[str, Any]:
+    """Every kind of event; with ``--task`` what its rules read of texts, bodies and files, and its probes, too."""
+    if settings.task is None:
+        return HEARS_ALL
+    asked = load_rules(settings.task, "--task").plan("recording")
+    return HEARS_ALL | asked | {"hears": None, "also": asked["hears"]}
+
+
+async def _record(
+    settings: Settings,
+    out: Path,
+    state: Path,
+    plan: Mapping[str, Any],
+    stop: asyncio.Event,
+    opened: Opened | None,
+) -> int:
+    session = Session(settings, state, _episode(state), plan)
     try:
         session.resume()
         await session.start()

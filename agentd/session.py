@@ -27,7 +27,7 @@ class Session:
     """``hears`` None in ``plan`` means every kind disturbs a step's quiet."""
 
     def __init__(self, settings: Settings, state: Path, episode: str, plan: Mapping[str, Any]) -> None:
-        plan = {**plan, "also": list(settings.also)}
+        plan = {**plan, "also": [*(plan.get("also") or ()), *settings.also]}
         self._state = state
         self._plan = plan
         with room_in(state):

@@ -150,6 +150,7 @@ class Option(NamedTuple):
 
 EVERY = ("run", "record", "join", "convert")
 SERVED = ("run", "join")
+WATCHING = (*SERVED, "record")
 
 OPTIONS: tuple[Option, ...] = (
     Option("service", _url, None, "URL", "the service, as in http://127.0.0.1:8420", SERVED, needed=True),
@@ -188,7 +189,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("visual", _yes, False, "", "what pages look like into the log, and --screen's pictures", flag=True),
     Option("visual_max", _bytes("--visual-max"), VISUAL_BYTES, "BYTES", "an episode's cap of --visual (default 64M)"),
     Option("edge", Path, None, "TASK.json", "score the journal here too, as a hint (docs/audit.md)", ("run",)),
-    Option("allow_commands", _yes, False, "", "let the task's probes run programs as this user", SERVED, flag=True),
+    Option("allow_commands", _yes, False, "", "let the task's probes run programs as this user", WATCHING, flag=True),
+    Option("task", Path, None, "TASK.json", "ask this task's probes, keep what its rules read", ("record",)),
     Option("also", _kinds, (), "KIND,...", "report these kinds though no rule hears them, or all (docs/events.md)"),
     Option("port", _port, 0, "PORT", "the loopback control port; 0 (default) takes any free one"),
     Option("journal_max", _bytes("--journal-max"), KEEP_BYTES, "BYTES", "the journal's cap, as in 512M (default 1G)"),
@@ -239,6 +241,7 @@ class Settings:
     mask: tuple[str, ...] = ()
     edge: Path | None = None
     allow_commands: bool = False
+    task: Path | None = None
     also: tuple[str, ...] = ()
     port: int = 0
     journal_max: int = KEEP_BYTES

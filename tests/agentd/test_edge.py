@@ -80,5 +80,5 @@ def test_what_is_no_task_is_refused(tmp_path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(UsageError, match="--edge"):
         load_rules(path)
-    with pytest.raises(UsageError, match="No such file"):
-        load_rules(tmp_path / "missing.json")
+    with pytest.raises(UsageError, match=r"--task .*missing\.json: No such file"):
+        load_rules(tmp_path / "missing.json", "--task")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import threading
@@ -21,6 +22,9 @@ import agentd
 from agentd.errors import AgentdError, UsageError
 from agentd.inprocess import Watch
 from agentd.inprocess.attaching import _must_be_chromium
+from api.tasks import check_task
+from detectors.engine import Engine
+from detectors.ruleset import compile_task
 from tests.cdp.site import Site
 from tests.conformance.comparing import events_of
 from tests.conformance.harness import ARGS, EXECUTABLE
@@ -135,6 +139,32 @@ def test_a_harness_that_fails_leaves_a_closed_recording(browser: Browser, tmp_pa
     with pytest.raises(ZeroDivisionError):
         harness()
     assert events_of(out)[-1].data == {"reason": "the harness raised ZeroDivisionError"}
+
+
+def test_a_recording_for_a_task_has_what_its_rules_read(browser: Browser, site: Site, tmp_path: Path) -> None:
+    """Page text, probes, what a click stands in: without the task nobody would have asked for them."""
+    site.page("/list", "<p>Ada <button>Open</button></p><p>Bob <button>Open</button></p>")
+    probe = {"id": "size", "script": {"url": "/list", "expression": "document.querySelectorAll('p').length"}}
+    clicked = {"element_clicked": {"name": "Open", "around": {"contains": "Bob"}}}
+    milestones = [
+        {"id": "open", "when": clicked},
+        {"id": "two", "when": {"probe_answers": {"probe": "size", "value": 2}}},
+        {"id": "shown", "when": {"text_visible": {"text": {"contains": "Bob"}}}},
+    ]
+    task = {**TASK, "origin": site.url, "probes": [probe], "milestones": milestones}
+    file, scored = tmp_path / "task.json", {}
+    file.write_text(json.dumps(task))
+    for name, options in (("with", {"task": str(file)}), ("without", {})):
+        page = browser.new_page()
+        with agentd.attach(page, out=tmp_path / f"{name}.mrec", **options) as watch:
+            watch.begin_step("open")
+            page.goto(site.url + "/list")
+            page.locator("button").nth(1).click()
+            watch.end_step()
+        events = list(events_of(tmp_path / f"{name}.mrec"))
+        rewards = Engine(compile_task(check_task(task)), events[0].episode).feed(events).rewards
+        scored[name] = {one.id for reward in rewards for one in reward.milestones}
+    assert scored == {"with": {"open", "two", "shown"}, "without": set()}
 
 
 def _end_over_the_port(watch: Watch, step: int) -> None:
