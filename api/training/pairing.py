@@ -1,7 +1,7 @@
 """From recorded episodes and their rules to preferences: what the rules decided, pair by pair, and spoilt copies.
 
-An index has a line an episode: ``{"id", "file", "group", "task": {...}, "paid"?: number}``; ``paid`` is what the
-environment itself said, above 0 for a success. It becomes an outcome for measuring and never a pair.
+An index has a line an episode: ``{"id", "file", "group", "task": {...}, "success"?: bool}``; ``success`` is what the
+environment itself said. It becomes an outcome for measuring and never a pair.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Told:
     file: str
     group: str
     task: Mapping[str, Any]
-    paid: float | None
+    env: bool | None
     steps: int
     success: bool | None
     milestones: tuple[int, ...]
@@ -76,7 +76,7 @@ def _told(said: Mapping[str, Any], events: list[Event]) -> Told | None:
     try:
         rewards = scored(said["task"], events)
     except PreferenceError:
-        rewards = []  # a task that can't be said in rules: what the environment paid can still be measured with
+        rewards = []  # a task that can't be said in rules: what the environment said can still be measured with
     steps = sum(event.kind == "step.began" for event in events)
     if not steps:
         return None
@@ -84,7 +84,7 @@ def _told(said: Mapping[str, Any], events: list[Event]) -> Told | None:
     group = said.get("group") or str(said["task"]["id"])
     # What the close pays in a closing step was done in the last one that has a deed.
     found = tuple(sorted({min(reward.step, steps - 1) for reward in rewards if _earned(reward)}))
-    return Told(said["id"], said["file"], group, said["task"], said.get("paid"), steps, success, found)
+    return Told(said["id"], said["file"], group, said["task"], said.get("success"), steps, success, found)
 
 
 def _earned(reward: Reward) -> bool:
@@ -99,8 +99,8 @@ def _outcomes(told: Iterable[Told]) -> Iterator[dict[str, Any]]:
     for one in told:
         if one.success is not None:
             yield _line(f"{one.id}/rule", "outcome", "rule", trajectory=one.side(), success=one.success)
-        if one.paid is not None:
-            yield _line(f"{one.id}/env", "outcome", "env", trajectory=one.side(), success=one.paid > 0)
+        if one.env is not None:
+            yield _line(f"{one.id}/env", "outcome", "env", trajectory=one.side(), success=one.env)
         for step in range(one.steps if one.success else 0):
             earned = step in one.milestones
             side = one.side(step)

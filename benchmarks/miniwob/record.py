@@ -1,8 +1,9 @@
 """`python -m benchmarks.miniwob.record OUT`: record the noisy policy on MiniWoB++ pages under our daemon.
 
 One recording an episode, and a line of ``OUT/episodes.jsonl`` with what the page paid and the task whose rules score
-it. Goes on where it was stopped. The page's display of its own rewards is hidden before the daemon looks: it would
-tell the answer.
+it; ``OUT/events.jsonl`` has those lines whose task has no probe: its rules decide by what the daemon saw happen, and a
+model sees that too. Goes on where it was stopped. The page's display of its own rewards is hidden before the daemon
+looks: it would tell the answer.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ from tests.support.chromium import EXECUTABLE, FLAGS
 SEEDS, RUNS = 5, 4
 ACT_MS = 1_500
 READ_MS = 5_000
+WHOLE = 0.99
+"""What a page pays at least for all that it asks for: some pay a part for a part, which is no success."""
 KINDS = "text.appeared,text.disappeared,element.appeared,element.disappeared,element.focused,attribute.changed"
 """What is asked for beside the kinds that are always told."""
 HIDDEN = "#reward-display, #click-canvas { display: none !important }"
@@ -107,8 +110,10 @@ class Recorder:
         begin(page, self._origin, self._name, self._seed)
         page.add_style_tag(content=HIDDEN)
         file = self._out / f"{self._id(run)}.mrec"
+        asked = self._out / f"{self._name}.task.json"
+        asked.write_text(json.dumps(task))
         page.set_default_timeout(ACT_MS)
-        with attach(context, out=file, force="yes", also=KINDS, steps="port") as watch:
+        with attach(context, out=file, force="yes", also=KINDS, steps="port", task=str(asked)) as watch:
             for act in acts:
                 watch.begin_step(_told(act))
                 _perform(page, act)
@@ -118,9 +123,10 @@ class Recorder:
             paid = reward(page) if page.evaluate(DONE) else 0.0
         page.close()
         line = {"id": self._id(run), "file": file.name, "group": family(self._name), "way": way}
-        line |= {"noise": noise, "paid": paid, "task": task}
-        with self._index.open("a") as index:
-            index.write(json.dumps(line, ensure_ascii=False) + "\n")
+        line |= {"noise": noise, "paid": paid, "success": paid >= WHOLE, "task": task}
+        for index in (self._index,) if "probes" in task else (self._index, self._out / "events.jsonl"):
+            with index.open("a") as lines_of:
+                lines_of.write(json.dumps(line, ensure_ascii=False) + "\n")
         return paid
 
 

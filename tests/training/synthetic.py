@@ -91,8 +91,7 @@ def corpus(folder: Path, each: int = 12) -> Path:
             name = f"{group}-{number}"
             events = episode(wanted, *steps, name=name)
             write(folder / f"{name}.mrec", events)
-            paid = 1.0 if good else -1.0
-            line = {"id": name, "file": f"{name}.mrec", "group": group, "paid": paid, "task": task(wanted, group)}
+            line = {"id": name, "file": f"{name}.mrec", "group": group, "success": good, "task": task(wanted, group)}
             lines.append(json.dumps(line))
     index = folder / "episodes.jsonl"
     index.write_text("\n".join(lines) + "\n")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from api.stages.model.calibration import Calibration, _threshold, calibrate, from_json, gate, sigmoid
+from api.stages.model.isotonic import isotonic
 from api.training.measures import auroc, bootstrap, coverage_at, curve, ece
 
 
@@ -30,6 +31,28 @@ def test_platt_finds_the_curve_that_made_the_cases() -> None:
     assert found.offset == pytest.approx(0.5, abs=0.25)
     scores, truth = drawn(4_000, seed=9)
     assert ece(found.chance(scores), truth) < 0.03
+
+
+def test_the_isotonic_curve_is_the_nearest_one_that_never_falls() -> None:
+    """By hand: neighbours in the wrong order share their mean, and equal scores are one."""
+    scores = np.asarray([1.0, 2.0, 2.0, 3.0, 4.0, 5.0])
+    curve = isotonic(scores, np.asarray([False, True, True, False, True, True]))
+    assert curve.scores.tolist() == [1, 2, 3, 4, 5]
+    assert curve.chances == pytest.approx([0, 2 / 3, 2 / 3, 1, 1])
+    assert curve.at(np.asarray([0.0, 1.5, 9.0])) == pytest.approx([0, 1 / 3, 1])
+
+
+def test_a_truth_with_steps_is_followed() -> None:
+    """Where the chance jumps no sigmoid can be right; a chance never falls as the score rises."""
+    draw = np.random.default_rng(4)
+    scores = draw.normal(scale=2, size=6_000)
+    truth = draw.random(6_000) < np.where(scores < 0, 0.1, np.where(scores < 2, 0.6, 0.95))
+    found = calibrate(scores[:3_000].tolist(), truth[:3_000].tolist(), [0.5] * 3_000)
+    assert found is not None
+    stiff = sigmoid(found.slope * scores[3_000:] + found.offset)
+    followed = found.chance(scores[3_000:])
+    assert ece(followed, truth[3_000:]) < 0.8 * ece(stiff, truth[3_000:])
+    assert (np.diff(found.chance(np.sort(scores))) >= 0).all()
 
 
 def test_p_values_are_what_the_definition_says() -> None:

@@ -6,13 +6,14 @@ import math
 import os
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
 from api.stages.model import schema
 from api.stages.model.features import Reader, Row, extract
 from api.stages.model.words import read_goal, value_agrees
-from tests.support.logs import Said, clicked, filled, finished, went
+from tests.support.logs import Said, began, clicked, filled, finished, log, sealed, went
 from tests.training.synthetic import episode, fill, instruction, stray, submit, text
 
 WANTED = "amber"
@@ -49,6 +50,108 @@ def test_a_step_is_told_as_it_was(name: str) -> None:
     step, wanted = YES[name]
     row = rows(step)[0]
     assert {key: row[key] for key in wanted} == pytest.approx(wanted)
+
+
+def shown(role: str, name: str, tag: str = "div", **more: Any) -> Said:
+    """An element that stands there."""
+    return ("element.appeared", {"tab": "T", "frame": "T", "element": {"role": role, "name": name, "tag": tag, **more}})
+
+
+def icon(look: str, around: str, color: str = "", path: str = "p") -> Said:
+    """A click on a nameless image."""
+    kind, data = clicked("", "img", tag="span", path=path, around=around)
+    return kind, {**data, "class": look, **({"color": color} if color else {})}
+
+
+def dropped(name: str, place: int) -> Said:
+    return (
+        "element.dropped",
+        {
+            "tab": "T",
+            "frame": "T",
+            "element": {"role": "listitem", "name": name, "tag": "li"},
+            "place": place,
+            "trusted": True,
+            "by": "pointer",
+        },
+    )
+
+
+MAIL = [text("Ada", "Hello", "Bob", "Bye", "Eve", "Well then", baseline=True)]
+BINS = "Find the mail by Bob and click the trash icon."
+LINKS = [shown("link", name, "a") for name in ("alpha", "beta", "gamma")]
+BOTH = 'Enter the username "ada" and the password "x7".'
+POINTED: dict[str, tuple[str, list[Said], list[Said], dict[str, float]]] = {
+    "the icon in the row": (BINS, MAIL, [icon("trash", "Bob Bye")], {"click_hint": 1, "done": 1, "wrong": 0}),
+    "the icon in another row": (BINS, MAIL, [icon("trash", "Ada Hello")], {"click_hint": 1, "done": 0, "left": 1}),
+    "another icon in the row": (BINS, MAIL, [icon("star", "Bob Bye")], {"click_hint": 0, "click_stray": 1, "done": 1}),
+    "a colour": ("Click on the olive box.", [], [icon("", "", "#7f8001")], {"click_hint": 1, "click_stray": 0}),
+    "another colour": ("Click on the olive box.", [], [icon("", "", "#0000ff")], {"click_hint": 0, "click_stray": 1}),
+    "words beside an icon are its name": ("Forward it to Ada.", [], [icon("i", "Forward")], {"click_goal": 1}),
+    "the place that is asked": (
+        "Click the 2nd link.",
+        LINKS,
+        [clicked("beta", "link", tag="a")],
+        {"orders": 1, "offs": 0},
+    ),
+    "another place": ("Click the 2nd link.", LINKS, [clicked("gamma", "link", tag="a")], {"orders": 0, "offs": 1}),
+    "the last": ("Click the last link.", LINKS, [clicked("gamma", "link", tag="a")], {"orders": 1, "offs": 0}),
+    "an ordinal of another kind": ("Check the 2nd checkbox.", LINKS, [clicked("alpha", "link", tag="a")], {"offs": 0}),
+    "each value in its field": (
+        BOTH,
+        [],
+        [filled("Username", "ada"), filled("Password", "x7")],
+        {"paired": 1, "crossed": 0},
+    ),
+    "values in each other's fields": (
+        BOTH,
+        [],
+        [filled("Username", "x7"), filled("Password", "ada")],
+        {"paired": 0, "crossed": 2, "wrong": 2},
+    ),
+    "all choices of a list": ("Select Ada, Bob.", [], [filled("Who", ["Bob", "Ada"])], {"done": 1, "wrong": 0}),
+    "one choice too many": ("Select Ada, Bob.", [], [filled("Who", ["Bob", "Ada", "Eve"])], {"done": 1, "wrong": 1}),
+    "a minus counts": ("Set it to -5.", [], [filled("It", "5")], {"done": 0, "wrong": 1}),
+    "a drag that is asked for": (
+        "Drag Ada to the 2nd place.",
+        [],
+        [dropped("Ada", 1)],
+        {"drags": 1, "drag_place": 1, "left": 0},
+    ),
+    "no drag though it is asked for": ("Drag Ada to the 2nd place.", [], [clicked("Ada", "listitem")], {"left": 1}),
+    "keys of an instruction in JSON are no values": (
+        '{"To": "Ada"}',
+        [],
+        [filled("To", "Ada")],
+        {"done": 1, "slots": math.log(2)},
+    ),
+    "what a table says": (
+        "Enter the value of Colour.",
+        [text("Colour blue", baseline=True)],
+        [filled("It", "blue")],
+        {"wrong": 0, "fill_near": 11 / 12},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", POINTED)
+def test_what_a_goal_points_at(name: str) -> None:
+    """By row, look, place, field, number: more than the names of controls."""
+    goal, there, done, wanted = POINTED[name]
+    page = [text(goal, baseline=True), *there]
+    events = log(("episode.opened", {}), *page, began(0), *done, ("step.ended", {"step": 0}), sealed(0))
+    row = named(extract(goal, events)[0])
+    assert {key: row[key] for key in wanted} == pytest.approx(wanted)
+
+
+def test_a_secret_is_known_by_what_the_harness_typed() -> None:
+    """Nothing else tells; without its word the field holds something that nobody knows."""
+    goal = 'Enter the password "x7".'
+    for said, wanted in (({"verb": "fill", "text": "x7"}, 1), ({"verb": "fill", "text": "y"}, 0), ("fill", 0)):
+        secret = filled("Password", None, filled=True)
+        start = ("step.began", {"step": 0, "action": said})
+        row = named(extract(goal, log(text(goal, baseline=True), start, secret, sealed(0)))[0])
+        assert row["recall"] == wanted
 
 
 def test_repetitions_and_ways_back_are_counted() -> None:

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from api.stages.model.isotonic import Curve, isotonic
+
 Floats = NDArray[np.float64]
 LEAST = 30
 """Cases without which nothing can be calibrated."""
@@ -31,7 +33,11 @@ class Chances(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Cases [n] that were scored by models without their group. ``slope`` and ``offset``: p = σ(slope·s + offset)."""
+    """Cases [n] that were scored by models without their group.
+
+    p is the mean of two curves: σ(``slope``·s + ``offset``), which is too stiff where the truth has steps, and the
+    isotonic one, which is too sure between few cases.
+    """
 
     slope: float
     offset: float
@@ -39,10 +45,13 @@ class Calibration:
     success: NDArray[np.bool_]
     novelty: Floats
     _sorted: dict[bool, Floats] = field(default_factory=dict)
+    _steps: list[Curve] = field(default_factory=list)
 
     def chance(self, scores: Floats) -> Floats:
         """The probability of success of each score."""
-        return sigmoid(self.slope * scores + self.offset)
+        if not self._steps:
+            self._steps.append(isotonic(self.scores, self.success))
+        return (sigmoid(self.slope * scores + self.offset) + self._steps[0].at(scores)) / 2
 
     def p_values(self, score: float) -> dict[bool, float]:
         """How usual the score would be among the cases of each outcome: (1 + #{as unusual}) / (1 + n)."""

@@ -14,8 +14,9 @@ from api.stages.model.clicks import Clicks
 from api.stages.model.compared import AGREES, CONTROLS, Compared, is_box
 from api.stages.model.schema import NAMES
 from api.stages.model.screen import shown
-from api.stages.model.step import Step, types_keys
+from api.stages.model.step import Step, typed_text, types_keys
 from api.stages.model.words import (
+    DEEDS,
     ENDS,
     ERRORS,
     STOP,
@@ -68,8 +69,10 @@ class Reader:
         self._states: set[int] = set()
         self._acted: object = None
         self._sofar = dict.fromkeys(("submits", "early", "nothings", "errors", "repeats"), 0.0)
+        self._at_first = 0.0
         self._named: set[str] = set()
         self._kinds: set[str] = set()
+        self._deeds: set[str] = set()
 
     @property
     def goal(self) -> Goal:
@@ -84,6 +87,9 @@ class Reader:
             if event.kind == "step.began":
                 self._finish(last=False)
                 typed = types_keys(event.data.get("action"))
+                screen.typing = typed_text(event.data.get("action"))
+                if not self.rows:
+                    self._at_first = self._seen.now()
                 self._step = Step(typed=typed, before=screen.size, in_view=self._seen.in_view())
             elif event.kind == "episode.closed":
                 self._finish(last=True)
@@ -128,7 +134,7 @@ class Reader:
         won = len(came & SUCCESS)
         alike = self._state()
         nothing = not (step.added or step.removed or step.changed or step.navigated or step.tabs or step.dialog)
-        acted = tuple(shown(one) for one in step.clicks), tuple(after for _, after in step.changed)
+        acted = tuple(shown(one["element"]) for one in step.clicks), tuple(after for _, after in step.changed)
         repeated = any(acted) and acted == self._acted
         self._acted = acted if any(acted) else self._acted
         undone = sum(
@@ -152,6 +158,8 @@ class Reader:
             "dialog": float(step.dialog),
             "downloaded": float(step.downloaded),
             "tabs": float(step.tabs),
+            "doubles": float(min(2, step.doubles)),
+            "pasted": float(min(2, step.pasted)),
             "repeated": float(repeated),
             "revisited": float(not nothing and alike in self._states),
             "undone": float(undone),
@@ -174,7 +182,9 @@ class Reader:
     def _slots(self, step: Step, made: dict[str, float], *, ended: bool) -> None:
         goal, fields = self.goal, self._seen.screen.fields.values()
         agreeing = [self._seen.agreement(one) for one in fields]
-        held = {plain(one.text) for one in fields if one.text} | {one.name for one in fields if one.checked}
+        held = {value for one in fields for value in one.values} | {one.name for one in fields if one.checked}
+        for _, after in step.changed:
+            self._clicks.found += [slot for value in after.values for slot in self._seen.beside(value)]
         in_fields = [slot for slot in goal.slots if slot in held]
         for slot in in_fields:
             if slot not in self._clicks.found:
@@ -182,13 +192,23 @@ class Reader:
         known = dict.fromkeys(self._clicks.found)
         recall = len(known) / len(goal.slots) if goal.slots else 1.0
         had = self.rows[-1][NAMES.index("recall")] if self.rows else 0.0
-        texts = [value for value, one in zip(agreeing, fields, strict=True) if value is not None and not is_box(one)]
+        texts = [
+            value
+            for value, one in zip(agreeing, fields, strict=True)
+            if value is not None and not is_box(one) and not one.given
+        ]
         wrong = sum(value < AGREES for value in texts)
         boxes_wrong, boxes_left, boxes_recall = self._seen.boxes()
         now = [value for _, one in step.changed if (value := self._seen.agreement(one)) is not None]
+        (paired, crossed), (placed, off) = self._seen.paired(), self._seen.field_places()
         left = sum(one.role in ("textbox", "searchbox", "spinbutton") for one in self._seen.empty())
         made |= {
             "fill_goal": min(now, default=0.0),
+            "paired": paired,
+            "crossed": crossed,
+            "fields_placed": placed,
+            "fields_off": off,
+            "fill_line": float(any(plain(one.text or "") in self._seen.screen.lines for _, one in step.changed)),
             "fill_near": max((self._seen.near(plain(one.text or "")) for _, one in step.changed), default=0.0),
             "slots_gained": max(0.0, recall - had),
             "wrong_gained": float(sum(value < AGREES for value in now)),
@@ -218,27 +238,38 @@ class Reader:
             if one.role in CONTROLS and one.name and self._seen.agrees(one.name) == 1.0:
                 self._named |= {one.name} - ENDS - STOP
         self._seen.screen.fresh.clear()
-        texts = {plain(one.text) for one in fields if one.text}
+        texts = {value for one in fields for value in one.values}
         checked = {one.name for one in fields if one.checked}
-        held = texts | checked | self._clicks.names
+        entered = {one.name for one in fields if (one.values or one.secret) and not one.given}
+        held = texts | checked | entered | self._clicks.names
         boxes = {one.name for one in fields if is_box(one) and not one.checked}
         wanted = self._named | set(goal.slots)
         done = {one for one in wanted if one not in boxes and any(fulfils(value, one, goal) for value in held)}
         if goal.numbers and any(value in goal.numbers for value in map(numbers, texts)):
             done |= {slot for slot in goal.slots if numbers(slot) in goal.numbers}
-        left = len(wanted) - len(done)
+        done |= wanted.intersection(self._clicks.found) - boxes
+        done |= {one for one in wanted if one == str(self._clicks.hits)}
+        self._deeds |= {"drags"} if step.drops else set()
+        self._deeds |= {"pasted"} if step.pasted else set()
+        asked = [deed for deed, words in DEEDS.items() if goal.words & words]
+        left = len(wanted) - len(done) + len(set(asked) - self._deeds)
         share_done = len(done) / len(wanted) if wanted else 1.0
-        wrong = made["wrong_now"] + self._clicks.wrong
+        case = float(sum(case_off(one.text, goal) for one in fields if one.text))
+        wrong = made["wrong_now"] + self._clicks.wrong + made["fields_off"] + made["crossed"] + case + 1 - made["order"]
         unended = float(len(goal.ends - self._clicks.ends) > 0)
         made |= {
             "in_view": step.in_view,
-            "case_off": float(sum(case_off(one.text, goal) for one in fields if one.text)),
+            "shown_new": max(0.0, self._seen.now() - self._at_first),
+            "asks_work": float(min(3, goal.worked)),
+            "case_off": case,
             "asks_order": float(goal.orders),
             "named": math.log1p(len(wanted)),
             "done": share_done,
             "left": float(left),
             "wrong": wrong,
             "unended": unended,
+            "purity": len(done) / (len(done) + wrong) if done or wrong else 1.0,
+            "asks_deed": float(len(asked)),
             "final_done": share_done if last else 0.0,
             "final_left": float(left) if last else 0.0,
             "final_wrong": wrong if last else 0.0,

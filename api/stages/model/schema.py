@@ -41,6 +41,8 @@ FEATURES = _table(
 0 dialog            a dialog opened
 0 downloaded        a download began or ended
 0 tabs              tabs opened
+0 doubles           double clicks, at most 2
+0 pasted            pastes, at most 2
 - repeated          the same elements were acted on just before, with the same values
 - revisited         the screen and the fields are as they were at an earlier step
 - undone            boxes unchecked and texts emptied that were set before
@@ -53,8 +55,21 @@ FEATURES = _table(
 0 click_bare        nothing that is meant to be clicked: no role of a control
 - click_stray       clicked what is no control and is not in the goal
 0 click_near        how near a rare word of the goal stands to it in the page's text
+0 click_hint        the goal has a word of its class, or the name of its colour
+0 click_order       its place among those of its kind is one of the goal's ordinals
+- click_off         the goal has ordinals, and its place is none of them
+0 click_around      of the goal's words that tell one place of the page from others, the share in what it stands in
+- click_missed      how many of them are not
+0 drag_goal         how well the worst of what was dragged agrees with the goal
+0 drag_onto         how well the worst of onto what it was dropped agrees
+0 drag_place        a new place among its siblings is one of the goal's ordinals
 0 fill_goal         how well the worst changed value agrees with the goal
+0 fill_line         a changed value is a whole line of the page
 0 fill_near         how near a rare word of the goal stands to a changed value in the page's text
++ paired            of the fields that hold a value of the goal, the share whose name stands nearest to it there
+- crossed           how many of them have another field's name nearer
+0 fields_placed     fields that hold something and stand where an ordinal of the goal says
+- fields_off        and of those it speaks of, how many stand elsewhere
 + slots_gained      slots newly found in fields and clicks, as a share of all
 - wrong_gained      values and boxes newly set that are not in the goal
 0 slots             how many slots the goal has, log(1 + n)
@@ -78,6 +93,11 @@ FEATURES = _table(
 0 unlike            clicks of one kind that agree less than the best of that kind so far
 0 last_goal         how well the last click that was no ending agrees with the goal
 - last_regret       its regret
+0 last_around       its share of the words that tell one place from others
+0 last_hint         the goal has a word of its class or colour
+0 orders            clicks so far at a place that the goal's ordinals name
+- offs              clicks so far at another one
+0 drags             drags so far
 0 end_recall        recall, where something was ended in this step, else -1
 0 end_precision     precision there, else -1
 - end_wrong         wrong_now there
@@ -90,10 +110,14 @@ FEATURES = _table(
 0 in_view           share of the slots that stood on the page, beside the instruction, when the step began
 - case_off          values that agree with the goal but for upper and lower case
 0 asks_order        ordinals and superlatives in the goal: what can't be told by names
+0 shown_new         the share of slots that are a line of the page now and were none at first
+0 asks_work         words in the goal of what must be worked out: sums, sizes, colours, counts; at most 3
 0 named             all that the goal names: slots, and controls seen so far whose names it has, log(1 + n)
 + done              of these the share that is clicked, checked or in a field now
 - left              how many are not
 - wrong             values, boxes and clicks so far that the goal does not name, where it names others of their kind
+0 purity            done, as a share of done and wrong
+0 asks_deed         deeds that the goal names: to drag, to paste
 - unended           the goal names an ending (submit, search, send, ...) that was not clicked
 + final_done        done, if this is the last step, else 0
 - final_left        left, if this is the last step
@@ -110,7 +134,8 @@ SIGNS = tuple(feature.sign for feature in FEATURES)
 VERSION = "log_features/1"
 
 _FILES = tuple(
-    f"{name}.py" for name in ("schema", "words", "screen", "step", "compared", "clicks", "features", "summing")
+    f"{name}.py"
+    for name in ("schema", "words", "screen", "step", "compared", "looks", "target", "clicks", "features", "summing")
 )
 
 

@@ -32,6 +32,21 @@ class Filled(NamedTuple):
     text: str | None
     checked: bool | None
     secret: bool
+    parts: tuple[str, ...] = ()
+    """What it holds, each choice of a list by itself."""
+    values: tuple[str, ...] = ()
+    """The same as plain words."""
+    place: int = 0
+    """Its place among those of its role and tag, from 1; 0 where it is not known."""
+    tag: str = ""
+    type: str = ""
+    given: bool = False
+    """It stood so when the watch began, and nobody changed it."""
+
+
+def standing(element: Mapping[str, Any]) -> str:
+    """What tells an element from others like it."""
+    return "|".join(str(element.get(part) or "") for part in ("id", "path", "attr_name", "name", "text"))
 
 
 def shown(element: Mapping[str, Any]) -> Shown:
@@ -49,6 +64,8 @@ class Screen:
     fields: dict[tuple[str, str], Filled] = field(default_factory=dict)
     places: dict[str, set[str]] = field(default_factory=dict)
     """Of each word the lines that have it."""
+    order: dict[tuple[str, str], dict[str, int]] = field(default_factory=dict)
+    """Of each role and tag what stands there, in the order in which it came, with how many are the same."""
     fresh: list[Shown] = field(default_factory=list)
     """Elements that came since somebody last looked; it is theirs to clear."""
     size: int = 0
@@ -56,6 +73,8 @@ class Screen:
     mark: int = 0
     """The same for the same elements and lines, in whatever order they came; of this process alone."""
     url: str = ""
+    typing: str = ""
+    """What the harness says that this step types: of a secret field nothing else is known."""
     told: bool = False
     """Whether text and elements are told in this log at all."""
 
@@ -73,12 +92,31 @@ class Screen:
                 self.fresh.append(one)
             self.elements[one] += 1
             self._count(one, 1)
+            row = self.order.setdefault((one.role, one.tag), {})
+            name = standing(data["element"])
+            row[name] = row.get(name, 0) + 1
 
     def _disappeared(self, data: Mapping[str, Any]) -> None:
         one = shown(data["element"])
         if one in self.elements:
             _less(self.elements, one)
             self._count(one, -1)
+            row, name = self.order.get((one.role, one.tag), {}), standing(data["element"])
+            if row.get(name, 0) > 1:
+                row[name] -= 1
+            else:
+                row.pop(name, None)
+
+    def place(self, element: Mapping[str, Any]) -> tuple[int, int]:
+        """Its place among those of its role and tag, from 1, and how many they are; (0, 0) where it is not known."""
+        one, name = shown(element), standing(element)
+        at = 0
+        row = self.order.get((one.role, one.tag), {})
+        for other, count in row.items():
+            if other == name:
+                return (at + 1, sum(row.values())) if count == 1 else (0, 0)
+            at += count
+        return 0, 0
 
     def _count(self, what: object, by: int) -> None:
         self.size += by
@@ -107,13 +145,23 @@ class Screen:
 
     def fill(self, data: Mapping[str, Any]) -> None:
         """A field's value is now this."""
-        one = shown(data["element"])
+        element = data["element"]
+        one, key = shown(element), (str(data.get("frame")), str(data["field"]))
         value, checked = data.get("value"), data.get("checked")
-        text = ", ".join(map(str, value)) if isinstance(value, list) else value
-        secret = text is None and checked is None
-        name = one.name or plain(str(data["field"]))
-        self.fields[(str(data.get("frame")), str(data["field"]))] = Filled(
-            name, one.role, text if text is None else str(text), checked, secret and bool(data.get("filled"))
+        parts = list(map(str, value)) if isinstance(value, list) else [] if value is None else [str(value)]
+        secret = value is None and checked is None and bool(data.get("filled"))
+        if secret:
+            before = self.fields.get(key)
+            parts = [self.typing] if self.typing else [before.text] if before and before.text else []
+        text = ", ".join(parts) if parts else None if value is None else ""
+        name, place = one.name or plain(str(data["field"])), self.place(element)[0]
+        values = tuple(filter(None, map(plain, parts)))
+        kind = str(element.get("type") or "")
+        known = self.fields.get(key)
+        same = known is not None and known.given and known.parts == tuple(parts) and known.checked == checked
+        given = same or bool(data.get("baseline"))
+        self.fields[key] = Filled(
+            name, one.role, text, checked, secret, tuple(parts), values, place, one.tag, kind, given
         )
         if len(self.fields) > MOST:
             self.fields.pop(next(iter(self.fields)))
@@ -127,6 +175,7 @@ class Screen:
             self.lines.clear()
             self.places.clear()
             self.fresh.clear()
+            self.order.clear()
             self.size = self.mark = 0
             self.fields.clear()
 

@@ -16,6 +16,11 @@ class Step:
 
     typed: bool = False
     clicks: list[Mapping[str, Any]] = field(default_factory=list)
+    hovered: list[str] = field(default_factory=list)
+    focused: Mapping[str, Any] | None = None
+    drops: list[Mapping[str, Any]] = field(default_factory=list)
+    doubles: int = 0
+    pasted: int = 0
     changed: list[tuple[Filled | None, Filled]] = field(default_factory=list)
     came: list[str] = field(default_factory=list)
     added: int = 0
@@ -42,9 +47,42 @@ def types_keys(action: Any) -> bool:
     return any(word in said for word in ("type", "fill", "press", "key", "text"))
 
 
+def typed_text(action: Any) -> str:
+    """The text that the harness says is typed; nothing where it says none."""
+    if not isinstance(action, Mapping):
+        return ""
+    return next((str(action[name])[:200] for name in ("text", "value") if isinstance(action.get(name), str)), "")
+
+
 def _clicked(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
     if data.get("trusted"):
-        step.clicks.append(data["element"])
+        element = data["element"]
+        if step.focused is not None and element.get("role") == "generic" and not element.get("name"):
+            data = {**data, "element": step.focused}  # the press went to it, and then the page changed
+        step.clicks.append(data)
+
+
+def _focused(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
+    if data.get("trusted"):
+        step.focused = data["element"]
+
+
+def _hovered(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
+    if data.get("trusted"):
+        step.hovered.append(shown(data["element"]).name)
+
+
+def _doubled(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
+    step.doubles += bool(data.get("trusted"))
+
+
+def _dropped(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
+    if data.get("trusted") and isinstance(data.get("element"), Mapping):
+        step.drops.append(data)
+
+
+def _pasted(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
+    step.pasted += 1
 
 
 def _filled(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
@@ -100,6 +138,11 @@ def _tab(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
 
 _HEARS = {
     "element.clicked": _clicked,
+    "element.double_clicked": _doubled,
+    "element.dropped": _dropped,
+    "element.focused": _focused,
+    "element.hovered": _hovered,
+    "text.pasted": _pasted,
     "field.filled": _filled,
     "element.appeared": _element,
     "text.appeared": _text,

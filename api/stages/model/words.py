@@ -22,6 +22,8 @@ ERRORS = frozenset(
     "error errors failed failure invalid denied wrong incorrect forbidden unavailable exception expired unable "
     "required missing rejected sorry oops".split()
 )
+WHOLE = 4
+"""Letters from which on a value that has more words than the slot still has it."""
 SUCCESS = frozenset("success successful successfully completed complete confirmed thank thanks saved done".split())
 SUBMITS = frozenset(
     "submit ok send search login log save confirm done next book buy add apply yes continue go accept finish".split()
@@ -31,12 +33,30 @@ ORDERS = frozenset(
     "1st 2nd 3rd first second third last next previous largest smallest biggest greatest least most cheapest longest "
     "shortest oldest newest latest highest lowest middle odd even ascending descending".split()
 )
+_TO_TEN = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+PLACES = {word: place for place, word in enumerate(_TO_TEN, 1)}
+DEEDS = {
+    "drags": frozenset("drag drop resize sort move".split()),
+    "pasted": frozenset("paste copy".split()),
+}
+"""Deeds that a goal asks for by name."""
+KINDS = frozenset(
+    "textbox textboxes text input field radio checkbox link button tab option slider list item image".split()
+)
+"""Words for kinds of things that a goal counts."""
+WORKED = frozenset(
+    "many sum solve count total calculate compute even odd greater less than between side sides shape size sized color "
+    "colored shade shades angle center middle midpoint degrees".split()
+)
+"""What is asked for must be worked out: no name on the page says it."""
 ENDS = frozenset("submit search send login book buy save ok".split())
 
-_WORD = re.compile(r"[^\W_]+(?:[.:/@'-][^\W_]+)*", re.UNICODE)
+_WORD = re.compile(r"(?:(?<![^\s(\"'])-(?=\d))?[^\W_]+(?:[.:/@'-][^\W_]+)*", re.UNICODE)
+_LABEL = re.compile(r"\"[^\"]{1,200}\"\s*:")
+"""The key of an instruction that is written as JSON: no value."""
 _QUOTED = re.compile(r"\"([^\"]{1,200})\"|“([^”]{1,200})”|'([^']{2,200})'(?!\w)")
-_LITERAL = re.compile(r"\b\d+(?:[/:.-]\d+)*\b(?:\s?[AaPp][Mm]\b)?|[#@]\w+|\b[^\s@]{1,64}@[^\s@]{1,64}\b")
-_NAME = re.compile(r"(?<=[a-z,:] )[A-Z][\w-]*(?: [A-Z][\w-]*)*")
+_LITERAL = re.compile(r"(?:(?<!\S)-)?\b\d+(?:[/:.-]\d+)*\b(?:\s?[AaPp][Mm]\b)?|[#@]\w+|\b[^\s@]{1,64}@[^\s@]{1,64}\b")
+_NAME = re.compile(r"(?:(?<=[a-z,:] )|(?<=\w>))[A-Z][\w-]*(?: [A-Z][\w-]*)*")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 _NUMBER = re.compile(r"\d+")
 
@@ -53,6 +73,10 @@ class Goal(NamedTuple):
     """"upper" or "lower" where the goal asks for one, else nothing."""
     ends: frozenset[str]
     orders: int
+    places: tuple[tuple[int, frozenset[str]], ...]
+    """Its ordinals, from 1 (-1: the last), each with the two words behind it."""
+    worked: int
+    """Words of what must be worked out."""
 
 
 def plain(text: str) -> str:
@@ -75,8 +99,9 @@ def read_goal(instruction: str) -> Goal:
     """What is asked."""
     text = plain(instruction)
     instruction = instruction[:LONGEST]
-    found = [next(filter(None, groups)) for groups in _QUOTED.findall(instruction)]
-    rest = _QUOTED.sub(" ", instruction)
+    values = _LABEL.sub(" ", instruction)
+    found = [next(filter(None, groups)) for groups in _QUOTED.findall(values)]
+    rest = _QUOTED.sub(" ", values)
     found += _LITERAL.findall(rest) + _NAME.findall(rest)
     slots = dict.fromkeys(filter(None, map(plain, found)))
     order = sorted((one for one in slots if one not in STOP), key=lambda slot: text.find(slot))
@@ -85,7 +110,27 @@ def read_goal(instruction: str) -> Goal:
     case = next((one for one in ("upper", "lower") if one in said or one + "case" in said), "")
     orders = len(said & ORDERS) + sum(bool(_ORDINAL.fullmatch(word)) for word in said - ORDERS)
     dates = frozenset(filter(None, map(numbers, found)))
-    return Goal(f" {text} ", rare, tuple(order), dates, instruction, case, said & ENDS, orders)
+    worked = len(said & WORKED)
+    return Goal(
+        f" {text} ", rare, tuple(order), dates, instruction, case, said & ENDS, orders, _places(text.split()), worked
+    )
+
+
+def _places(said: list[str]) -> tuple[tuple[int, frozenset[str]], ...]:
+    found = []
+    for at, word in enumerate(said):
+        place = PLACES.get(word) or (-1 if word == "last" else 0)
+        if not place and _ORDINAL.fullmatch(word) and len(word) < 6:
+            place = int(word[:-2])
+        if place:
+            found.append((place, frozenset(said[at + 1 : at + 3])))
+    return tuple(found)
+
+
+def wanted_places(goal: Goal, kinds: frozenset[str]) -> frozenset[int]:
+    """The ordinals that are said of such things; all that are said of nothing known where none is."""
+    own = frozenset(place for place, words in goal.places if words & kinds)
+    return own or frozenset(place for place, words in goal.places if not words & KINDS)
 
 
 def numbers(text: str) -> frozenset[int]:
@@ -105,6 +150,8 @@ def in_goal(name: str, goal: Goal) -> float:
         return 0.0
     if f" {text} " in goal.text and not (len(text) == 1 and text.isalpha()):
         return 1.0
+    if text == "close" and "x" in goal.slots:
+        return 1.0  # what a person sees
     rare = [word for word in text.split() if word not in STOP]
     if not rare:
         return 0.0
@@ -122,6 +169,8 @@ def value_agrees(value: str, goal: Goal) -> float:
         return 1.0
     best = 0.9 if f" {text} " in goal.text else 0.0
     for slot in goal.slots:
+        if len(slot) >= WHOLE and f" {slot} " in f" {text} ":
+            best = max(best, 0.9)
         if slot.startswith(text) or text.startswith(slot):
             best = max(best, 0.8 * min(len(slot), len(text)) / max(len(slot), len(text)))
     return best
@@ -129,7 +178,7 @@ def value_agrees(value: str, goal: Goal) -> float:
 
 def fulfils(value: str, slot: str, goal: Goal) -> bool:
     """Whether a value is the slot; or begins or ends with it, where the goal speaks of beginnings and ends."""
-    if value == slot:
+    if value == slot or (len(slot) >= WHOLE and f" {slot} " in f" {value} "):
         return True
     if " start" in goal.text or " begin" in goal.text or " end " in goal.text or " ends " in goal.text:
         return value.startswith(slot) or value.endswith(slot)

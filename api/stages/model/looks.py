@@ -1,0 +1,61 @@
+"""What a click tells of an element beside its name: its class, its colour, what it stands in; as words of the goal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from api.stages.model.words import STOP, Goal, plain
+
+COLORS: Mapping[str, tuple[int, int, int]] = {
+    "black": (0, 0, 0), "white": (255, 255, 255), "red": (255, 0, 0), "lime": (0, 255, 0), "blue": (0, 0, 255),
+    "yellow": (255, 255, 0), "cyan": (0, 255, 255), "aqua": (0, 255, 255), "magenta": (255, 0, 255),
+    "fuchsia": (255, 0, 255), "grey": (128, 128, 128), "gray": (128, 128, 128), "maroon": (128, 0, 0),
+    "olive": (128, 128, 0), "green": (0, 128, 0), "purple": (128, 0, 128), "teal": (0, 128, 128), "navy": (0, 0, 128),
+    "orange": (255, 165, 0), "pink": (255, 192, 203), "violet": (238, 130, 238), "brown": (165, 42, 42),
+}  # fmt: skip
+BESIDE = 4
+"""Words that stand beside an icon, at most, to be taken for its name."""
+_PART = re.compile(r"[A-Z]?[a-z]+|[0-9]+")
+
+
+def looks(click: Mapping[str, Any]) -> frozenset[str]:
+    """The words of its class, and the names of its colour."""
+    return _looks(str(click.get("class") or "")[:200], str(click.get("color") or ""))
+
+
+@lru_cache(maxsize=1024)
+def _looks(classes: str, color: str) -> frozenset[str]:
+    return frozenset(part.lower() for part in _PART.findall(classes)) | _names(color)
+
+
+def _names(color: str) -> frozenset[str]:
+    """The names of the nearest colour; none for what is no #rrggbb."""
+    if not re.fullmatch(r"#[0-9a-f]{6}", color):
+        return frozenset()
+    own = [int(color[at : at + 2], 16) for at in (1, 3, 5)]
+    apart = {name: sum((a - b) ** 2 for a, b in zip(own, other, strict=True)) for name, other in COLORS.items()}
+    least = min(apart.values())
+    return frozenset(name for name, value in apart.items() if value == least)
+
+
+def label(click: Mapping[str, Any]) -> str:
+    """The few words beside a nameless element; nothing where there are more."""
+    said = plain(str(click.get("around") or ""))
+    return said if len(said.split()) <= BESIDE else ""
+
+
+def agrees(click: Mapping[str, Any], goal: Goal) -> bool:
+    """Whether the goal has a word of how it looks."""
+    return bool((looks(click) - STOP) & goal.words)
+
+
+def around(click: Mapping[str, Any], goal: Goal) -> frozenset[str] | None:
+    """The words of what it stands in, without the instruction; None where it is not told."""
+    said = click.get("around")
+    if said is None:
+        return None
+    text = f" {plain(str(said))} ".replace(goal.text, " ")
+    return frozenset(text.split())
