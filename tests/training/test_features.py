@@ -109,6 +109,13 @@ POINTED: dict[str, tuple[str, list[Said], list[Said], dict[str, float]]] = {
         [filled("Username", "x7"), filled("Password", "ada")],
         {"paired": 0, "crossed": 2, "wrong": 2},
     ),
+    "the whole goal in a field answers for none of it": (
+        'Find "amber lamp" and "cedar" for Ada.',
+        [],
+        [filled("It", 'Find "amber lamp" and "cedar" for Ada.')],
+        {"done": 0, "left": 3},
+    ),
+    "a value and little more": ("Fly from Boston.", [], [filled("From", "Boston, MA (BOS)")], {"done": 1, "wrong": 0}),
     "all choices of a list": ("Select Ada, Bob.", [], [filled("Who", ["Bob", "Ada"])], {"done": 1, "wrong": 0}),
     "one choice too many": ("Select Ada, Bob.", [], [filled("Who", ["Bob", "Ada", "Eve"])], {"done": 1, "wrong": 1}),
     "a minus counts": ("Set it to -5.", [], [filled("It", "5")], {"done": 0, "wrong": 1}),

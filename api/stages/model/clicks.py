@@ -22,7 +22,7 @@ class Clicks:
     nothing; ``ends``: words of endings; ``counts``: features."""
 
     def __init__(self, seen: Compared) -> None:
-        self.found: list[str] = []
+        self.found: dict[str, None] = {}
         self.names: set[str] = set()
         self.wrong = 0
         self.hits = 0
@@ -59,7 +59,7 @@ class Clicks:
         for drop in step.drops:
             what = shown(drop["element"]).name
             carried.append(agrees(what))
-            self.found += [slot for slot in goal.slots if f" {slot} " in f" {what} "]
+            self.found |= dict.fromkeys(slot for slot in goal.slots if f" {slot} " in f" {what} ")
             if isinstance(drop.get("onto"), Mapping):
                 onto.append(agrees(shown(drop["onto"]).name))
             if isinstance(place := drop.get("place"), int):
@@ -72,7 +72,7 @@ class Clicks:
     def _target(self, click: Mapping[str, Any], good: dict[str, float], *, quiet: bool) -> dict[str, float]:
         """One click's features; what of it adds up is noted."""
         one = target_of(click, self._seen)
-        self.found += one.slots
+        self.found |= dict.fromkeys(one.slots)
         pointed, missed = self._around(click, one)
         good["click_order"] = max(good["click_order"], float(one.placed))
         good["click_around"] = max(good["click_around"], pointed)
@@ -101,7 +101,7 @@ class Clicks:
         hit, miss = self._seen.pointed(around)
         page = len(self._seen.screen.places.keys() - set(self._seen.goal.text.split()))
         if one.alike or (one.regret == 0 and len(around) < PART * page):
-            self.found += [slot for slot in self._seen.goal.slots if around.issuperset(slot.split())]
+            self.found |= dict.fromkeys(slot for slot in self._seen.goal.slots if around.issuperset(slot.split()))
         return hit / (hit + miss) if hit + miss else 0.0, float(min(5, miss))
 
     def _note(self, one: Target, pointed: float, *, quiet: bool) -> None:
@@ -121,7 +121,7 @@ class Clicks:
         self._best[role] = max(one.agrees, self._best.get(role, 0.0))
         if not one.ends:
             self._last = (one.agrees, one.regret, pointed, float(one.hint))
-        self.found += [slot for slot in self._seen.goal.slots if not one.native and names(one.name, slot)]
+        self.found |= dict.fromkeys(slot for slot in self._seen.goal.slots if not one.native and names(one.name, slot))
 
 
 def names(name: str, slot: str) -> bool:

@@ -184,12 +184,11 @@ class Reader:
         agreeing = [self._seen.agreement(one) for one in fields]
         held = {value for one in fields for value in one.values} | {one.name for one in fields if one.checked}
         for _, after in step.changed:
-            self._clicks.found += [slot for value in after.values for slot in self._seen.beside(value)]
+            self._clicks.found |= dict.fromkeys(slot for value in after.values for slot in self._seen.beside(value))
         in_fields = [slot for slot in goal.slots if slot in held]
         for slot in in_fields:
-            if slot not in self._clicks.found:
-                self._clicks.found.append(slot)
-        known = dict.fromkeys(self._clicks.found)
+            self._clicks.found.setdefault(slot)
+        known = self._clicks.found
         recall = len(known) / len(goal.slots) if goal.slots else 1.0
         had = self.rows[-1][NAMES.index("recall")] if self.rows else 0.0
         texts = [

@@ -94,7 +94,8 @@ class Screen:
             self._count(one, 1)
             row = self.order.setdefault((one.role, one.tag), {})
             name = standing(data["element"])
-            row[name] = row.get(name, 0) + 1
+            if name in row or len(row) < MOST:
+                row[name] = row.get(name, 0) + 1
 
     def _disappeared(self, data: Mapping[str, Any]) -> None:
         one = shown(data["element"])

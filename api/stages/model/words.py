@@ -22,8 +22,8 @@ ERRORS = frozenset(
     "error errors failed failure invalid denied wrong incorrect forbidden unavailable exception expired unable "
     "required missing rejected sorry oops".split()
 )
-WHOLE = 4
-"""Letters from which on a value that has more words than the slot still has it."""
+WHOLE, MORE = 4, 3
+"""Letters of a slot that a value may have among other words, and how many others."""
 SUCCESS = frozenset("success successful successfully completed complete confirmed thank thanks saved done".split())
 SUBMITS = frozenset(
     "submit ok send search login log save confirm done next book buy add apply yes continue go accept finish".split()
@@ -40,9 +40,7 @@ DEEDS = {
     "pasted": frozenset("paste copy".split()),
 }
 """Deeds that a goal asks for by name."""
-KINDS = frozenset(
-    "textbox textboxes text input field radio checkbox link button tab option slider list item image".split()
-)
+KINDS = frozenset("textbox text input field radio checkbox link button tab option slider list item image".split())
 """Words for kinds of things that a goal counts."""
 WORKED = frozenset(
     "many sum solve count total calculate compute even odd greater less than between side sides shape size sized color "
@@ -169,16 +167,24 @@ def value_agrees(value: str, goal: Goal) -> float:
         return 1.0
     best = 0.9 if f" {text} " in goal.text else 0.0
     for slot in goal.slots:
-        if len(slot) >= WHOLE and f" {slot} " in f" {text} ":
+        if holds(text, slot):
             best = max(best, 0.9)
         if slot.startswith(text) or text.startswith(slot):
             best = max(best, 0.8 * min(len(slot), len(text)) / max(len(slot), len(text)))
     return best
 
 
+def holds(value: str, slot: str) -> bool:
+    """Whether a value is the slot and little more, as "San Diego, CA".
+
+    A text into which the whole goal was copied holds every slot and answers for none.
+    """
+    return len(slot) >= WHOLE and len(value.split()) <= len(slot.split()) + MORE and f" {slot} " in f" {value} "
+
+
 def fulfils(value: str, slot: str, goal: Goal) -> bool:
     """Whether a value is the slot; or begins or ends with it, where the goal speaks of beginnings and ends."""
-    if value == slot or (len(slot) >= WHOLE and f" {slot} " in f" {value} "):
+    if value == slot or holds(value, slot):
         return True
     if " start" in goal.text or " begin" in goal.text or " end " in goal.text or " ends " in goal.text:
         return value.startswith(slot) or value.endswith(slot)
