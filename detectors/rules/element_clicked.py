@@ -14,6 +14,11 @@ from detectors.shape import mapping
 from detectors.types import Event, Reading
 from detectors.world import World
 
+AROUND_MOST = 200
+"""Characters that are told of what an element stands in."""
+_MASKS = ("•••", "***")
+"""What stands for a secret: put there by the page's observer, and by the daemon."""
+
 
 @dataclass(frozen=True, slots=True)
 class Args:
@@ -66,5 +71,16 @@ def element_clicked(event: Event, world: World, args: Args) -> Iterator[Reading]
         if around is None:
             raise UnseenError("what the element stands in was not told", reading)
         if not args.around.matches(str(around)):
+            if why := _hidden(str(around)):
+                raise UnseenError(why, reading)
             return
     yield reading
+
+
+def _hidden(around: str) -> str | None:
+    """Why a text that does not match might, were all of it told."""
+    if len(around) >= AROUND_MOST:
+        return "what the element stands in goes on, and only its beginning was told"
+    if any(mask in around for mask in _MASKS):
+        return "what the element stands in has a secret, kept back"
+    return None

@@ -91,6 +91,25 @@ async def test_what_an_element_stands_in_is_told_where_it_is_asked_for(
     assert {part: click[part] for part in ("around", "class", "color") if part in click} == wanted
 
 
+FAR = "<div>" * 13 + "<button>Go</button>" + "</div>" * 13
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        pytest.param(f"<div>{'word ' * 1_100}<button>Go</button></div>", id="too-much-to-lay-out"),
+        pytest.param(f"<div>Far {FAR}</div>", id="too-far-to-look"),
+    ],
+)
+async def test_what_is_not_looked_at_is_not_told_as_empty(browser: Chromium, page: Page, site: Site, html: str) -> None:
+    """A rule takes an empty text for known, and a missing one for unseen."""
+    async with watching(browser, {"around": [True]}) as watch:
+        await page.goto(site.page("/", html))
+        await page.click("button")
+        click = await watch.one("element.clicked")
+    assert "around" not in click
+
+
 async def test_what_an_element_stands_in_is_page_text(browser: Chromium, page: Page, site: Site) -> None:
     """Told where nobody asked for it it would be more of a page than a task needs."""
     async with watching(browser) as watch:

@@ -81,6 +81,8 @@ NULL: dict[str, tuple[dict[str, Any], list[Said], str]] = {
     "a secret that was copied": (COPIED, [copied(unread="secret")], "what was copied is a secret"),
     "another user's program": (RUN, [process()], "its arguments could not be read"),
     "a long text beside many": (LONG, [*full(6), filled("Body", TEXT)], "the field's value is too long to be kept"),
+    "what goes on around an icon": (ROW, [clicked("", "img", around="x" * 200)], "goes on"),
+    "a secret around an icon": (ROW, [clicked("", "img", around="Bob •••")], "has a secret"),
     "what an icon stands in": (ROW, [clicked("", "img")], "what the element stands in was not told"),
     "an answer too long to keep": (ASKED, [probed(None, cut=True)], "the probe's answer was too long"),
 }
@@ -109,6 +111,8 @@ ZERO: dict[str, tuple[dict[str, Any], list[Said]]] = {
     "another probe's answer": (ASKED, [probed(None, "other", cut=True)]),
 }
 PAID: dict[str, tuple[dict[str, Any], list[Said]]] = {
+    "a beginning that says enough": (ROW, [clicked("", "img", around="Ada " + "x" * 196)]),
+    "a name beside a secret, around an icon": (ROW, [clicked("", "img", around="Ada •••")]),
     "a file by its name alone": (NAMED, [unread("busy")]),
     "a long text": (LONG, [NAME, filled("Body", TEXT)]),
     "the beginning of a cut text": (LONG, [NAME, filled("Body", TEXT, cut=True)]),

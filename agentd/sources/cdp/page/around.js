@@ -2,14 +2,15 @@
 // nameless one (an icon, a shape) its class and its colour. Asked for by a task, since it is text of the page.
 
 import { parentOf } from "./element.js";
-import { textOf } from "./text_of.js";
+import { isTooMuch, textOf } from "./text_of.js";
 
 const LONGEST_CLASS = 100;
 const DEEPEST = 12;
 const WORD = /[\p{L}\p{N}]{2,}/gu;
 
 export function surroundings(element, described, secrets) {
-  const found = { around: aroundOf(element, described, secrets) };
+  const around = aroundOf(element, described, secrets);
+  const found = around === null ? {} : { around };
   if (described.name) return found;
   const classes = (element.getAttribute("class") || "").trim().slice(0, LONGEST_CLASS);
   if (classes) found.class = secrets.hideIn(classes);
@@ -18,16 +19,18 @@ export function surroundings(element, described, secrets) {
   return found;
 }
 
-// The text of the nearest that has a word beside the element's own; nothing where that is most of the page.
+// The text of the nearest that has a word beside the element's own; empty where nothing but the whole page has one, null
+// where that would be too much to lay out or too far to look.
 function aroundOf(element, { name, text }, secrets) {
   const own = new Set(`${name} ${text ?? ""}`.match(WORD));
   let node = parentOf(element);
   for (let n = 0; node && n < DEEPEST; node = parentOf(node), n++) {
     if (node === document.body || node === document.documentElement) return "";
+    if (isTooMuch(node)) return null;
     const said = secrets.hideIn(textOf(node), [node]);
     if (said.match(WORD)?.some((word) => !own.has(word))) return said;
   }
-  return "";
+  return node ? null : "";
 }
 
 function colorOf(element) {
