@@ -10,7 +10,7 @@ from api.stages.model.compared import AGREES, Compared
 from api.stages.model.screen import shown
 from api.stages.model.step import Step
 from api.stages.model.target import Target, target_of
-from api.stages.model.words import ENDS
+from api.stages.model.words import ENDS, WHOLE
 
 PART = 0.5
 """What an element stands in is a place of its own where it has less than this share of the page's words."""
@@ -38,12 +38,11 @@ class Clicks:
         worst = dict.fromkeys((f"click_{name}" for name in named), 0.0)
         ended = False
         good = {"click_order": 0.0, "click_around": 0.0}
-        quiet = not (step.added or step.removed or step.changed or step.navigated or step.tabs or step.dialog)
         self.names |= {name for name in step.hovered if self._seen.agrees(name) >= AGREES}
         for click in step.clicks:
             if step.drops and not (click["element"].get("name") or click["element"].get("text")):
                 continue  # the end of a drag
-            one = self._target(click, good, quiet=quiet)
+            one = self._target(click, good, quiet=step.quiet)
             if one["click_submit"]:
                 ended = True
             for name, value in one.items():
@@ -126,4 +125,4 @@ class Clicks:
 
 def names(name: str, slot: str) -> bool:
     """Whether a name is the slot or has it whole; a cross on a button is called Close."""
-    return name == slot or (slot == "x" and name == "close") or (len(slot) > 3 and f" {slot} " in f" {name} ")
+    return name == slot or (slot == "x" and name == "close") or (len(slot) >= WHOLE and f" {slot} " in f" {name} ")

@@ -11,6 +11,7 @@ CONTROLS = BOXES | frozenset(
 NEAR = 12
 """Words of text within which a value counts as standing near a word of the goal."""
 FIELDS = frozenset("textbox searchbox combobox listbox spinbutton".split())
+"""Roles of what holds a value."""
 STEM = 5
 """Letters by which two forms of a word are one: director, directed."""
 FAR = 1_000

@@ -133,7 +133,7 @@ class Reader:
         wrong = len(came & ERRORS - goal.words)
         won = len(came & SUCCESS)
         alike = self._state()
-        nothing = not (step.added or step.removed or step.changed or step.navigated or step.tabs or step.dialog)
+        nothing = step.quiet
         acted = tuple(shown(one["element"]) for one in step.clicks), tuple(after for _, after in step.changed)
         repeated = any(acted) and acted == self._acted
         self._acted = acted if any(acted) else self._acted

@@ -151,14 +151,13 @@ class Screen:
         value, checked = data.get("value"), data.get("checked")
         parts = list(map(str, value)) if isinstance(value, list) else [] if value is None else [str(value)]
         secret = value is None and checked is None and bool(data.get("filled"))
+        known = self.fields.get(key)
         if secret:
-            before = self.fields.get(key)
-            parts = [self.typing] if self.typing else [before.text] if before and before.text else []
+            parts = [self.typing] if self.typing else [known.text] if known and known.text else []
         text = ", ".join(parts) if parts else None if value is None else ""
         name, place = one.name or plain(str(data["field"])), self.place(element)[0]
         values = tuple(filter(None, map(plain, parts)))
         kind = str(element.get("type") or "")
-        known = self.fields.get(key)
         same = known is not None and known.given and known.parts == tuple(parts) and known.checked == checked
         given = same or bool(data.get("baseline"))
         self.fields[key] = Filled(

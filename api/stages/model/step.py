@@ -34,6 +34,11 @@ class Step:
     tabs: int = 0
     in_view: float = 0.0
 
+    @property
+    def quiet(self) -> bool:
+        """Nothing on screen, in fields or in addresses changed."""
+        return not (self.added or self.removed or self.changed or self.navigated or self.tabs or self.dialog)
+
     def hear(self, event: Event, screen: Screen) -> None:
         """One more event of it, before the screen takes it."""
         hear = _HEARS.get(event.kind)

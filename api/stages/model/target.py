@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from api.stages.model import looks
-from api.stages.model.compared import AGREES, CONTROLS, Compared
+from api.stages.model.compared import AGREES, CONTROLS, FIELDS, Compared
 from api.stages.model.screen import BOXES, Shown, shown
 from api.stages.model.words import REFUSALS, SUBMITS, wanted_places
 
 HINTED = 0.9
 """How well what has a word of the goal in its class or colour agrees with it."""
-FIELDS = BOXES | frozenset(("textbox", "searchbox", "combobox", "listbox"))
+SET = BOXES | FIELDS - {"spinbutton"}
+"""Roles of what is clicked to be set or written into; a spin button's click turns it."""
 TAGS = frozenset("button input select textarea option a".split())
 
 
@@ -78,10 +79,10 @@ def target_of(click: Mapping[str, Any], seen: Compared) -> Target:
         slots=slots,
         exact=agrees == 1.0 and (name in goal.slots or len(parts) >= 3 or bool(slots)),
         control=one.role in CONTROLS or one.tag in TAGS,
-        field=one.role in FIELDS,
+        field=one.role in SET,
         native=one.role in BOXES and one.tag in ("input", "option"),
         ends=ends,
-        regret=0.0 if ends or one.role in FIELDS else seen.regret(one, agrees),
+        regret=0.0 if ends or one.role in SET else seen.regret(one, agrees),
         kind=any(f" {word} " in goal.text for word in kinds if word),
         placed=placed,
         off=bool(wanted) and count > 1 and not placed and not ends,
