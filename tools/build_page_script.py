@@ -30,6 +30,8 @@ STATIC = Path("api/pages/static")
 PLAYER, SHEET = STATIC / "rrweb-replay.min.js", STATIC / "rrweb-replay.css"
 EDITOR, PLOTS, SOURCE = STATIC / "editor.bundle.js", STATIC / "charts.bundle.js", Path("api/pages/source")
 PARTS = STATIC / "htmx.min.js"
+# npm's own are five minutes a package, silent: a machine without a registry is told so in two.
+HASTE = ("--fetch-timeout=30000", "--fetch-retries=2", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000")
 MADE = (BUNDLE, VISUAL, PLAYER, SHEET, EDITOR, PLOTS, PARTS)
 FRAME = 'document.createElement("iframe")'
 UNTOUCHED = "/* without frames in the page */\n"
@@ -56,7 +58,7 @@ def build(root: Path) -> bool:
     if not all(_installed(modules, package) for package in PACKAGES):
         modules.parent.mkdir(parents=True, exist_ok=True)
         _npm("install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts",
-             f"--prefix={modules.parent}", *PACKAGES, cwd=modules.parent)  # fmt: skip
+             *HASTE, f"--prefix={modules.parent}", *PACKAGES, cwd=modules.parent)  # fmt: skip
     _untouching(modules)
     _write(root / VISUAL, f"/* Contains {RECORD}, MIT License */\n{_bundle(root, modules, PAGE / 'visual.js')}")
     contains = f"/* Contains {', '.join(CODEMIRROR)}, MIT License */\n"

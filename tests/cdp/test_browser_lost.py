@@ -33,6 +33,7 @@ async def test_a_killed_browser_is_a_loss_and_a_restarted_one_is_found(site: Sit
         port = browser.port
         browser.start()
         assert browser.port != port
+        await _shows(browser, url)
         async with watching(browser, source=source) as again:
             assert [data["tab"] for kind, data in again.seen if kind == "tab.closed"] == [old]
             assert again.all("page.navigated", baseline=True)
@@ -63,6 +64,15 @@ async def test_a_frame_that_went_while_nobody_looked_is_told_as_gone(site: Site,
             gone = [data["frame"] for kind, data in again.seen if kind == "frame.detached"]
             assert gone == [frames[f"{child}#goes"]]
             assert _children(again.seen) == {f"{child}#stays": frames[f"{child}#stays"]}
+
+
+async def _shows(browser: Chromium, url: str) -> None:
+    """Wait until the browser's tab came to its page: what it does after somebody looks is no baseline."""
+    async with asyncio.timeout(60), async_playwright() as playwright:
+        agent = await playwright.chromium.connect_over_cdp(browser.endpoint)
+        [context] = agent.contexts
+        page = context.pages[0] if context.pages else await context.wait_for_event("page")
+        await page.wait_for_url(url)
 
 
 def _children(seen: Sequence[tuple[str, Data]]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 // goes by its lines. What goes and comes in one batch was only rendered anew.
 
 import { cancel } from "./appearing.js";
+import { shownText } from "./text_of.js";
 
 const LONGEST_CHUNK = 2000;
 const OVERLAP = 200; // so that a sentence cut by a chunk's end stands whole in one of two
@@ -162,7 +163,7 @@ function* pieces(root) {
 
 function* together(elements) {
   // Both at once: what comes while the work rests is looked at in its own turn.
-  const texts = elements.map((element) => element.innerText ?? element.textContent ?? "");
+  const texts = elements.map(shownText);
   if (elements.length) yield [texts.join("\n"), elements.flatMap((element) => Array.from(textsBelow(element)))];
   for (const element of elements) {
     yield* shadowPieces(element);
