@@ -18,6 +18,7 @@ from agentd.sources.cdp.arrival import LISTING
 from agentd.sources.cdp.asking import ANSWER, HistoryQuestion
 from agentd.sources.cdp.asks import Asks
 from agentd.sources.cdp.connection import CdpError, Connection, Params, Reply
+from agentd.sources.cdp.precedence import Precedence
 from agentd.sources.cdp.script import PageScript
 from agentd.sources.cdp.state import WORKERS, SessionState
 from agentd.sources.cdp.suspects import Suspects
@@ -61,6 +62,7 @@ class Attachment:
         self._prepared: dict[str, str] = {}  # page that is prerendered -> its session
         self._young: dict[str, _Young] = {}  # sessions that came later, until their first document is complete
         self._suspects = Suspects(connection, script, self._watch)
+        self._precedence = Precedence(connection, script, self._watch, feed)
         self._sources = {initial: script.source(initial=initial) for initial in (True, False)}
 
     async def begin(self, patience_s: float) -> None:
@@ -93,6 +95,7 @@ class Attachment:
             self._moved(session)
         elif method == "Runtime.bindingCalled":
             self._suspects.heard(session, params)
+            self._precedence.heard(session, params)
         elif method == "Page.lifecycleEvent" and session in self._young and params.get("name") == "load":
             if self._young[session].context and self._young[session].loader == params.get("loaderId"):
                 self._ask_listing(session)

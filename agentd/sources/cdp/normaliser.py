@@ -91,7 +91,7 @@ class Normaliser:
     def _of_page(self, state: SessionState, domain: str, method: str, params: Params) -> Iterator[Seen]:
         if domain == "Network":
             yield from self._network(state, method, params)
-        elif method in ("Runtime.bindingCalled", "Page.createIsolatedWorld"):
+        elif method in page_events.HEARD:
             yield from page_events.told(self.browser, state, self._binding, method, params)
         elif method == "Inspector.targetCrashed":
             state.crashed = True
@@ -104,7 +104,7 @@ class Normaliser:
             for seen in navigation.told(self.browser, state, method, params):
                 yield seen
                 yield from self._left(seen)
-            page_events.forget(self.browser, state, method, params)
+            yield from page_events.left(self.browser, state, method, params)
             yield from dialogs.told(self.browser, state, method, params)
             yield from downloads.told(self.browser, state, method, params)
 
@@ -163,6 +163,7 @@ class Normaliser:
     def _detached(self, state: SessionState) -> Iterator[Seen]:
         yield from released(state)
         yield from page_events.lost(state)
+        yield from page_events.hidden_until_left(state, tuple(state.reopened))
         if state.arrival is not None:
             for message in state.arrival.left(self.browser):
                 yield from self._exchange(state, *message)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import orjson
 
 from agentd.sources.cdp import tabs, visual
 from agentd.sources.cdp.gaps import PAGE_PARTS, gap
 from agentd.sources.cdp.page_fields import FIELDS, checked
+from agentd.sources.cdp.precedence import ANSWERED
 from agentd.sources.cdp.state import Browser, Params, Seen, SessionState
 
 MOST_HELD = 2000
+HEARD = ("Runtime.bindingCalled", "Page.createIsolatedWorld", "Page.documentOpened", ANSWERED)
+"""The messages that `told` folds."""
+HIDDEN = "the page can keep a person's input from its observer"
 
 
 def told(browser: Browser, session: SessionState, binding: str, method: str, params: Params) -> Iterator[Seen]:
@@ -33,20 +37,33 @@ def told(browser: Browser, session: SessionState, binding: str, method: str, par
             session.held.setdefault(context, []).append(params["payload"])
         else:
             session.lost += 1
+    elif method == "Page.documentOpened":
+        session.reopened.add(params["frame"]["id"])
+    elif method == ANSWERED and (frame := session.contexts.get(params["executionContextId"])):
+        (session.reopened.add if params["preceded"] else session.reopened.discard)(frame)
 
 
-def forget(browser: Browser, session: SessionState, method: str, params: Params) -> None:
-    """Drop the script contexts of documents that are no more: another process may use their numbers again."""
+def left(browser: Browser, session: SessionState, method: str, params: Params) -> Iterator[Seen]:
+    """Drop the script contexts of documents that are no more: another process may use their numbers again. What one of
+    them may have kept to itself is a gap."""
     if method == "Page.frameNavigated":
-        left = params["frame"]["id"]
+        gone = params["frame"]["id"]
     elif method == "Page.frameDetached":
-        left = params["frameId"]
+        gone = params["frameId"]
     else:
         return
-    kept = {one: frame for one, frame in session.contexts.items() if frame != left and frame in browser.frames}
+    kept = {one: frame for one, frame in session.contexts.items() if frame != gone and frame in browser.frames}
     session.contexts = kept
-    if left == session.root:
+    if gone == session.root:
         session.held.clear()
+    yield from hidden_until_left(session, (gone,))
+
+
+def hidden_until_left(session: SessionState, frames: tuple[str, ...]) -> Iterator[Seen]:
+    """A gap where a document is left that may have kept a person's input from its observer until then."""
+    if not session.reopened.isdisjoint(frames):
+        session.reopened.difference_update(frames)
+        yield from _hidden(PAGE_PARTS)
 
 
 def _said(browser: Browser, session: SessionState, frame: str, payload: str) -> Iterator[Seen]:
@@ -73,6 +90,12 @@ def _said(browser: Browser, session: SessionState, frame: str, payload: str) -> 
         if session.arrival is not None and frame == session.root:  # what stands within has its observer in time
             yield from gap(PAGE_PARTS, "somebody acted in a document before its observer was there")
         return
+    if kind == "reopened":
+        session.reopened.add(frame)
+        return
+    if kind == "hidden":
+        yield from _hidden([kind for kind in data["of"] if kind in FIELDS])
+        return
     if kind == "dropped":
         yield from _dropped(data)
         return
@@ -85,6 +108,13 @@ def _said(browser: Browser, session: SessionState, frame: str, payload: str) -> 
     if not browser.settled and "baseline" in FIELDS[kind]:
         kept["baseline"] = True
     yield Seen(kind, {"tab": session.tab, "frame": frame} | kept)
+
+
+def _hidden(parts: Iterable[str]) -> Iterator[Seen]:
+    """These parts may lack what a person did, by the page's own doing: a gap, and an alarm for who looks after it."""
+    yield from gap(parts, HIDDEN)
+    yield Seen("alarm.raised", {"source": "cdp", "of": "page", "reason": HIDDEN})
+    yield Seen("alarm.ended", {"source": "cdp", "of": "page"})
 
 
 def _dropped(data: Params) -> Iterator[Seen]:

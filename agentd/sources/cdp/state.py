@@ -103,7 +103,8 @@ class SessionState:
     that several tabs share has neither tab nor frame. ``heard``: it was from its beginning, or that needs no telling;
     ``enabled``: it is listened to. ``hidden``: a page that is prerendered, not shown, under ``title``; ``crashed``: its
     renderer is gone; ``late``: what was seen of it, or in a page since it went through its history, until that can be
-    told; ``lost``: how many there was no room for. ``arrival``: what it may have done before it could be listened to.
+    told; ``lost``: how many there was no room for. ``reopened``: frames whose page may keep input from its observer.
+    ``arrival``: what it may have done before it could be listened to.
     """
 
     tab: str
@@ -115,6 +116,7 @@ class SessionState:
     enabled: bool = False
     contexts: dict[int, str] = field(default_factory=dict)
     held: dict[int, list[str]] = field(default_factory=dict)
+    reopened: set[str] = field(default_factory=set)
     dialog: dict[str, Any] | None = None
     crashed: bool = False
     hidden: bool = False

@@ -1,7 +1,7 @@
 """Closed shadow roots: they don't show in the page, so the elements that may have one are looked at from outside.
 
 The page script says that it has suspects (page/opaque.js); here each is described by the browser, which changes and
-follows nothing, and those that have a closed root are handed back to the script, which tells of them.
+follows nothing, and each is handed back to the script with whether it has a closed root.
 """
 
 from __future__ import annotations
@@ -45,9 +45,10 @@ class Suspects:
             self._ask("DOM.describeNode", about, session, partial(self._described, item, last))
 
     def _described(self, item: str, last: bool, session: str, result: Params) -> None:
-        if any(root.get("shadowRootType") == "closed" for root in result["node"].get("shadowRoots", ())):
-            call = {"objectId": item, "functionDeclaration": f"function() {{ {self._slot}.isClosed(this) }}"}
-            self._ask("Runtime.callFunctionOn", call | {"silent": True}, session, lambda session, result: None)
+        closed = any(root.get("shadowRootType") == "closed" for root in result["node"].get("shadowRoots", ()))
+        judge = f"function() {{ {self._slot}.judge(this, {'true' if closed else 'false'}) }}"
+        call = {"objectId": item, "functionDeclaration": judge, "silent": True}
+        self._ask("Runtime.callFunctionOn", call, session, lambda session, result: None)
         if last:
             self._connection.send("Runtime.releaseObjectGroup", {"objectGroup": _GROUP}, session)
 

@@ -14,12 +14,17 @@ const LOCAL = new Set(
 // page's own listeners, and what the page's MutationObservers hear would come before these instead of after.
 const OWN = new Set(["input"]);
 const HOW = { capture: true, passive: true };
+// Of the events that the browser counts, those that a person's input begins with or ends in.
+const ACTS = "pointerdown keydown click auxclick beforeinput input compositionend drop touchend".split(" ");
 
-// failed(error): a handler broke, and nobody knows what it would have told.
+// failed(error): a handler broke, and nobody knows what it would have reported.
 export function openListening(trust, failed) {
   const handlers = new Map(); // type -> its handlers
   const listeners = []; // [type, listener], in the order in which they have to stand
   const told = new WeakSet(); // local events can be heard twice, where they pass a slot
+  const counted = new Map(); // type -> {heard, reported}: trusted events that came here, and those reported as missed
+  const probe = `milestoned-${crypto.getRandomValues(new Uint32Array(4)).join("-")}`;
+  let isProbed = false;
 
   function hear(type) {
     let native = false;
@@ -29,7 +34,10 @@ export function openListening(trust, failed) {
         native = true;
       });
     };
+    const counts = LOCAL.has(type) || OWN.has(type) ? undefined : performance.eventCounts?.get(type);
+    if (counts !== undefined) counted.set(type, { heard: counts, reported: 0 });
     const listener = (event) => {
+      if (event.isTrusted && counted.has(type)) counted.get(type).heard += 1;
       if (told.has(event)) return;
       if (LOCAL.has(type)) told.add(event);
       const own = event.isTrusted && native;
@@ -48,6 +56,10 @@ export function openListening(trust, failed) {
     listeners.push([type, mark], [type, listener]);
   }
 
+  function onProbe() {
+    isProbed = true;
+  }
+
   return {
     // handle(event, trusted), for each of the types (words), in the order of the calls of `on`.
     on(types, handle) {
@@ -57,6 +69,7 @@ export function openListening(trust, failed) {
       }
     },
     listen() {
+      addEventListener(probe, onProbe, HOW);
       for (const [type, listener] of listeners) if (!OWN.has(type)) addEventListener(type, listener, HOW);
     },
     // Again and again for the same element is as good as once.
@@ -68,6 +81,28 @@ export function openListening(trust, failed) {
     },
     close() {
       for (const [type, listener] of listeners) removeEventListener(type, listener, HOW);
+      removeEventListener(probe, onProbe, HOW);
+    },
+    // Whether the listeners stand still: an event of a type that nobody else can name is sent through the window.
+    get isStanding() {
+      isProbed = false;
+      dispatchEvent(new Event(probe));
+      return isProbed;
+    },
+    hears: (type) => handlers.has(type),
+    // How many trusted events the browser dispatched that never came here, since this was asked last.
+    takeMissed() {
+      let missed = 0;
+      for (const [type, count] of counted) {
+        const now = Math.max(0, performance.eventCounts.get(type) - count.heard);
+        missed += Math.max(0, now - count.reported);
+        count.reported = now;
+      }
+      return missed;
+    },
+    // What the browser counted of a person's input so far.
+    get acts() {
+      return ACTS.reduce((sum, type) => sum + (performance.eventCounts?.get(type) ?? 0), 0);
     },
   };
 }

@@ -20,6 +20,7 @@ import { openRoots } from "./roots.js";
 import { openScrolling } from "./scrolling.js";
 import { openSecrets } from "./secrets.js";
 import { openSelection } from "./selection.js";
+import { openStanding } from "./standing.js";
 import { openTab } from "./tab.js";
 import { openText } from "./text.js";
 import { openTitle } from "./title.js";
@@ -35,6 +36,7 @@ function observe(config) {
   const secrets = openSecrets(channel.say, config.salt, config.names);
   const trust = openTrust();
   const listening = openListening(trust, () => channel.say("dropped", { count: 1, of: config.kinds }));
+  const standing = openStanding(listening, channel.say, config.kinds);
   const roots = openRoots(enter);
   const context = {
     on: listening.on,
@@ -46,6 +48,7 @@ function observe(config) {
     secrets,
     trust,
     roots,
+    hidden: standing.report,
   };
   const parts = open(context, config, kinds);
   const existing = document.readyState !== "loading" && config.initial;
@@ -84,8 +87,9 @@ function observe(config) {
     trust.flush();
     for (const name of FLUSHED) parts[name]?.flush();
     observer.visual?.flush();
+    standing.look();
     channel.drain();
-    return [...(parts.changes?.behind ?? []), ...(parts.attributes?.behind ?? [])];
+    return [...(parts.changes?.behind ?? []), ...(parts.attributes?.behind ?? []), ...standing.behindWith(parts.opaque.isBehind)];
   }
 
   function close() {
@@ -96,9 +100,12 @@ function observe(config) {
     trust.close();
   }
 
-  const { takeSuspects, isClosed } = parts.opaque;
+  const { takeSuspects, judge } = parts.opaque;
   // `visual` comes with a script of its own, where it is wanted: page/visual.js.
-  const observer = { document, flush, close, takeSuspects, isClosed, secrets, say: channel.say, describe: context.describe };
+  const observer = {
+    document, flush, close, takeSuspects, judge, secrets, say: channel.say, describe: context.describe,
+    answerStanding: standing.answer,
+  };
   if (!config.initial && navigator.userActivation?.hasBeenActive) channel.say("late", {}); // somebody acted here unheard
   listening.on("pagehide", flush);
   listening.on("load pageshow", (event) => {
@@ -108,8 +115,15 @@ function observe(config) {
   parts.changes?.watch(document);
   parts.attributes?.watch(document);
   // document.open() takes all listeners off the window; a new root element tells of it.
-  const reopened = new MutationObserver(listen);
+  const reopened = new MutationObserver(() => {
+    if (listening.isStanding) return;
+    listen();
+    standing.ask();
+    if (document.readyState !== "loading") onDocument();
+  });
   reopened.observe(document, { childList: true });
+  // A document that has a root already may have listeners as well.
+  if (!config.initial && document.documentElement) standing.ask();
   if (document.readyState !== "loading") onDocument();
   return observer;
 }
@@ -121,7 +135,7 @@ function open(context, config, kinds) {
     roots.meetOn(event);
     for (const root of roots.all()) secrets.look(root, event);
   });
-  const parts = { filling: openFilling(context), opaque: openOpaque(context) };
+  const parts = { filling: openFilling(context), opaque: openOpaque(context, () => context.hidden(1)) };
   on("click auxclick", () => parts.filling.flushInput());
   if (wants("element.toggled")) openToggles(context);
   openPointer(context);
@@ -148,8 +162,8 @@ function open(context, config, kinds) {
 // A window is kept when its first, empty document gives way to the real one: begin anew for each document.
 const config = "__MILESTONED_CONFIG__";
 const slot = `${config.binding}_observer`;
-const standing = globalThis[slot];
-if (!standing || standing.document !== document) {
-  if (standing) standing.close();
+const before = globalThis[slot];
+if (!before || before.document !== document) {
+  if (before) before.close();
   Object.defineProperty(globalThis, slot, { configurable: true, value: observe(config) });
 }
