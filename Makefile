@@ -59,6 +59,9 @@ screenshots: $(VENV)/ready $(BUNDLE) ## the pictures of docs/screenshots, of a d
 pins: ## the hashed requirement files, from pyproject.toml and requirements/dev.in
 	$(PIN) $(EXTRAS) pyproject.toml requirements/dev.in -o requirements/dev.txt
 	$(PIN) --extra pyppeteer pyproject.toml -o requirements/pyppeteer.txt
+	$(PIN) --constraint requirements/dev.txt --extra api pyproject.toml -o requirements/service.txt
+	$(PIN) --constraint requirements/dev.txt --extra desktop pyproject.toml -o requirements/sandbox.txt
+	$(PIN) --constraint requirements/dev.txt requirements/build.in -o requirements/build.txt
 	$(PIN) requirements/trainers.in -o requirements/trainers.txt
 	$(PIN) --no-deps requirements/trainers-alone.in -o requirements/trainers-alone.txt
 	for name in $(HEAVY); do $(PIN) --override requirements/no-torch.txt $$( [ $$name = learning ] && echo pyproject.toml ) \

@@ -47,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
         ("join", "work for a fleet: the service says which episode is next, until ctrl-C"),
         ("record", "watch without a service and write a recording, until ctrl-C"),
         ("read", "print what the daemon's readers tell of a file: see docs/readers.md"),
+        ("devtools", "serve a browser's DevTools to who has a token, for the sandboxes of a fleet"),
         ("convert", "make a recording of what another program recorded: see docs/recordings.md"),
     ):
         command = commands.add_parser(name, help=short, description=short, epilog=EXIT_CODES, formatter_class=shape)
@@ -83,6 +84,11 @@ def _run(command: str, settings: Settings, *, verbose: bool) -> int:
         from agentd.fleet.member import join
 
         asyncio.run(join(settings))
+        return 0
+    if command == "devtools":
+        from agentd.fleet.devtools import serve_devtools
+
+        asyncio.run(serve_devtools(settings))
         return 0
     from agentd.daemon import run
 

@@ -58,6 +58,13 @@ def _port(text: str) -> int:
     return int(text)
 
 
+def _listen(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdecimal() or int(port) > 65535:
+        raise UsageError(f"--listen {text}: expected HOST:PORT, as in 0.0.0.0:9223")
+    return host.strip("[]"), int(port)
+
+
 def _bytes(option: str) -> Callable[[str], int]:
     def read(text: str) -> int:
         digits, unit = text.rstrip("KMGiB"), text[len(text.rstrip("KMGiB")) :]
@@ -151,17 +158,36 @@ class Option(NamedTuple):
 EVERY = ("run", "record", "join", "convert")
 SERVED = ("run", "join")
 WATCHING = (*SERVED, "record")
+TOKEN = (*SERVED, "devtools")
+BROWSER = ("run", "record", "join", "devtools")
 
 OPTIONS: tuple[Option, ...] = (
     Option("service", _url, None, "URL", "the service, as in http://127.0.0.1:8420", SERVED, needed=True),
     Option("episode", str, None, "ID", "the episode that the trainer opened", ("run",), needed=True),
-    Option("token_file", Path, None, "FILE", "holds the episode's append token, or the fleet's", SERVED, needed=True),
+    Option(
+        "token_file",
+        Path,
+        None,
+        "FILE",
+        "holds the episode's append token, the fleet's or DevTools'",
+        TOKEN,
+        needed=True,
+    ),
+    Option("listen", _listen, None, "HOST:PORT", "where harnesses find DevTools", ("devtools",), needed=True),
     Option(
         "state", Path, None, "DIR", "journal, control token, agentd.json; one daemon a directory", SERVED, needed=True
     ),
     Option("name", str, None, "NAME", "the sandbox's name in the fleet (default: this machine's)", ("join",)),
     Option("label", _label, (), "KEY=VALUE", "what trainers select it by; may be given again", ("join",), many=True),
     Option("address", str, None, "TEXT", "where a harness finds the sandbox, as it is told to trainers", ("join",)),
+    Option(
+        "address_token",
+        Path,
+        None,
+        "FILE",
+        "holds the token of `agentd devtools` at --address, told with it",
+        ("join",),
+    ),
     Option("once", _yes, False, "", "end after one episode", ("join",), flag=True),
     Option("input", Path, None, "INPUT", "what another program recorded", ("convert",), needed=True, place=True),
     Option("file", Path, None, "FILE", "the file to read", ("read",), needed=True, place=True),
@@ -173,7 +199,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("vouch", _vouched, (), "PART,...", "say that INPUT hides nothing of these, as in page", ("convert",)),
     Option("cookie", str, (), "NAME", "tell this cookie's value; may be given again", ("convert",), many=True),
     Option("answer", Path, None, "FILE", "what the agent answered in the end, a text", ("convert",)),
-    Option("cdp", _url, None, "URL", "the browser's debugging address, as in http://127.0.0.1:9222"),
+    Option("cdp", _url, None, "URL", "the browser's debugging address, as in http://127.0.0.1:9222", BROWSER),
     Option("profile", Path, None, "DIR", "or the browser's profile: the port is read from DevToolsActivePort"),
     Option("files", _files, (), "[LABEL=]DIR", "a directory to watch; may be given again", many=True),
     Option(
@@ -213,9 +239,11 @@ class Settings:
     service: str | None = None
     episode: str | None = None
     token_file: Path | None = None
+    listen: tuple[str, int] | None = None
     name: str | None = None
     label: tuple[tuple[str, str], ...] = ()
     address: str | None = None
+    address_token: Path | None = None
     once: bool = False
     state: Path | None = None
     input: Path | None = None
@@ -286,13 +314,17 @@ def read_settings(
             values[option.name] = tuple(map(option.read, texts)) if option.many else option.read(texts[-1])
         elif option.needed:
             raise UsageError(f"{option.flag_name} {option.metavar} is missing: {option.help}")
-    _check(values)
+    _check(command, values)
     if command == "join":  # episode after episode would fill the disk
         values.setdefault("journal_after", "remove")
     return Settings(**values)
 
 
-def _check(values: Mapping[str, Any]) -> None:
+def _check(command: str, values: Mapping[str, Any]) -> None:
+    if command == "devtools" and not values.get("cdp"):
+        raise UsageError("--cdp URL is missing: the browser whose DevTools are served, as in http://127.0.0.1:9222")
+    if values.get("address_token") and not values.get("address"):
+        raise UsageError("--address-token: expected --address too, the address that the token is for")
     if values.get("cdp") and values.get("profile"):
         raise UsageError("--cdp and --profile: wanted one of the two")
     if values.get("screen") == "cdp" and not (values.get("cdp") or values.get("profile")):

@@ -13,6 +13,7 @@ import httpx
 import structlog
 
 from agentd.errors import TokenRefusedError, UsageError, VersionRefusedError
+from agentd.fleet.devtools import read_devtools_token
 from agentd.room import room_in
 from agentd.service import Backoff, problem, retry_after, said, spoke, words
 from agentd.settings import Settings
@@ -55,7 +56,7 @@ class Membership:
         settings = self._settings
         body = {
             "name": settings.name or socket.gethostname(),
-            "address": settings.address,
+            "address": _address(settings),
             "labels": dict(settings.label),
             "agentd": version("milestoned"),
             "wire": WIRE,
@@ -107,6 +108,13 @@ class Membership:
         timeout = httpx.Timeout(wait_s + ANSWER_S, connect=5.0)
         body = {**body, "instance": self._instance}
         return await self._client.post(f"/v1/sandboxes{what}", json=body, headers=self._headers, timeout=timeout)
+
+
+def _address(settings: Settings) -> str | None:
+    """Where a harness finds the browser, with the token of its DevTools where they want one."""
+    if settings.address is None or settings.address_token is None:
+        return settings.address
+    return f"{settings.address.rstrip('/')}/{read_devtools_token(settings.address_token)}"
 
 
 def _check(response: httpx.Response) -> None:

@@ -36,7 +36,7 @@ MANIFESTS = [
     for path in sorted((DEPLOY / "kubernetes").glob("*.yaml"))
     for document in yaml.safe_load_all(path.read_text())
 ]
-VERBS = (["join"], ["serve"], ["db"], ["token"])
+VERBS = (["join"], ["devtools"], ["serve"], ["db"], ["token"])
 PARTS = {"AGENTD_" + option.name.upper() for option in OPTIONS if "join" in option.commands}
 
 
@@ -77,7 +77,7 @@ def pods() -> Iterator[tuple[str, dict[str, Any]]]:
 
 def containers() -> Iterator[tuple[str, dict[str, Any]]]:
     for pod, spec in pods():
-        yield from ((f"{pod}/{one['name']}", one) for one in spec["containers"])
+        yield from ((f"{pod}/{one['name']}", one) for one in (*spec.get("initContainers", ()), *spec["containers"]))
 
 
 @pytest.mark.parametrize(("name", "container"), list(containers()), ids=lambda one: one if isinstance(one, str) else "")
@@ -105,6 +105,57 @@ def test_agentd_is_another_user_that_can_only_read_the_downloads() -> None:
     desktop = {one["name"] for one in spec["containers"][0]["volumeMounts"]}
     assert all(mounts[name] for name in set(mounts) & desktop)
     assert not {"state", "token"} & desktop
+
+
+def policy(name: str) -> dict[str, Any]:
+    (found,) = (one for _, one in MANIFESTS if (one["kind"], one["metadata"]["name"]) == ("NetworkPolicy", name))
+    spec: dict[str, Any] = found["spec"]
+    return spec
+
+
+@pytest.mark.parametrize("pod", ["milestoned", "milestoned-postgres", "sandbox"])
+def test_every_pod_is_called_by_those_alone_that_a_policy_names(pod: str) -> None:
+    spec = policy(pod)
+    assert spec["podSelector"] == {"matchLabels": {"app": pod}}
+    assert "Ingress" in spec["policyTypes"]
+    ports = {port["name"] for one in dict(pods())[pod]["containers"] for port in one.get("ports", [])}
+    assert {port["port"] for rule in spec["ingress"] for port in rule["ports"]} == ports
+    assert all(rule["from"] for rule in spec["ingress"]), "an empty list of callers lets everybody in"
+
+
+def test_a_sandbox_s_browser_is_a_trainer_s_and_a_sandbox_calls_no_other_pod_than_the_service_s() -> None:
+    spec = policy("sandbox")
+    callers = [peer for rule in spec["ingress"] for peer in rule["from"]]
+    assert callers == [{"podSelector": {"matchLabels": {"milestoned/trainer": "true"}}}]
+    called = [peer["podSelector"] for rule in spec["egress"] for peer in rule["to"] if set(peer) == {"podSelector"}]
+    assert called == [{"matchLabels": {"app": "milestoned"}}]
+    (public,) = (peer["ipBlock"] for rule in spec["egress"] for peer in rule["to"] if "ipBlock" in peer)
+    assert {"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16"} <= set(public["except"])
+
+
+def test_the_agent_s_container_does_not_see_the_token_of_its_devtools() -> None:
+    spec = dict(pods())["sandbox"]
+    by_name = {one["name"]: one for one in spec["containers"]}
+    assert "state" not in {one["name"] for one in by_name["desktop"]["volumeMounts"]}
+    (mount,) = by_name["devtools"]["volumeMounts"]
+    assert mount == {"name": "state", "mountPath": "/var/lib/agentd", "readOnly": True}
+
+
+def test_a_sandbox_s_network_in_compose_has_neither_database_nor_replicas() -> None:
+    networks = {name: set(service["networks"]) for name, service in compose()["services"].items()}
+    assert set(compose()["networks"]) == set().union(*networks.values())
+    reached = {name for name, of in networks.items() if of & networks["sandbox"]} - {"sandbox"}
+    assert reached == {"proxy"}
+
+
+def test_images_can_be_named_by_digest_and_installs_are_held_by_hashes() -> None:
+    for path in DOCKERFILES:
+        assert re.search(r"^ARG BASE_IMAGE=.+\nFROM \$\{BASE_IMAGE\}$", path.read_text(), re.M), path
+    for name in ("postgres", "proxy"):
+        assert re.match(r"\$\{[A-Z]+_IMAGE:-", compose()["services"][name]["image"])
+    for script in (DEPLOY / "service" / "install", DEPLOY / "sandbox" / "install"):
+        for line in re.findall(r"pip\"? install (.+)", script.read_text()):
+            assert "--require-hashes" in line or line.endswith('"$build"/milestoned-*.whl'), line
 
 
 def _number(pattern: str) -> int:
@@ -141,7 +192,7 @@ def commands() -> Iterator[tuple[str, list[str]]]:
 @pytest.mark.parametrize(("program", "said"), list(commands()), ids=str)
 def test_every_option_that_is_given_exists(program: str, said: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     main = {"agentd": agentd.cli.main, "milestoned": api.cli.main}[program]
-    verbs = said[: 1 if said[0] in ("join", "serve") else 2]
+    verbs = said[: 1 if said[0] in ("join", "devtools", "serve") else 2]
     with pytest.raises(SystemExit) as ended:
         main([*verbs, "--help"])
     assert ended.value.code == 0
@@ -182,7 +233,7 @@ def test_ports_and_files_are_the_same_everywhere() -> None:
         assert "8420" in path.read_text(), path
     start = (DEPLOY / "sandbox" / "start").read_text()
     assert "--remote-debugging-port=9222" in start
-    assert "TCP-LISTEN:9223" in start
+    assert "agentd devtools --listen 0.0.0.0:9223" in start
     for path in (ROOT / "docker-compose.yml", ROOT / "docs" / "deploy.md", *DOCKERFILES):
         for named in re.findall(r"(?<![\w/])deploy/[\w./-]*\w", path.read_text()):
             assert (ROOT / named).exists(), f"{path.name} names {named}"

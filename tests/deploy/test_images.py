@@ -39,7 +39,16 @@ sandbox-alive
 kill -9 $after
 until now=$(pgrep -o -u agent -x chromium) && [ "$now" != "$after" ] && sandbox-alive; do sleep 0.2; done
 kill -0 $! || {{ echo "the sandbox ended"; cat /tmp/said; exit 1; }}
-python3 -c "import urllib.request as u; print('again', u.urlopen('http://127.0.0.1:9223/json/version').status)"
+cat > /tmp/ask.py <<'PY'
+import sys, urllib.error, urllib.request
+try:
+    print(sys.argv[1], urllib.request.urlopen(f"http://127.0.0.1:9223{{sys.argv[2]}}/json/version").status)
+except urllib.error.HTTPError as error:
+    print(sys.argv[1], error.code)
+PY
+python3 /tmp/ask.py again "/$(cat /var/lib/agentd/devtools.token)"
+{AS.format("agent")} python3 /tmp/ask.py guessed /guessed-by-the-agent
+{AS.format("agent")} python3 /tmp/ask.py without ""
 sandbox-alive agentd /var/lib/agentd/state
 """
 
@@ -63,12 +72,13 @@ def test_the_sandbox_s_image_installs_and_starts(debian: Debian) -> None:
     script += refused("agentd", "ls /home/agent/.chromium")
     script += refused("agent", "ls /var/lib/agentd")
     script += refused("agent", "cat /run/fleet/sandbox.token")
+    script += refused("agent", "cat /var/lib/agentd/devtools.token")
     script += refused("agent", "kill $(pgrep -u agentd -f 'agentd join')")
     script += RESET
     done = debian.run(script, timeout_s=180)
     assert done.returncode == 0, done.stdout[-4_000:]
     assert "agentd sees ['Chromium']\n200\nhello\n" in done.stdout
-    assert "again 200\n" in done.stdout
+    assert "again 200\nguessed 401\nwithout 401\n" in done.stdout
 
 
 @pytest.mark.slow
