@@ -24,7 +24,18 @@ IMPURE = {
     "io",
 }
 OUTSIDE = {"babel", "cel", "dateutil", "jsonpath_rfc9535", "jsonschema_rs", "rapidfuzz", "re2", "datetime"}
-DAEMON = {"filetype", "httpx", "orjson", "starlette", "structlog", "uvicorn", "watchdog", "websockets", "zstandard"}
+DAEMON = {
+    "filetype",
+    "h11",
+    "httpx",
+    "orjson",
+    "starlette",
+    "structlog",
+    "uvicorn",
+    "watchdog",
+    "websockets",
+    "zstandard",
+}
 EXTRAS = {
     "agentd/inprocess": {"greenlet", "playwright", "pyppeteer"},
     "agentd/sources/ax": {"xcffib"},
