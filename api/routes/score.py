@@ -13,10 +13,10 @@ from api.notify import Deadline
 from api.routes.describe import problems, takes
 from api.routes.shapes import Wait
 from api.routes.support import READ, Body, answer, caller, parsed, parts_of, read_body
-from api.scoring.fold import Fold
+from api.scoring.fold import MIN_KNOWN, Fold, Folding
 from api.scoring.reference import Reference, reference_of
 from api.scoring.score import Score
-from api.scoring.scorer import Folding, Sample
+from api.scoring.scorer import Sample
 
 router = APIRouter(tags=["rewards"])
 MOST_LETTERS = 1_000_000
@@ -35,11 +35,15 @@ class SampleShape(Body):
 
 
 class ScoreBody(Body):
-    """Many samples; `fold` says how an episode's step rewards become one number."""
+    """Many samples; `fold` says how an episode's step rewards become one number.
+
+    `known`: what is known of them, and null below a `min_known` share of known steps.
+    """
 
     samples: Annotated[list[SampleShape], Field(max_length=1_000)]
     fold: Fold = "sum"
     gamma: Annotated[float, Field(ge=0.0, le=1.0)] = 1.0
+    min_known: Annotated[float, Field(ge=0.0, le=1.0)] = MIN_KNOWN
     wait_ms: Wait = 0
 
 
@@ -60,9 +64,9 @@ async def score(request: Request) -> Response:
     who = await caller(request, READ)
     parts = parts_of(request)
     body = parsed(ScoreBody, await read_body(request, parts.settings.limits.body_bytes))
-    found = await parts.scorer.score_all(
-        who.tenant, [_sample(one) for one in body.samples], Folding(body.fold, body.gamma), Deadline(body.wait_ms)
-    )
+    folding = Folding(body.fold, body.gamma, body.min_known)
+    samples = [_sample(one) for one in body.samples]
+    found = await parts.scorer.score_all(who.tenant, samples, folding, Deadline(body.wait_ms))
     return answer({"results": [_told(one) for one in found]})
 
 

@@ -8,13 +8,17 @@ from pydantic import BaseModel, ConfigDict, computed_field
 
 
 class Score(BaseModel):
-    """One sample's score; `reward` is null where it is not known, and the failure says why (NeMo Gym's words)."""
+    """One sample's score; `reward` is null where it is not known, and the failure says why (NeMo Gym's words).
+
+    `known_share`: the share of `step_rewards` that are known, from 0 to 1; null while the episode is not closed.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     reward: float | None
     reward_components: dict[str, float | None]
     step_rewards: list[float | None]
+    known_share: float | None
     milestones: int
     success: bool | None
     done: bool

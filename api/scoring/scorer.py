@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -13,13 +14,14 @@ from api.errors import NotFoundError, ProblemError
 from api.ledger import ESCALATING, Ledger
 from api.notify import Deadline, Notifier, log_of
 from api.rewards import RewardReader
-from api.scoring.fold import Fold, fold
+from api.scoring.fold import Folding, fold, known_share
+from api.scoring.penalties import seen_penalties
 from api.scoring.reference import Reference
 from api.scoring.score import Score
 from api.scoring.stateless import score_answer
 from api.store.episodes import Episodes
 from api.store.tasks import Tasks
-from detectors.rewards import encode_reward
+from detectors.rewards import encode_reward, total
 
 SETTLING = "milestoned:settling"
 FAILURES = {"settling": SETTLING, "escalating": "milestoned:escalating", "unscored": "milestoned:unscored"}
@@ -33,14 +35,6 @@ class Sample:
 
     reference: Reference
     answer: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Folding:
-    """How step rewards become one number, and how long one may wait for them."""
-
-    how: Fold = "sum"
-    gamma: float = 1.0
 
 
 class Scorer:
@@ -81,12 +75,12 @@ class Scorer:
         row = await self._tasks.find(tenant, sample.reference.task or "", sample.reference.version)
         reward = score_answer(await self._tasks.ruleset(row.number), sample.answer or "")
         document = orjson.loads(encode_reward(reward))
-        return _of([document], document["reward"], document, None, None, row.id)
+        return _of([document], document["reward"], document, None, None, row.id, Folding())
 
     async def _step(self, tenant: str, episode: str, step: int, deadline: Deadline) -> Score:
         document = orjson.loads(await self._rewards.read(tenant, episode, step, deadline))
         row = await self._episodes.get(episode)
-        return _of([document], document["reward"], document, episode, step, row.task)
+        return _of([document], document["reward"], document, episode, step, row.task, Folding())
 
     async def last_turn(self, tenant: str, episode: str, step: int, deadline: Deadline) -> Score:
         """What ``step`` and the episode's close after it were worth together, once closed."""
@@ -101,12 +95,31 @@ class Scorer:
         if row.status != "closed":
             why = f"the episode is {row.status}, not closed; the log is at event {row.through}"
             last = {"status": "settling", "reason": why, "digest": row.digest, "done": False, "success": None}
-            return _of(steps, None, last, episode, None, row.task)
+            return _of(steps, None, last, episode, None, row.task, folding)
         if not steps:
             raise NotFoundError(f"episode: {episode} was closed without a step, so nothing was scored")
-        value = fold([step["reward"] for step in steps], folding.how, folding.gamma)
         masked = next((step for step in steps if step["reward"] is None), steps[-1])
-        return _of(steps, value, {**masked, "done": True, "success": row.success}, episode, None, row.task)
+        last = {**masked, "done": True, "success": row.success}
+        if folding.how != "known":
+            value = fold([step["reward"] for step in steps], folding)
+            return _of(steps, value, last, episode, None, row.task, folding)
+        asked = next((step for step in steps if step["status"] == ESCALATING), None)
+        if asked is not None:  # it will be known, and what is answered now is the answer for ever
+            asked = {**last, "status": asked["status"], "reason": asked["reason"]}
+            return _of(steps, None, asked, episode, None, row.task, folding)
+        penalties = await self._penalties(row.task_number, steps)
+        value = fold([step["reward"] for step in steps], folding, list(penalties.values()))
+        last["reason"] = _too_little(steps, folding.min_known, masked)
+        return _of(steps, value, last, episode, None, row.task, folding, penalties)
+
+    async def _penalties(self, task: int, steps: Sequence[dict[str, Any]]) -> dict[str, float]:
+        """What was seen to be penalised in steps that are not known, by component.
+
+        Raises `RulesetChangedError` where the rules are another build's.
+        """
+        if not any(m["worth"] < 0 for step in steps if step["reward"] is None for m in step["milestones"]):
+            return {}
+        return seen_penalties(await self._tasks.ruleset(task), steps)
 
     async def _answered(self, row: Any, deadline: Deadline) -> None:
         """Wait for what is asked beyond the rules about a closed episode."""
@@ -130,16 +143,15 @@ def _of(
     episode: str | None,
     step: int | None,
     task: str | None,
+    folding: Folding,
+    penalties: Mapping[str, float] = MappingProxyType({}),
 ) -> Score:
-    components: dict[str, float | None] = {}
-    for document in steps:
-        for name, part in document["components"].items():
-            before = components.get(name, 0.0)
-            components[name] = None if part is None or before is None else before + part
+    rewards = [document["reward"] for document in steps]
     return Score(
         reward=value,
-        reward_components=components,
-        step_rewards=[document["reward"] for document in steps],
+        reward_components=_components(steps, folding, penalties, known=value is not None),
+        step_rewards=rewards,
+        known_share=known_share(rewards) if last["status"] != "settling" else None,
         milestones=sum(len(document["milestones"]) for document in steps),
         success=last["success"],
         done=last["done"],
@@ -150,3 +162,25 @@ def _of(
         failure_kind=None if value is not None else FAILURES.get(last["status"], UNOBSERVED),
         failure_reason=None if value is not None else last["reason"],
     )
+
+
+def _components(
+    steps: Sequence[dict[str, Any]], folding: Folding, penalties: Mapping[str, float], *, known: bool
+) -> dict[str, float | None]:
+    """The parts of the reward, folded as it is; null where it is null."""
+    names = list(dict.fromkeys(name for document in steps for name in document["components"]))
+    if not known:
+        return dict.fromkeys(names)
+    parts = {name: [document["components"].get(name, 0.0) for document in steps] for name in names}
+    if folding.how != "known":
+        return {name: fold(part, folding) for name, part in parts.items()}
+    return {
+        name: total((*(one for one in part if one is not None), penalties.get(name, 0.0)))
+        for name, part in parts.items()
+    }
+
+
+def _too_little(steps: Sequence[dict[str, Any]], wanted: float, masked: dict[str, Any]) -> str:
+    known = sum(step["reward"] is not None for step in steps)
+    share = f"{known} of {len(steps)} steps are known, wanted a share of {wanted:g}"
+    return f"{share}; step {masked['step']}: {masked['reason']}"

@@ -12,9 +12,10 @@ from typing import Any
 from api.channel import Channel
 from api.errors import InvalidError, UnavailableError
 from api.notify import Deadline
+from api.scoring.fold import Folding
 from api.scoring.reference import Reference
 from api.scoring.score import Score
-from api.scoring.scorer import Folding, Sample, Scorer
+from api.scoring.scorer import Sample, Scorer
 from api.store.commands import Commands
 from api.store.episodes import Episodes
 from api.store.tasks import Tasks

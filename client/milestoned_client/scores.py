@@ -10,8 +10,8 @@ from milestoned_client.calls import Call, milliseconds, post
 from milestoned_client.errors import ProblemError, UnexpectedAnswerError, problem_from_json
 from milestoned_client.results import build
 
-Fold = Literal["sum", "last", "discounted"]
-"""How an episode's step rewards become one number: Σ r_t, the last one, or Σ γ^t r_t."""
+Fold = Literal["sum", "last", "discounted", "known"]
+"""How an episode's step rewards become one number: Σ r_t, the last one, Σ γ^t r_t, or Σ of those that are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,10 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What a sample was worth. ``reward`` None: not known, ``mask_sample`` is true and ``failure_reason`` says why."""
+    """What a sample was worth. ``reward`` None: not known, ``mask_sample`` is true and ``failure_reason`` says why.
+
+    ``known_share``: share of ``step_rewards`` that are known, 0 to 1; None while the episode is not closed.
+    """
 
     reward: float | None
     mask_sample: bool
@@ -51,10 +54,11 @@ class Score:
     digest: str | None = None
     failure_kind: str | None = None
     failure_reason: str | None = None
+    known_share: float | None = None
 
 
 def score(
-    samples: Iterable[Sample], wait_s: float, fold: Fold = "sum", gamma: float = 1.0
+    samples: Iterable[Sample], wait_s: float, fold: Fold = "sum", gamma: float = 1.0, min_known: float = 0.5
 ) -> Call[list[Score | ProblemError]]:
     """Many samples at once, in order; each gives its score, or the problem that it has."""
     wanted = [sample.document() for sample in samples]
@@ -65,7 +69,8 @@ def score(
             raise UnexpectedAnswerError(f"wanted {len(wanted)} results, got {str(document)[:120]!r}")
         return [_one(one) for one in found]
 
-    return post("/v1/score", parse, wait_s, samples=wanted, fold=fold, gamma=gamma, wait_ms=milliseconds(wait_s))
+    how = {"fold": fold, "gamma": gamma, "min_known": min_known}
+    return post("/v1/score", parse, wait_s, samples=wanted, wait_ms=milliseconds(wait_s), **how)
 
 
 def _one(document: Any) -> Score | ProblemError:

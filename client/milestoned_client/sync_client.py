@@ -98,10 +98,16 @@ class RewardClient:
         return self.call(calls.rewards(items, wait_s))
 
     def score(
-        self, samples: Iterable[Sample], *, fold: Fold = "sum", gamma: float = 1.0, wait_s: float = 10.0
+        self,
+        samples: Iterable[Sample],
+        *,
+        fold: Fold = "sum",
+        gamma: float = 1.0,
+        min_known: float = 0.5,
+        wait_s: float = 10.0,
     ) -> list[Score | ProblemError]:
         """Many samples at once, in order: episodes, steps, answers alone; each gives its score or its problem."""
-        return self.call(score(samples, wait_s, fold, gamma))
+        return self.call(score(samples, wait_s, fold, gamma, min_known))
 
     def call(self, call: Call[T]) -> T:
         """Carry one call out, with its retries."""

@@ -6,11 +6,13 @@ import base64
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from api.errors import InvalidError
-from api.scoring.fold import fold
+from api.scoring.fold import Folding, fold, known_share
 from api.scoring.reference import Reference, reference_of
-from tests.api.service import ADMIN, Service
+from tests.api.service import ADMIN, TASK, Service
 from tests.support.logs import clicked, episode, went
 
 ANSWER: dict[str, Any] = {
@@ -72,8 +74,55 @@ def test_a_step_that_is_none_is_refused(step: Any) -> None:
     ],
 )
 def test_folds(rewards: list[float | None], how: Any, gamma: float, wanted: float | None) -> None:
-    found = fold(rewards, how, gamma)
+    found = fold(rewards, Folding(how, gamma))
     assert found is None if wanted is None else found == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(
+    ("rewards", "penalties", "min_known", "wanted"),
+    [
+        pytest.param([0.1, 0.2], [], 0.5, 0.3, id="all is known"),
+        pytest.param([0.1, None], [], 0.5, 0.1, id="as much as the floor is enough"),
+        pytest.param([0.4, None, None], [], 0.5, None, id="below the floor"),
+        pytest.param([0.4, None, None], [], 0.3, 0.4, id="another floor"),
+        pytest.param([None, None], [], 0.0, None, id="nothing known is no 0, whatever the floor"),
+        pytest.param([], [], 0.0, None, id="no step"),
+        pytest.param([0.0, None], [], 0.5, 0.0, id="a known 0 is one"),
+        pytest.param([0.4, -0.5, None], [], 0.5, -0.1, id="a penalty"),
+        pytest.param([0.4, -0.5, None, None, None], [], 0.5, -0.1, id="no floor where a penalty is known"),
+        pytest.param([0.4, None], [-0.5], 0.5, -0.1, id="a penalty that was seen in a step that is not known"),
+        pytest.param([None, None], [-0.5], 0.5, -0.5, id="and nothing else"),
+    ],
+)
+def test_what_is_known_is_folded_down_to_a_floor(
+    rewards: list[float | None], penalties: list[float], min_known: float, wanted: float | None
+) -> None:
+    found = fold(rewards, Folding("known", min_known=min_known), penalties)
+    assert (found is None) if wanted is None else found == pytest.approx(wanted)
+
+
+_WORTHS = st.integers(-10, 10).map(lambda tenths: tenths / 10)
+
+
+@given(st.lists(_WORTHS, min_size=1, max_size=12), st.data(), st.floats(0, 1))
+def test_a_rollout_whose_penalties_are_known_gains_nothing_by_nulls(
+    rewards: list[float], data: st.DataObject, min_known: float
+) -> None:
+    """Whatever is blinded, known penalties (of a blinded step those that were seen in it) are paid."""
+    hidden = data.draw(st.sets(st.sampled_from(range(len(rewards)))))
+    seen = [reward for n, reward in enumerate(rewards) if n in hidden and reward < 0]
+    blinded = [None if n in hidden else reward for n, reward in enumerate(rewards)]
+    found = fold(blinded, Folding("known", min_known=min_known), seen)
+    whole = fold(rewards, Folding("known"))
+    assert whole is not None
+    if any(reward < 0 for reward in rewards):
+        assert found is not None
+    assert found is None or found <= whole
+
+
+@pytest.mark.parametrize(("rewards", "wanted"), [([0.0, None], 0.5), ([None], 0.0), ([0.1], 1.0), ([], None)])
+def test_the_share_that_is_known(rewards: list[float | None], wanted: float | None) -> None:
+    assert known_share(rewards) == wanted
 
 
 async def test_samples_of_all_sorts_keep_their_order_and_their_problems(service: Service) -> None:
@@ -114,6 +163,112 @@ async def test_a_component_of_which_a_part_is_not_known_is_not_known(service: Se
     await service.tell(id, token, *episode([went("/cart")], [DEAD], [clicked("Buy")]))
     found = (await service.post("/v1/score", {"samples": [{"episode": id}]})).json()["results"][0]
     assert (found["reward"], set(found["reward_components"].values())) == (None, {None})
+
+
+BACK = ("gap.ended", {"source": "cdp"})
+FINED: dict[str, Any] = {
+    **TASK,
+    "id": "shop/fined",
+    "milestones": [
+        *TASK["milestones"],
+        {"id": "away", "when": {"element_clicked": {"role": "button", "name": "Leave"}}, "penalty": 0.25},
+        {
+            "id": "unhelped",
+            "when": {
+                "all_of": {
+                    "of": [
+                        {"url_reached": {"url": "/away"}},
+                        {"none_of": {"of": [{"element_clicked": {"role": "button", "name": "Help"}}]}},
+                    ]
+                }
+            },
+            "penalty": 0.125,
+        },
+    ],
+}
+PARTLY = {
+    "half": episode([went("/cart")], [DEAD]),
+    "a third": episode([went("/cart")], [DEAD], [BACK, DEAD]),
+    "nothing": episode([DEAD], [clicked("Buy")]),
+    "all": SAID,
+}
+"""By what is known of the episode; the close is a step where something is decided by it."""
+
+
+@pytest.mark.parametrize("how", list(PARTLY))
+async def test_what_is_known_of_an_episode_is_paid_and_its_share_stands_beside_it(service: Service, how: str) -> None:
+    id, token = await service.open()
+    await service.tell(id, token, *PARTLY[how])
+
+    async def scored(**more: Any) -> dict[str, Any]:
+        answer = await service.post("/v1/score", {"samples": [{"episode": id}], **more})
+        return dict(answer.json()["results"][0])
+
+    plain, known, anyway = await scored(), await scored(fold="known"), await scored(fold="known", min_known=0.0)
+    steps = plain["step_rewards"]
+    share = sum(one is not None for one in steps) / len(steps)
+    assert (plain["known_share"], known["known_share"]) == (share, share)
+    total = sum(one or 0.0 for one in steps)
+    assert known["reward"] == (pytest.approx(total) if share >= 0.5 else None)
+    assert anyway["reward"] == (pytest.approx(total) if share > 0 else None)
+    assert (plain["reward"] is None) is (share < 1)
+    for one in (plain, known, anyway):
+        assert one["mask_sample"] is (one["reward"] is None)
+        parts = one["reward_components"].values()
+        assert set(parts) == {None} if one["reward"] is None else sum(parts) == pytest.approx(one["reward"])
+    if known["reward"] is None:
+        assert (known["failure_kind"], "wanted a share of 0.5" in known["failure_reason"]) == (
+            "milestoned:unobserved",
+            True,
+        )
+
+
+async def test_a_penalty_that_was_seen_in_a_masked_step_is_paid_and_one_that_rests_on_what_was_not_seen_is_not(
+    service: Service,
+) -> None:
+    id, token = await service.open(FINED)
+    await service.tell(
+        id, token, *episode([went("/cart")], [DEAD, clicked("Leave"), went("/away")], [DEAD], [DEAD], [DEAD])
+    )
+    answer = await service.post("/v1/score", {"samples": [{"episode": id}], "fold": "known"})
+    found = answer.json()["results"][0]
+    assert (found["step_rewards"][0], set(found["step_rewards"][1:])) == (pytest.approx(0.1), {None})
+    assert (found["reward"], found["mask_sample"]) == (pytest.approx(-0.15), False)
+    assert sum(found["reward_components"].values()) == pytest.approx(-0.15)
+    last = await service.post("/v1/score", {"samples": [{"episode": id}], "fold": "last"})
+    assert last.json()["results"][0]["reward"] is None
+
+
+async def test_the_parts_of_a_folded_reward_are_folded_as_it_is(service: Service) -> None:
+    """`last` knows the last step's parts, whatever is not known before it."""
+    id, token = await service.open()
+    await service.tell(id, token, *episode([DEAD], [BACK, went("/cart")], [clicked("Buy")]))
+    for how, gamma in (("last", 1.0), ("discounted", 0.5), ("sum", 1.0), ("known", 1.0)):
+        answer = await service.post("/v1/score", {"samples": [{"episode": id}], "fold": how, "gamma": gamma})
+        found = answer.json()["results"][0]
+        parts = found["reward_components"].values()
+        assert set(parts) == {None} if found["reward"] is None else sum(parts) == pytest.approx(found["reward"])
+
+
+@pytest.mark.parametrize("path", ["/get_reward", "/adapters/slime/score", "/nemo/verify", "/nemo/strict/verify"])
+async def test_every_adapter_folds_what_is_known(service: Service, path: str) -> None:
+    id, token = await service.open()
+    await service.tell(id, token, *PARTLY["half"])
+    body: dict[str, Any] = {"response": "x", "label": id}
+    if path == "/get_reward":
+        body = {"query": ["x"], "prompts": [""], "labels": [id]}
+    elif path.startswith("/nemo"):
+        body = {"response": {"output": []}, "episode_id": id}
+    known = await service.post(path, body, params={"fold": "known", "detail": "1"})
+    assert known.status_code == 200, known.text
+    paid = known.json()
+    assert paid["rewards" if "rewards" in paid else "reward"] in (pytest.approx(0.1), [pytest.approx(0.1)])
+    share = paid["extra_logs"]["known_share"] if "extra_logs" in paid else [paid["known_share"]]
+    assert share == [0.5]
+    few = await service.post(path, body, params={"fold": "known", "min_known": "0.75"})
+    assert few.json().get("mask_sample") is True if path == "/nemo/verify" else few.status_code == 503
+    bad = await service.post(path, body, params={"fold": "known", "min_known": "2"})
+    assert (bad.status_code, "min_known: got '2'" in bad.json()["detail"]) == (422, True)
 
 
 async def test_a_fold_is_asked_for(service: Service) -> None:

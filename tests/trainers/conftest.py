@@ -10,7 +10,7 @@ import pytest
 from tests.api.processes import Process
 from tests.api.service import TASK
 from tests.api.test_score import ANSWER
-from tests.trainers.support import GONE, episode_of, operator
+from tests.trainers.support import GONE, HALF, episode_of, operator
 
 
 @pytest.fixture(scope="module")
@@ -30,3 +30,10 @@ async def lost(process: Process) -> str:
     """An episode whose browser died: nobody can know what it was worth."""
     async with operator(process) as service:
         return await episode_of(service, GONE)
+
+
+@pytest.fixture
+async def half(process: Process) -> str:
+    """An episode of which half of the steps are known."""
+    async with operator(process) as service:
+        return await episode_of(service, HALF)

@@ -15,7 +15,7 @@ import pytest
 from tests.api.daemon import Daemon
 from tests.api.processes import ROOT, Process
 from tests.api.service import TASK, Service
-from tests.api.test_score import DEAD
+from tests.api.test_score import BACK, DEAD
 from tests.support.logs import Said, clicked, went
 
 PATIENCE_S = 600.0
@@ -23,6 +23,10 @@ PATIENCE_S = 600.0
 EFFECTS: Mapping[int, Sequence[Said]] = {0: [went("/cart")], 1: [clicked("Buy")]}
 """What is seen in the steps of a good episode of the shop: both its milestones."""
 GONE: Mapping[int, Sequence[Said]] = {0: [went("/cart"), DEAD]}
+HALF: Mapping[int, Sequence[Said]] = {0: [went("/cart")], 1: [], 2: [DEAD]}
+"""The browser dies in the last step, and what the close decides is not known either: two of four are."""
+PARTLY: Mapping[int, Sequence[Said]] = {0: [DEAD, BACK], 1: [went("/cart")], 2: [clicked("Buy")]}
+"""The browser is not seen in the first of three steps."""
 
 
 async def run_harness(

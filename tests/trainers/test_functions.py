@@ -55,6 +55,28 @@ async def test_trl_pays_a_configured_fall_back(lost: str, monkeypatch: pytest.Mo
     assert await trl.reward_func(["What?"], ["x"], episode_id=[lost]) == [-0.25]
 
 
+@pytest.mark.parametrize(("floor", "wanted"), [("0.5", 0.1), ("0.75", None)])
+async def test_what_is_known_of_a_rollout_reaches_a_trainer_with_its_share(
+    half: str, floor: str, wanted: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under `fold=known` a rollout with unknown steps stays useful, down to the floor."""
+    assert await trl.reward_func(["What?"], ["x"], episode_id=[half]) == [None], "by default one null step is all of it"
+    monkeypatch.setenv("MILESTONED_FOLD", "known")
+    monkeypatch.setenv("MILESTONED_MIN_KNOWN", floor)
+    (paid,) = await trl.reward_func(["What?"], ["x"], episode_id=[half])
+    assert paid == (None if wanted is None else pytest.approx(wanted))
+    sample = SimpleNamespace(response="x", label=half, metadata={})
+    if wanted is None:
+        with pytest.raises(UnknownRewardError, match="2 of 4 steps are known, wanted a share of"):
+            await verl.compute_score("shop", "x", None, {"episode_id": half})
+        return
+    found = await verl.compute_score("shop", "x", None, {"episode_id": half})
+    assert (found["score"], found["known_share"], found["unknown"]) == (pytest.approx(wanted), 0.5, 0.0)
+    assert await slime.custom_rm(SimpleNamespace(reward_key=None), sample) == pytest.approx(wanted)
+    again = await asyncio.to_thread(openrlhf.reward_func, ["x"], [""], [half])
+    assert (again["rewards"], again["extra_logs"]["known_share"]) == ([pytest.approx(wanted)], [0.5])
+
+
 async def test_trl_takes_any_number_of_completions() -> None:
     """More than one request holds, and more letters than one body: order and length are kept."""
     texts = ["42" if number % 3 else "41" for number in range(512)]
@@ -183,7 +205,7 @@ def test_an_outage_is_no_reward_of_0() -> None:
     gone = PeerUnreachableError("no answer")
     assert worth(gone, HERE) is None
     assert worth(gone, PAYING) == -0.25
-    assert of(gone).logs() == {"milestones": 0.0, "steps": 0.0, "success": 0.0, "unknown": 1.0}
+    assert of(gone).logs() == {"milestones": 0.0, "steps": 0.0, "success": 0.0, "unknown": 1.0, "known_share": 0.0}
     with pytest.raises(UnknownRewardError, match="no answer"):
         number(gone, HERE)
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.api.daemon import Daemon
 from tests.api.processes import Process
-from tests.trainers.support import EFFECTS, GONE, opened, operator, run_harness
+from tests.trainers.support import EFFECTS, GONE, PARTLY, opened, operator, run_harness
 
 RIGHT = [1.0 if number % 3 else 0.0 for number in range(512)]
 """What 512 samples are worth of which every third is wrong: order and length are kept."""
@@ -41,6 +41,16 @@ async def test_openrlhf_with_one_line_of_python(process: Process, tmp_path: Path
     assert found["sandbox"]["reward"] == pytest.approx(0.5)
     assert (found["sandbox"]["extra_logs"]["success"], found["sandbox"]["extra_logs"]["unknown"]) == (1.0, 0.0)
     assert len(keys([*found["function"], *found["words"], found["sandbox"]])) == 1
+
+
+@pytest.mark.parametrize(("floor", "wanted"), [("0.5", 0.5), ("0.9", -0.25)])
+async def test_openrlhf_agent_whose_first_turn_is_not_known(process: Process, floor: str, wanted: float) -> None:
+    """OpenRLHF adds the turns up: what is known of them is the rollout's, and below the floor the fall-back is."""
+    more = {"MILESTONED_FOLD": "known", "MILESTONED_MIN_KNOWN": floor, "MILESTONED_FALLBACK": "-0.25"}
+    found = await run_harness("openrlhf_code", process, "partly", effects=PARTLY, more=more)
+    logs = found["extra_logs"]
+    assert (found["reward"], logs["unknown"]) == (pytest.approx(wanted), float(wanted < 0))
+    assert 0.5 < logs["known_share"] < 0.9
 
 
 async def test_slime_look_alike(process: Process, lost: str) -> None:

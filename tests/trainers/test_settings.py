@@ -13,7 +13,7 @@ from milestoned_client.adapters.settings import Settings, settings
 @pytest.fixture(autouse=True)
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of the machine's own."""
-    for name in ("URL", "TOKEN", "FOLD", "GAMMA", "FALLBACK", "WAIT_S"):
+    for name in ("URL", "TOKEN", "FOLD", "GAMMA", "FALLBACK", "WAIT_S", "MIN_KNOWN"):
         monkeypatch.delenv(f"MILESTONED_{name}", raising=False)
 
 
@@ -26,6 +26,10 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
         (
             {"url": "http://h", "token": "t", "fold": "discounted", "gamma": "0.9", "fallback": "0", "wait_s": 0},
             Settings("http://h", "t", "discounted", 0.9, 0.0, 0.0),
+        ),
+        (
+            {"url": "http://h", "token": "t", "fold": "known", "min_known": "0.8"},
+            Settings("http://h", "t", "known", min_known=0.8),
         ),
     ],
 )
@@ -46,8 +50,12 @@ def test_settings_come_from_keywords_or_the_environment(
         ({"token": "t"}, "url: got none"),
         ({"url": "h:1", "token": "t"}, "url: got"),
         ({"url": "http://h"}, "token: got none"),
-        ({"url": "http://h", "token": "t", "fold": "mean"}, "fold: got 'mean'; wanted one of sum, last, discounted"),
+        (
+            {"url": "http://h", "token": "t", "fold": "mean"},
+            "fold: got 'mean'; wanted one of sum, last, discounted, known",
+        ),
         ({"url": "http://h", "token": "t", "gamma": 2}, "gamma: got 2"),
+        ({"url": "http://h", "token": "t", "min_known": -0.1}, "min_known: got -0.1; wanted 0 to 1"),
         ({"url": "http://h", "token": "t", "fallback": "nan"}, "fallback: got 'nan'; wanted a finite number"),
         ({"url": "http://h", "token": "t", "fallback": "none"}, "fallback: got 'none'"),
         ({"url": "http://h", "token": "t", "wait_s": -1}, "wait_s: got -1"),

@@ -110,6 +110,7 @@ def _verdict(request: Request, found: Score | ProblemError, fallback: float | No
         "failure_reason": None,
         "reward_components": found.reward_components,
         "step_rewards": found.step_rewards,
+        "known_share": found.known_share,
     }
 
 

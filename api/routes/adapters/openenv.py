@@ -20,8 +20,9 @@ from api.notify import Deadline
 from api.parts import Parts
 from api.routes.adapters.shared import clean
 from api.routes.support import TRAINER, allowed, answer, invalid, known
+from api.scoring.fold import Folding
 from api.scoring.reference import Reference, reference_of
-from api.scoring.scorer import Folding, Sample
+from api.scoring.scorer import Sample
 
 router = APIRouter(prefix="/openenv", tags=["adapters"])
 WAIT_MS = 45_000

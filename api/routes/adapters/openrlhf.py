@@ -71,6 +71,7 @@ async def score(request: Request) -> Response:
         "steps": [float(len(one.step_rewards)) for one in scored],
         "success": [float(one.success is True) for one in scored],
         "unknown": [float(one.reward is None) for one in scored],
+        "known_share": [one.known_share or 0.0 for one in scored],
     }
     return answer({"rewards": rewards, "scores": [min(1.0, max(0.0, r)) for r in rewards], "extra_logs": logs})
 

@@ -13,10 +13,10 @@ from api.errors import InvalidError, ProblemError, UnavailableError
 from api.notify import Deadline
 from api.routes.describe import takes
 from api.routes.support import parts_of, whole_query
-from api.scoring.fold import FOLDS
+from api.scoring.fold import FOLDS, MIN_KNOWN, Folding
 from api.scoring.reference import reference_of
 from api.scoring.score import Score
-from api.scoring.scorer import Folding, Sample
+from api.scoring.scorer import Sample
 
 WAIT_MS = 10_000
 """How long a sample may settle by default: well below every trainer's own limit (slime's share is 15 s)."""
@@ -31,6 +31,11 @@ def _setting(name: str, says: str, schema: dict[str, Any]) -> dict[str, Any]:
 SETTINGS: tuple[dict[str, Any], ...] = (
     _setting("fold", "How an episode's step rewards become one number.", {"enum": list(FOLDS), "default": "sum"}),
     _setting("gamma", "The discount of `fold=discounted`.", {"type": "number", "minimum": 0, "maximum": 1}),
+    _setting(
+        "min_known",
+        "The share of known steps below which `fold=known` knows no reward.",
+        {"type": "number", "minimum": 0, "maximum": 1, "default": MIN_KNOWN},
+    ),
     _setting(
         "wait_ms",
         "Milliseconds to wait at most.",
@@ -55,14 +60,14 @@ class Asked(NamedTuple):
 
 
 def asked_of(request: Request) -> Asked:
-    """The settings in the query: ``fold``, ``gamma``, ``wait_ms``, ``fallback``. Raises `InvalidError`."""
+    """The settings in the query, those of `SETTINGS`. Raises `InvalidError`."""
     most = parts_of(request).settings.limits.wait_ms
     how = request.query_params.get("fold", "sum")
     if how not in FOLDS:
         raise InvalidError(f"fold: got {how[:40]!r}, wanted one of {', '.join(FOLDS)}")
-    gamma = _number(request, "gamma", 0.0, 1.0)
+    gamma, min_known = _number(request, "gamma", 0.0, 1.0), _number(request, "min_known", 0.0, 1.0)
     return Asked(
-        Folding(how, 1.0 if gamma is None else gamma),
+        Folding(how, 1.0 if gamma is None else gamma, MIN_KNOWN if min_known is None else min_known),
         Deadline(whole_query(request, "wait_ms", WAIT_MS, most)),
         _number(request, "fallback", -1e6, 1e6),
     )

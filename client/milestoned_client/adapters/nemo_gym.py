@@ -74,7 +74,7 @@ class RewardResourcesServer(SimpleResourcesServer):  # type: ignore[misc]
         if self._http is None:
             transport = httpx.AsyncHTTPTransport(retries=3, limits=LIMITS)
             self._http = httpx.AsyncClient(transport=transport, timeout=TIMEOUT, cookies=_no_jar())
-        query = {"fold": asked.fold, "gamma": asked.gamma, "wait_ms": round(min(asked.wait_s, 50.0) * 1000)}
+        query = {**asked.folding(), "wait_ms": round(min(asked.wait_s, 50.0) * 1000)}
         headers = {"authorization": f"Bearer {asked.token}", "content-type": "application/json"}
         try:
             found = await self._http.post(

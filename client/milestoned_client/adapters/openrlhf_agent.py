@@ -64,7 +64,18 @@ class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF 
         self._step = begun(await self._episode.step(action={"text": text}))
         feedback, done = await self.act(text)
         await self._episode.end_step()
-        return self._result(await self._paid(self._episode, done), feedback, done)
+        paid = await self._paid(self._episode, done)
+        if self._settings.fold == "known":
+            return await self._known(self._episode, paid, feedback, done)
+        return self._result(paid, feedback, done)
+
+    async def _known(self, episode: AsyncEpisode, paid: Paid, feedback: str, done: bool) -> dict[str, Any]:
+        """A turn under `fold=known`. OpenRLHF adds all turns up: the last one pays what makes the sum that of the whole
+        rollout, so that a turn that is not known adds nothing."""
+        if not done:
+            return self._told(paid.reward or 0.0, paid, feedback, done)
+        whole = of((await score([Sample(episode=episode.id)], self._settings))[0])
+        return self._told(whole.amount(self._settings) - self._total, whole, feedback, done)
 
     async def _paid(self, episode: AsyncEpisode, done: bool) -> Paid:
         """The step's worth; of the last one with what the close decides: what was paid before is not paid again."""
@@ -80,7 +91,9 @@ class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF 
         return together([one for one in closing.rewards if one.step >= self._step])
 
     def _result(self, paid: Paid, feedback: str, done: bool) -> dict[str, Any]:
-        value = paid.amount(self._settings)
+        return self._told(paid.amount(self._settings), paid, feedback, done)
+
+    def _told(self, value: float, paid: Paid, feedback: str, done: bool) -> dict[str, Any]:
         self._total += value
         return {
             "rewards": Number(value),

@@ -13,7 +13,7 @@ from milestoned_client.scores import Score
 
 @dataclass(frozen=True, slots=True)
 class Paid:
-    """``reward`` None: not known, and ``reason`` says why."""
+    """``reward`` None: not known, and ``reason`` says why. ``known_share``: of the steps, 0 to 1."""
 
     reward: float | None
     reason: str | None = None
@@ -21,6 +21,7 @@ class Paid:
     milestones: int = 0
     steps: int = 0
     success: bool | None = None
+    known_share: float = 0.0
 
     def amount(self, settings: Settings) -> float:
         """The reward, or the configured fall-back. Raises `UnknownRewardError` where there is neither."""
@@ -34,6 +35,7 @@ class Paid:
             "steps": float(self.steps),
             "success": float(self.success is True),
             "unknown": float(self.reward is None),
+            "known_share": self.known_share,
         }
 
 
@@ -43,7 +45,8 @@ def of(found: Found) -> Paid:
         return Paid(None, why(found))
     reason = None if found.reward is not None else why(found)
     steps = len(found.step_rewards)
-    return Paid(found.reward, reason, found.reward_components, found.milestones, steps, found.success)
+    share = found.known_share or 0.0
+    return Paid(found.reward, reason, found.reward_components, found.milestones, steps, found.success, share)
 
 
 def together(rewards: Sequence[Reward]) -> Paid:
@@ -63,4 +66,5 @@ def together(rewards: Sequence[Reward]) -> Paid:
         sum(len(one.milestones) for one in rewards),
         len(rewards),
         rewards[-1].success,
+        sum(one.reward is not None for one in rewards) / len(rewards),
     )

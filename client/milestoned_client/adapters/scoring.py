@@ -98,7 +98,7 @@ async def score(samples: Sequence[Sample], settings: Settings) -> list[Found]:
     async def ask(part: list[Sample]) -> list[Found]:
         async with gate:
             try:
-                given = await client.score(part, fold=settings.fold, gamma=settings.gamma, wait_s=settings.wait_s)
+                given = await client.score(part, wait_s=settings.wait_s, **settings.folding())
             except UNANSWERED as error:
                 return [error] * len(part)
         return list(given)
@@ -111,7 +111,7 @@ def score_now(samples: Sequence[Sample], settings: Settings) -> list[Found]:
     client, found = shared(settings), list[Found]()
     for part in _parts(samples):
         try:
-            found += client.score(part, fold=settings.fold, gamma=settings.gamma, wait_s=settings.wait_s)
+            found += client.score(part, wait_s=settings.wait_s, **settings.folding())
         except UNANSWERED as error:
             found += [error] * len(part)
     return found

@@ -2,8 +2,9 @@
 
 MILESTONED_URL       where the service is; a password in it is the token (http://any:TOKEN@host)
 MILESTONED_TOKEN     a token of scope trainer; read is enough where nothing is opened or stepped
-MILESTONED_FOLD      how step rewards become one number: sum (default), last, discounted
+MILESTONED_FOLD      how step rewards become one number: sum (default), last, discounted, known
 MILESTONED_GAMMA     the discount of `discounted`, 0 to 1 (default 1)
+MILESTONED_MIN_KNOWN the share of known steps below which `known` knows no reward, 0 to 1 (default 0.5)
 MILESTONED_FALLBACK  what is paid where nothing can be known; unset: the trainer's own way to leave a sample out, or an
                      error
 MILESTONED_WAIT_S    seconds to wait for a reward that is still settling (default 10)
@@ -14,12 +15,20 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass, field
-from typing import Any, cast, get_args
+from typing import Any, TypedDict, cast, get_args
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from milestoned_client.scores import Fold
 
-NAMES = ("url", "token", "fold", "gamma", "fallback", "wait_s")
+NAMES = ("url", "token", "fold", "gamma", "fallback", "wait_s", "min_known")
+
+
+class Folding(TypedDict):
+    """How step rewards become one number."""
+
+    fold: Fold
+    gamma: float
+    min_known: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +41,11 @@ class Settings:
     gamma: float = 1.0
     fallback: float | None = None
     wait_s: float = 10.0
+    min_known: float = 0.5
+
+    def folding(self) -> Folding:
+        """What says how step rewards are folded, as keyword arguments of a client's `score`."""
+        return {"fold": self.fold, "gamma": self.gamma, "min_known": self.min_known}
 
 
 def settings(**given: Any) -> Settings:
@@ -54,9 +68,8 @@ def settings(**given: Any) -> Settings:
     fold = of("fold") or "sum"
     if fold not in get_args(Fold):
         raise ValueError(f"fold: got {fold!r}; wanted one of {', '.join(get_args(Fold))}")
-    gamma, fallback, wait_s = (_number(name, of(name)) for name in ("gamma", "fallback", "wait_s"))
-    if gamma is not None and not 0 <= gamma <= 1:
-        raise ValueError(f"gamma: got {gamma}; wanted 0 to 1")
+    fallback, wait_s = (_number(name, of(name)) for name in ("fallback", "wait_s"))
+    gamma, min_known = (_share(name, of(name)) for name in ("gamma", "min_known"))
     if wait_s is not None and wait_s < 0:
         raise ValueError(f"wait_s: got {wait_s}; wanted seconds, 0 or more")
     return Settings(
@@ -66,6 +79,7 @@ def settings(**given: Any) -> Settings:
         1.0 if gamma is None else gamma,
         fallback,
         10.0 if wait_s is None else wait_s,
+        0.5 if min_known is None else min_known,
     )
 
 
@@ -76,6 +90,13 @@ def _address(url: str) -> tuple[str, str]:
         raise ValueError(f"url: got {parts.scheme + ':…' if parts.scheme else 'none'}; wanted MILESTONED_URL or url=")
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", "")), unquote(parts.password or "")
+
+
+def _share(name: str, value: Any) -> float | None:
+    number = _number(name, value)
+    if number is not None and not 0 <= number <= 1:
+        raise ValueError(f"{name}: got {number}; wanted 0 to 1")
+    return number
 
 
 def _number(name: str, value: Any) -> float | None:
