@@ -50,7 +50,8 @@ def as_text(found: dict[str, Any]) -> str:
     lines = [
         f"{found['trajectories']} trajectories of {found['groups']} groups, {found['successes']} successes; "
         f"{found['unsure']} without a label that decides are left out",
-        "[95 % bootstrap interval by group]; accuracy, precision and npv are of what was decided",
+        *(f"{number} with an unknown {field}" for field, number in found["unknown"].items() if number),
+        "[95 % interval; one group counts as alike]; accuracy, precision and npv are of what was decided",
     ]
     for name, of in found["of"].items():
         lines += ["", f"{name} ({of['trajectories']})"]

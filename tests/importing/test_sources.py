@@ -90,3 +90,15 @@ def test_lines_end_where_json_says(tmp_path: Path, capsys: pytest.CaptureFixture
     assert ran(tmp_path, f"\n{lines}\n\n".encode(), "coverage", "miniwob") == 0
     assert "1 agree on every run" in capsys.readouterr().out
     assert ran(tmp_path, checked(ANSWER), "coverage", "webarena-verified") == 0
+
+
+def test_a_task_whose_patch_is_empty_is_counted_and_has_no_facts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its solved state is its start: there is nothing to see; the one beside it counts."""
+    assert ran(tmp_path, app(one("a", []), one("b")), "coverage", "webarena-infinity") == 0
+    assert "| **all** | 2 | 0 | 1 | 1 |" in capsys.readouterr().out
+    assert (
+        ran(tmp_path, app(one("a", []), one("b")), "task", "import", "--out", str(tmp_path), "webarena-infinity") == 0
+    )
+    assert "app/a: the patch changes nothing" in capsys.readouterr().err

@@ -13,6 +13,8 @@ import numpy as np
 from api.cascade.evaluation.measures import Array
 from api.cascade.evaluation.records import Record
 
+UNKNOWN = 0.5
+"""What stands for a truth that is unknown: neither side of it."""
 _VERB = re.compile(r"[a-z_]+")
 _WORD = re.compile(r"[a-z0-9]+")
 _GIVES_UP = re.compile(
@@ -33,7 +35,7 @@ def features(record: Record) -> list[float]:
     last = words[-1] if words else ""
     goal, told = set(_WORD.findall(record.goal.lower())), set(_WORD.findall(last.lower()))
     return [
-        float(record.terminated),
+        UNKNOWN if record.terminated is None else float(record.terminated),
         float(np.log1p(len(actions))),
         len(set(actions)) / many,
         _longest_run(actions) / many,

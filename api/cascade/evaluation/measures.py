@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from api.cascade.evaluation.intervals import NONE, Interval, area_interval, group_size, share_interval
 
 Array = NDArray[np.float64]
 BINS = 10
@@ -33,36 +34,42 @@ class Scored:
         return Scored(self.score[places], self.decision[places], self.label[places], self.group[places])
 
 
-def _share(top: Any, of: Any) -> float:
-    return float(top) / float(of) if of else float("nan")
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share of trajectories: of those ``among`` (n,) the ``hits`` (n,)."""
+
+    hits: NDArray[np.bool_]
+    among: NDArray[np.bool_]
+
+    @property
+    def value(self) -> float:
+        """In [0, 1]; NaN among none."""
+        return float(self.hits[self.among].mean()) if self.among.any() else float("nan")
 
 
-def accuracy(s: Scored) -> float:
+def accuracy(s: Scored) -> Share:
     """Right among those decided."""
-    decided = ~np.isnan(s.decision)
-    return _share((s.decision[decided] == s.label[decided]).sum(), decided.sum())
+    return Share(s.decision == s.label, ~np.isnan(s.decision))
 
 
-def precision(s: Scored) -> float:
+def precision(s: Scored) -> Share:
     """Successes among those called so."""
-    said = s.decision == 1
-    return _share(s.label[said].sum(), said.sum())
+    return Share(s.label == 1, s.decision == 1)
 
 
-def npv(s: Scored) -> float:
+def npv(s: Scored) -> Share:
     """Failures among those called so."""
-    said = s.decision == 0
-    return _share((1 - s.label[said]).sum(), said.sum())
+    return Share(s.label == 0, s.decision == 0)
 
 
-def recall(s: Scored) -> float:
+def recall(s: Scored) -> Share:
     """Called a success among all successes; an abstention is not called so."""
-    return _share((s.decision[s.label == 1] == 1).sum(), s.label.sum())
+    return Share(s.decision == 1, s.label == 1)
 
 
-def coverage(s: Scored) -> float:
+def coverage(s: Scored) -> Share:
     """Decided among all."""
-    return _share((~np.isnan(s.decision)).sum(), len(s.decision))
+    return Share(~np.isnan(s.decision), np.ones(len(s.decision), dtype=np.bool_))
 
 
 def auc(s: Scored) -> float:
@@ -93,12 +100,14 @@ def coverage_at(s: Scored, risk: float) -> float:
     return float((fits[-1] + 1) / len(order)) if len(fits) else 0.0
 
 
-MEASURES: Mapping[str, Callable[[Scored], float]] = {
+SHARES: Mapping[str, Callable[[Scored], Share]] = {
     "accuracy": accuracy,
     "precision": precision,
     "npv": npv,
     "recall": recall,
     "coverage": coverage,
+}
+CURVES: Mapping[str, Callable[[Scored], float]] = {
     "auc": auc,
     "ece": ece,
     **{f"coverage_at_{risk:.0%}": (lambda s, risk=risk: coverage_at(s, risk)) for risk in RISKS},  # type: ignore[misc]
@@ -106,24 +115,37 @@ MEASURES: Mapping[str, Callable[[Scored], float]] = {
 
 
 def measured(s: Scored) -> dict[str, list[float | None]]:
-    """Each measure with its 95 % interval by bootstrap over groups: [value, low, high]; None where there is none."""
+    """Each measure with its 95 % interval: [value, low, high]; None where there is none.
+
+    Shares have the interval of `intervals.share_interval`. The others are resampled by groups (bootstrap); where the
+    resamples agree on one number they say nothing, and an area under the curve has `intervals.area_interval`, the rest
+    none.
+    """
+    rows: dict[str, tuple[float, float, float]] = {}
+    for name, share_of in SHARES.items():
+        share = share_of(s)
+        rows[name] = (share.value, *share_interval(share.hits[share.among], s.group[share.among]))
     groups = [np.flatnonzero(s.group == g) for g in np.unique(s.group)]
     rng = np.random.default_rng(SEED)
     drawn = [
         s.at(np.concatenate([groups[n] for n in rng.integers(0, len(groups), len(groups))])) for _ in range(RESAMPLES)
     ]
-    return {
-        name: [_known(v) for v in (measure(s), *_interval([measure(d) for d in drawn]))]
-        for name, measure in MEASURES.items()
-    }
+    for name, measure in CURVES.items():
+        rows[name] = (measure(s), *_spread([measure(d) for d in drawn]))
+    value, low, _ = rows["auc"]
+    if not np.isnan(value) and np.isnan(low):
+        sizes = (group_size(s.group[s.label == label]) for label in (1, 0))
+        rows["auc"] = (value, *area_interval(value, *sizes))
+    return {name: [_known(number) for number in row] for name, row in rows.items()}
 
 
-def _interval(values: list[float]) -> tuple[float, float]:
+def _spread(values: list[float]) -> Interval:
+    """The middle 95 % of ``values``; NaN where that is one value."""
     known = [value for value in values if not np.isnan(value)]
     if not known:
-        return float("nan"), float("nan")
+        return NONE
     low, high = np.percentile(known, [2.5, 97.5])
-    return float(low), float(high)
+    return (float(low), float(high)) if low < high else NONE
 
 
 def _known(value: float) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any
 SUCCESS = 0.5
 """From which reward of its own on the environment calls a trajectory a success."""
 _LABELS = {"Successful": True, "Unsuccessful": False, "Unsure": None}
+_MISSING = "nothing"
+_LARGEST = 1e300
 _GZIP = b"\x1f\x8b"
 
 
@@ -21,27 +24,31 @@ class RecordError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """``environment``: the reward that the environment gave; ``judges``: recorded verdicts by name; ``actions``: what
-    the agent did, without its reasoning; ``group``: trajectories of one group are never apart in a fit."""
+    """``terminated``, ``environment`` (the reward that the environment gave): None where it is unknown; ``judges``:
+    recorded verdicts by name; ``actions``: what the agent did, without its reasoning; ``group``: trajectories of one
+    group are never apart in a fit."""
 
     group: str
     goal: str
     actions: tuple[str, ...]
-    terminated: bool
-    environment: float
+    terminated: bool | None
+    environment: float | None
     judges: Mapping[str, bool]
     label: bool
 
     @property
-    def environment_says(self) -> bool:
-        """Whether the environment calls it a success."""
-        return self.environment >= SUCCESS
+    def environment_says(self) -> bool | None:
+        """Whether the environment calls it a success; None where its reward is unknown."""
+        return None if self.environment is None else self.environment >= SUCCESS
 
 
 def read_records(path: Path) -> tuple[list[Record], int]:
     """The trajectories of a file, and how many were left out because no label decides. Raises `RecordError`."""
     content = path.read_bytes()
-    text = gzip.decompress(content) if content.startswith(_GZIP) else content
+    try:
+        text = gzip.decompress(content) if content.startswith(_GZIP) else content
+    except (EOFError, zlib.error) as error:
+        raise RecordError(f"no sound gzip: {error}; wanted a whole one, or JSON lines") from None
     found = [_record(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     kept = [record for record in found if record is not None]
     return kept, len(found) - len(kept)
@@ -50,40 +57,55 @@ def read_records(path: Path) -> tuple[list[Record], int]:
 def _record(number: int, line: bytes) -> Record | None:
     try:
         told = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RecordError(f"line {number}: not JSON: {error}") from None
     if not isinstance(told, dict):
         raise RecordError(f"line {number}: got {str(told)[:80]!r}, wanted an object")
     label = told.get("label_success")
-    if label not in _LABELS:
-        raise RecordError(f"line {number}: label_success: got {label!r}, wanted one of {', '.join(_LABELS)}")
-    verdict = _LABELS[label]
+    if label is not None and (not isinstance(label, str) or label not in _LABELS):
+        raise RecordError(
+            f"line {number}: label_success: got {label!r:.80}, wanted one of {', '.join(_LABELS)}, or null"
+        )
+    verdict = None if label is None else _LABELS[label]
     if verdict is None:
         return None
     return Record(
         group=str(told.get("task_id", number)),
         goal=str(told.get("goal") or ""),
         actions=tuple(_actions(told.get("action_history"))),
-        terminated=_field(number, told, "terminated", bool),
-        environment=float(_field(number, told, "cum_reward", (int, float))),
-        judges={name: _field(number, said, "verdict", bool) for name, said in _judges(number, told)},
+        terminated=_truth(number, told, "terminated"),
+        environment=_reward(number, told),
+        judges={
+            name: said for name, one in _judges(number, told) if (said := _truth(number, one, "verdict")) is not None
+        },
         label=verdict,
     )
 
 
-def _field(number: int, told: Mapping[str, Any], name: str, kind: Any) -> Any:
-    value = told.get(name)
-    if not isinstance(value, kind):
-        raise RecordError(f"line {number}: {name}: got {value!r:.80}, wanted a {getattr(kind, '__name__', 'number')}")
+def _truth(number: int, told: Mapping[str, Any], name: str) -> bool | None:
+    """True, false, or None for what is null: unknown, and of a judge whose answer could not be read, abstained."""
+    value = told.get(name, _MISSING)
+    if value is not None and not isinstance(value, bool):
+        raise RecordError(f"line {number}: {name}: got {value!r:.80}, wanted true, false, or null for unknown")
     return value
 
 
+def _reward(number: int, told: Mapping[str, Any]) -> float | None:
+    """The environment's own reward, a finite number; None for null: unknown."""
+    value = told.get("cum_reward", _MISSING)
+    if value is None:
+        return None
+    number_like = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number_like or not -_LARGEST <= value <= _LARGEST:
+        raise RecordError(f"line {number}: cum_reward: got {value!r:.80}, wanted a finite number, or null for unknown")
+    return float(value)
+
+
 def _judges(number: int, told: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    judges = told.get("judges", {})
+    judges = told.get("judges") or {}
     if not isinstance(judges, dict) or not all(isinstance(said, dict) for said in judges.values()):
         raise RecordError(f"line {number}: judges: got {judges!r:.80}, wanted an object of names and their words")
-    # A judge whose answer could not be read abstained.
-    yield from ((name, said) for name, said in judges.items() if said.get("verdict") is not None)
+    yield from judges.items()
 
 
 def _actions(history: Any) -> Iterator[str]:

@@ -14,22 +14,28 @@ from api.cascade.evaluation.scorers import scorers
 
 def report(records: Sequence[Record], unsure: int) -> dict[str, Any]:
     """Every scorer's measures with intervals, over all and over terminated trajectories."""
-    ended = np.array([record.terminated for record in records])
     found = scorers(records)
     return {
         "trajectories": len(records),
         "groups": len({record.group for record in records}),
         "successes": sum(record.label for record in records),
         "unsure": unsure,
-        "of": {name: _of(name, scored, records, ended) for name, scored in found.items()},
+        "unknown": {
+            "terminated": sum(record.terminated is None for record in records),
+            "cum_reward": sum(record.environment is None for record in records),
+        },
+        "of": {name: _of(name, scored, records) for name, scored in found.items() if len(scored.label)},
     }
 
 
-def _of(name: str, scored: Scored, records: Sequence[Record], ended: Any) -> dict[str, Any]:
-    whole = len(scored.label) == len(records)
+def _of(name: str, scored: Scored, records: Sequence[Record]) -> dict[str, Any]:
     judge = name.removeprefix("judge ")
-    places = ended if whole else np.array([r.terminated for r in records if judge in r.judges])
-    part = scored.at(np.flatnonzero(places))
+    spoken = records
+    if name == "environment":
+        spoken = [record for record in records if record.environment is not None]
+    elif judge != name:
+        spoken = [record for record in records if judge in record.judges]
+    part = scored.at(np.flatnonzero([record.terminated is True for record in spoken]))
     known = not np.isnan(auc(part)) if len(part.label) else False
     return {
         "trajectories": len(scored.label),

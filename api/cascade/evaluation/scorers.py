@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from api.cascade.evaluation.features import table
+from api.cascade.evaluation.features import UNKNOWN, table
 from api.cascade.evaluation.fitting import cross_fitted
 from api.cascade.evaluation.measures import Array, Scored
 from api.cascade.evaluation.records import Record
@@ -27,11 +27,13 @@ def scorers(records: Sequence[Record]) -> dict[str, Scored]:
     label = np.array([float(record.label) for record in listed])
     names = {name: n for n, name in enumerate(dict.fromkeys(record.group for record in listed))}
     group = np.array([names[record.group] for record in listed], dtype=np.int64)
-    environment = np.array([float(record.environment_says) for record in listed])
+    reward = np.array([_truth(record.environment_says) for record in listed])
+    known = np.flatnonzero(~np.isnan(reward))
+    environment = np.nan_to_num(reward, nan=UNKNOWN)
     shape = table(listed)
     model = cross_fitted(shape, label, group)
     found = {
-        "environment": Scored(environment, environment, label, group),
+        "environment": Scored(reward, reward, label, group).at(known),
         "model": Scored(model, np.round(model), label, group),
     }
     for judge in sorted({name for record in listed for name in record.judges}):
@@ -39,11 +41,15 @@ def scorers(records: Sequence[Record]) -> dict[str, Scored]:
         said = np.array([float(listed[n].judges[judge]) for n in places.tolist()])
         found[f"judge {judge}"] = Scored(said, said, label[places], group[places])
     yes = np.array([_share(record) for record in listed])
-    judged = np.nan_to_num(yes, nan=0.5)
+    judged = np.nan_to_num(yes, nan=UNKNOWN)
     inputs = np.column_stack([environment, judged, environment * judged, shape])
     fitted = cross_fitted(inputs, label, group)
-    found["cascade"] = Scored(fitted, _agreed(environment, yes, model), label, group)
+    found["cascade"] = Scored(fitted, _agreed(reward, yes, model), label, group)
     return found
+
+
+def _truth(value: bool | None) -> float:
+    return float("nan") if value is None else float(value)
 
 
 def _share(record: Record) -> float:
