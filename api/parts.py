@@ -65,6 +65,7 @@ from api.store.tokens import FIRST, Tokens
 from api.store.verdicts import Verdicts
 from api.streaming import Streams
 from api.upkeep import Upkeep
+from api.yaml_text import ApartReader
 
 log = structlog.get_logger(__name__)
 
@@ -83,6 +84,7 @@ class Parts:
     gate: Gate
     answers: Answers
     tasks: Tasks
+    yaml: ApartReader
     episodes: Episodes
     commands: Commands
     channel: Channel
@@ -154,6 +156,7 @@ class Parts:
             gate=Gate(limits),
             answers=answers,
             tasks=tasks,
+            yaml=ApartReader(),
             episodes=episodes,
             commands=commands,
             channel=channel,

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from api import yaml_text
+from api.json_values import fault_of
+from api.yaml_text import MAX_BYTES, MAX_DEPTH, MAX_NODES, BadYamlError, Lines
 from detectors.errors import SpecError, dotted, shown
 from detectors.task_json import TaskError, task_from_json
 from detectors.types import Task
-
-Where = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,29 +40,7 @@ class BadTaskError(ValueError):
         super().__init__("\n".join(map(str, problems)))
 
 
-class _Loader(yaml.CSafeLoader):
-    """Safe YAML that refuses a key given twice, where plain YAML silently keeps the last, and one that is no text: JSON
-    has none such, and 2024, yes and null want quotes to be names."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[str] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, str):
-                scalar = isinstance(key_node, yaml.ScalarNode)
-                wants = (
-                    f"{key_node.value!r} wants quotes" if scalar else "a value that begins with a brace wants quotes"
-                )
-                raise yaml.constructor.ConstructorError(None, None, f"a key is a name; {wants}", key_node.start_mark)
-            if key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key!r} is given twice", key_node.start_mark
-                )
-            seen.add(key)
-        return super().construct_mapping(node, deep)
-
-
-def check_task(spec: Any, lines: dict[Where, int] | None = None) -> Task:
+def check_task(spec: Any, lines: Lines | None = None) -> Task:
     """The task that a JSON value says; ``tests`` in it are not the task's. Raises `BadTaskError`."""
     own = {key: value for key, value in spec.items() if key != "tests"} if isinstance(spec, dict) else spec
     return _checked(own, lines or {})
@@ -74,24 +51,12 @@ def load_task_yaml(text: str, overrides: dict[str, str] | None = None) -> Task:
     return check_task(*read_task_yaml(text, overrides))
 
 
-def read_task_yaml(text: str, overrides: dict[str, str] | None = None) -> tuple[Any, dict[Where, int]]:
+def read_task_yaml(text: str, overrides: dict[str, str] | None = None) -> tuple[Any, Lines]:
     """What YAML text says, unchecked, and the line of every key. Raises `BadTaskError` for what is no YAML."""
     try:
-        loader = _Loader(text)
-        try:
-            node = loader.get_single_node()
-            spec = loader.construct_document(node) if node is not None else None
-        finally:
-            loader.dispose()
-        lines: dict[Where, int] = {}
-        if node is not None:
-            _note_lines(node, (), lines)
-    except yaml.YAMLError as error:
-        raise BadTaskError([_yaml_problem(error)]) from None
-    except (ValueError, TypeError, AttributeError) as error:  # of a value with a tag, and a date that there is not
-        raise BadTaskError([Problem("(file)", None, str(error)[:200], "values that YAML knows")]) from None
-    except RecursionError:
-        raise BadTaskError([Problem("(file)", None, "lists within lists", "nesting that ends")]) from None
+        spec, lines = yaml_text.read(text)
+    except BadYamlError as error:
+        raise bad_yaml(error) from None
     if isinstance(spec, dict):
         spec = {**spec, **(overrides or {})}
     return spec, lines
@@ -102,16 +67,24 @@ def load_task_file(path: Path, overrides: dict[str, str] | None = None) -> Task:
     return check_task(*read_task_file(path, overrides))
 
 
-def read_task_file(path: Path, overrides: dict[str, str] | None = None) -> tuple[Any, dict[Where, int]]:
+def read_task_file(path: Path, overrides: dict[str, str] | None = None) -> tuple[Any, Lines]:
     """What a file says, unchecked, and the line of every key. Raises as `load_task_file`."""
     try:
-        text = path.read_text("utf-8")
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise BadTaskError([Problem("(file)", None, f"more than {MAX_BYTES} bytes", f"at most {MAX_BYTES} bytes")])
+        text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise BadTaskError([Problem("(file)", None, f"byte {error.start}", "UTF-8 text")]) from None
     return read_task_yaml(text, overrides)
 
 
-def _checked(spec: Any, lines: dict[Where, int]) -> Task:
+def _checked(spec: Any, lines: Lines) -> Task:
+    fault = fault_of(spec, MAX_DEPTH, MAX_NODES)
+    if fault is not None:
+        line = yaml_text.line_of(fault.path, lines)
+        raise BadTaskError([Problem(dotted(fault.path), line, fault.value, fault.wanted)])
     try:
         return task_from_json(spec)
     except TaskError as error:
@@ -119,28 +92,10 @@ def _checked(spec: Any, lines: dict[Where, int]) -> Task:
         raise BadTaskError(sorted(problems, key=lambda p: p.line or 0)) from None
 
 
-def _problem(error: SpecError, lines: dict[Where, int]) -> Problem:
-    where = error.path
-    while where and where not in lines:
-        where = where[:-1]
-    return Problem(dotted(error.path), lines.get(where), shown(error.value), error.wanted)
+def _problem(error: SpecError, lines: Lines) -> Problem:
+    return Problem(dotted(error.path), yaml_text.line_of(error.path, lines), shown(error.value), error.wanted)
 
 
-def _note_lines(node: yaml.Node, path: Where, lines: dict[Where, int]) -> None:
-    lines.setdefault(path, node.start_mark.line + 1)
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            here = (*path, str(key.value))
-            lines[here] = key.start_mark.line + 1
-            _note_lines(value, here, lines)
-    elif isinstance(node, yaml.SequenceNode):
-        # A composite may be written as a bare list; its parts are then reported below `of`.
-        for n, item in enumerate(node.value):
-            _note_lines(item, (*path, n), lines)
-            _note_lines(item, (*path, "of", n), lines)
-
-
-def _yaml_problem(error: yaml.YAMLError) -> Problem:
-    mark = getattr(error, "problem_mark", None)
-    said = getattr(error, "problem", None) or str(error)
-    return Problem("(YAML)", mark.line + 1 if mark else None, said, "a YAML document")
+def bad_yaml(error: BadYamlError) -> BadTaskError:
+    """Text that is no YAML document within bounds, as a task's one problem."""
+    return BadTaskError([Problem("(YAML)", error.line, error.found, error.wanted)])

@@ -7,8 +7,11 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from agentd.readers.bounds import DamagedError
+from agentd.readers.bounds import DEEPEST, DamagedError, HeavyError
 from agentd.readers.texts import whole
+
+MAX_YAML_DEPTH = 8 * DEEPEST
+"""Beyond it making values of YAML would end the process; facts are told to a smaller depth."""
 
 
 def read_json(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
@@ -23,8 +26,14 @@ def read_yaml(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
     """``{value}``; no object is ever made of a tag."""
     import yaml
 
+    content, loader = whole(file), getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return {"value": yaml.load(whole(file), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))}
+        depth = 0
+        for event in yaml.parse(content, Loader=loader):  # iterative, as making values of it is not
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > MAX_YAML_DEPTH:
+                raise HeavyError(f"values nested deeper than {MAX_YAML_DEPTH}")
+        return {"value": yaml.load(content, Loader=loader)}
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: a date that is none
         raise DamagedError(f"no YAML: {error}") from None
 

@@ -25,7 +25,8 @@ from api.store.corpus import Corpus, Stored
 from api.store.episodes import describe
 from api.store.search import Wanted
 from api.store.tokens import Principal
-from api.tasks import BadTaskError, check_task, read_task_yaml
+from api.tasks import BadTaskError, bad_yaml, check_task
+from api.yaml_text import BadYamlError
 from detectors.codec import sha256
 from detectors.ruleset import compile_task
 from detectors.types import Task
@@ -71,7 +72,7 @@ async def edit(request: Request) -> Response:
     row = await parts.tasks.find(who.tenant, id, request.query_params.get("version") or None)
     text = written(orjson.loads(bytes(row.body)))
     chosen = [one["episode"] for one in (await _offered(parts, who, id))[:CHOSEN]]
-    return await _page(parts, who, id, draft(text), chosen)
+    return await _page(parts, who, id, await drafted(parts, text), chosen)
 
 
 @router.post("/editor")
@@ -84,7 +85,7 @@ async def act(request: Request) -> Response:
     if len(text.encode()) > parts.settings.limits.task_bytes:
         raise InvalidError(f"text: {len(text.encode())} bytes, wanted at most {parts.settings.limits.task_bytes}")
     id, chosen = form.get("task", [""])[-1], form.get("episode", [])[:OFFERED]
-    found = await asyncio.to_thread(draft, text)
+    found = await drafted(parts, text)
     if found.task is None:
         return await _page(parts, who, id, found, chosen, status=422)
     if form.get("do", [""])[-1] == "save" and form.get("tried", [""])[-1] == sha256(text.encode()):
@@ -99,11 +100,14 @@ async def act(request: Request) -> Response:
     return await _page(parts, who, id, found, chosen, tried=tried)
 
 
-def draft(text: str) -> Draft:
-    """What the text says, with every problem named."""
+async def drafted(parts: Parts, text: str) -> Draft:
+    """What the text says, with every problem named; read apart from the process that answers everybody."""
     try:
-        spec, lines = read_task_yaml(text)
-        task = check_task(spec, lines)
+        spec, lines = await parts.yaml.read(text.encode("utf-8", "replace"))
+    except BadYamlError as error:
+        return Draft(text, None, None, bad_yaml(error).problems)
+    try:
+        task = await asyncio.to_thread(check_task, spec, lines)
     except BadTaskError as error:
         return Draft(text, None, None, error.problems)
     return Draft(text, spec, task, [])

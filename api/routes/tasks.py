@@ -15,8 +15,9 @@ from api.routes.shapes import TaskShape, TasksShape
 from api.routes.support import AUTHOR, READ, answer, bad_task, caller, parts_of, read_body
 from api.schema import task_schema
 from api.task_tests import BadTestError, lacking, run_tests
-from api.tasks import BadTaskError, Where, check_task, read_task_yaml
+from api.tasks import BadTaskError, bad_yaml, check_task
 from api.wording import total_in_words
+from api.yaml_text import BadYamlError, Lines
 from detectors.ruleset import compile_task
 from detectors.types import Task
 
@@ -42,10 +43,10 @@ async def register(request: Request) -> Response:
     content = await read_body(request, parts.settings.limits.task_bytes)
 
     async def work(_intent: str | None) -> Response:
-        spec, lines = _said_task(request, content)
-        task = _task(spec, lines)
+        spec, lines = await _said_task(request, content)
+        # Beside the loop that answers everybody, as the recordings below: a large task takes a while to check.
+        task = await asyncio.to_thread(_task, spec, lines)
         if parts.settings.tasks_need_tests:
-            # Scoring recordings takes a while: not in the loop that answers everybody.
             await asyncio.to_thread(tested, task, spec)
         new, said = await parts.tasks.register(who.tenant, task)
         return answer(said, 201 if new else 200)
@@ -53,20 +54,20 @@ async def register(request: Request) -> Response:
     return await once(request, who, content, work)
 
 
-def _said_task(request: Request, content: bytes) -> tuple[Any, dict[Where, int]]:
+async def _said_task(request: Request, content: bytes) -> tuple[Any, Lines]:
     """What the body says, unchecked, and the lines of its keys if it is YAML."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     try:
-        return read_task_yaml(content.decode()) if kind in _YAML else (orjson.loads(content), {})
-    except BadTaskError as error:
-        raise bad_task(error) from None
-    except (UnicodeDecodeError, orjson.JSONDecodeError) as error:
+        return await parts_of(request).yaml.read(content) if kind in _YAML else (orjson.loads(content), {})
+    except BadYamlError as error:
+        raise bad_task(bad_yaml(error)) from None
+    except orjson.JSONDecodeError as error:
         raise InvalidError(
             f"body: {error}; wanted a task as JSON, or as YAML with content-type application/yaml"
         ) from None
 
 
-def _task(spec: Any, lines: dict[Where, int]) -> Task:
+def _task(spec: Any, lines: Lines) -> Task:
     try:
         return check_task(spec, lines)
     except BadTaskError as error:

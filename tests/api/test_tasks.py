@@ -94,9 +94,14 @@ BAD = {
     "a list in a potential": ("probes:", "shaping: {potential: [[nav]]}\nprobes:", "line 34: shaping.potential: got [['nav']], wanted a list of components with milestones"),
     "a path that is none": ("{url_reached: {url: /lamp}}", "{url_reached: {url: /lamp}}\n  - id: asked\n    component: nav\n    when: {request_answered: {url: {any: [{address: 'http://shop.test/'}]}, body: [{json: 5, is: null}]}}", "line 12: milestones[1].when.request_answered.body[0].json: got 5, wanted a text"),
     "a name that is none": ("{url_reached: {url: /lamp}}", "{url_reached: {url: /lamp}}\n  - id: asked\n    component: nav\n    when: {request_answered: {url: {any: [{address: 'http://shop.test/'}]}, body: [{name: [a], is: null}]}}", "line 12: milestones[1].when.request_answered.body[0].name: got ['a'], wanted a text"),
-    "no such date": ("instruction: Buy the lamp.", "instruction: 2001-99-99", "month must be in 1..12"),
+    "a number of base 60": ("penalty: 0.1", "penalty: 1:30", "line 28: milestones[6].penalty: got '1:30', wanted a number above 0"),
+    "no end": ("penalty: 0.1", "penalty: .inf", "line 28: (YAML): got .inf, wanted a finite number below 2^63"),
+    "many digits": ("penalty: 0.1", "penalty: " + "9" * 5_000, "… of 5000 characters, wanted a finite number below 2^63"),
+    "many hexadecimal digits": ("penalty: 0.1", "penalty: 0x" + "f" * 5_000, "… of 5002 characters, wanted a finite number below 2^63"),
+    "deep": ("{nav: 0.5, answer: 0.5}", "[" * 50_000, "line 5: (YAML): got values nested 65 deep, wanted at most 64"),
+    "aliases": ("{nav: 0.5, answer: 0.5}", "{a: &a [x,x,x,x,x,x,x,x,x,x], " + ", ".join(f"{c}: &{c} [{','.join([f'*{b}'] * 10)}]" for b, c in zip("abcdefgh", "bcdefghi", strict=True)) + "}", "line 5: (YAML): got more than 100000 values, wanted at most 100000"),
     "no such number": ("instruction: Buy the lamp.", "instruction: !!int x", "invalid literal for int()"),
-    "a time that is none": ("instruction: Buy the lamp.", "instruction: !!timestamp x", "wanted values that YAML knows"),
+    "a time that is none": ("instruction: Buy the lamp.", "instruction: !!timestamp x", "could not determine a constructor for the tag"),
     "itself": ("{nav: 0.5, answer: 0.5}", "&x [*x]", "wanted nesting that ends"),
     "no YAML": ("id: shop/buy", "id: [shop/buy", "line 2: (YAML)"),
     "no milestones": (GOOD[GOOD.index("  - id: page") :], "", "line 7: milestones: got None, wanted a list of at least one milestone"),
@@ -117,8 +122,9 @@ BAD = {
 
 # What a schema of single values can't say: references between milestones, names that depend on others, YAML itself.
 BEYOND_SCHEMA = {
+    "a number of base 60",
     "same id", "no origin", "no address", "after nobody", "goal of nobody", "bad range", "weight of nothing",
-    "key twice", "no YAML", "braces", "no such date", "a year as a key", "a word as a key", "no such number", "a time that is none", "itself", "empty contains", "value and checked", "no such probe", "a probe twice",
+    "key twice", "no YAML", "braces", "no end", "many digits", "many hexadecimal digits", "deep", "aliases", "a year as a key", "a word as a key", "no such number", "a time that is none", "itself", "empty contains", "value and checked", "no such probe", "a probe twice",
     "a probe of another site", "a probe out of its folder",
 }  # fmt: skip
 
