@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from detectors.codec import canonical
-from detectors.kinds import KINDS
+from detectors.condition_reads import Read, Reads, told_on_request
+from detectors.kinds.shapes import shape_at
 from detectors.matchers.facts import at, dotted
 from detectors.matchers.plain import normal
 from detectors.types import Event
@@ -32,10 +33,19 @@ HIDDEN = ""
 
 
 def can_have(kind: str, by: str) -> bool:
-    """Whether an event of the kind can have what ``by`` names."""
-    fields = {field.removesuffix("?") for field in KINDS[kind].fields}
-    wanted = {"file": "path", "value": _VALUES.get(kind, "text")}.get(by, dotted(by)[0])
-    return wanted in fields
+    """Whether an event of the kind can have what ``by`` names, and a plan can ask for it."""
+    path = ("path",) if by == "file" else (_VALUES.get(kind, "text"),) if by == "value" else dotted(by)
+    try:
+        shape_at(kind, path)
+        told_on_request(kind, bound_reads(by))
+    except (LookupError, ValueError):
+        return False
+    return True
+
+
+def bound_reads(by: str) -> Reads:
+    """What is read of an event for what ``by`` names."""
+    return Reads(() if by in ("file", "value") else (Read(dotted(by)),))
 
 
 def value_of(event: Event, by: str) -> str | None:

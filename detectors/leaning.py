@@ -28,8 +28,8 @@ def leans(hears: tuple[str, ...], args: Any, source: str, of: str | None) -> boo
     if source == "reader":
         return _may_be(getattr(args, "path", None), of)
     if source == "clipboard":
-        where = getattr(args, "where", None)
-        return hasattr(args, of) or (where is not None and where.names(of))
+        reads = getattr(args, "reads", None)
+        return hasattr(args, of) or (reads is not None and reads.may_read(of))
     return True
 
 

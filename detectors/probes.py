@@ -14,8 +14,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from detectors.arguments import Path
+from detectors.cel_reads import reads_of_cel
+from detectors.condition_reads import reads_of_facts
 from detectors.errors import SpecError
-from detectors.matchers import UrlMatch
+from detectors.matchers import FactsMatch, UrlMatch
 from detectors.types import Condition, MilestoneSpec, ProbeSpec
 
 KINDS: Mapping[str, Mapping[str, bool]] = {
@@ -55,7 +57,7 @@ def check_references(milestones: Iterable[MilestoneSpec], probes: Iterable[Probe
     for n, milestone in enumerate(milestones):
         for key in ("when", "revoke_on", "only_if"):
             for rule, name in _named(getattr(milestone, key)):
-                if name not in ids:
+                if name not in ids and (name is not None or not ids):
                     wanted = f"a probe of the task; there are {', '.join(ids) or 'none'}"
                     note(("milestones", n, key, rule, "probe"), name, wanted)
 
@@ -72,13 +74,24 @@ def probe_plan(probe: ProbeSpec) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _named(condition: Condition | None) -> Iterable[tuple[str, str]]:
+def _named(condition: Condition | None) -> Iterable[tuple[str, str | None]]:
     if condition is None:
         return
     if condition.rule in ("probe_answers", "probe_kept"):
         yield condition.rule, str(condition.args.get("probe"))
+    elif str(condition.args.get("kind")).startswith("probe."):
+        yield from ((condition.rule, name) for name in _read_probes(condition.args))
     for part in condition.of:
         yield from _named(part)
+
+
+def _read_probes(args: Mapping[str, Any]) -> tuple[str | None, ...]:
+    """The probes that a condition about any event names; (None,) where it names none, so that it is about all."""
+    if "expression" in args:
+        reads = reads_of_cel(args["kind"], args["expression"])
+    else:
+        reads = reads_of_facts(FactsMatch.parse(args["where"], ()) if args.get("where") else None)
+    return reads.wanted.get(("probe",), (None,))
 
 
 def _probe(spec: Any, path: Path, origin: str | None, note: Note) -> ProbeSpec | None:

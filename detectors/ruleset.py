@@ -6,13 +6,15 @@ version of every rule in it and the engine's own version.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from detectors import outside
 from detectors.arguments import parse_args
+from detectors.bound import bound_reads, can_have
 from detectors.codec import canonical, sha256
+from detectors.condition_reads import told_on_request
 from detectors.kinds import KINDS
 from detectors.leaning import leans
 from detectors.matchers.facts import dotted
@@ -176,9 +178,8 @@ class Ruleset:
         """What the rules ask of requests and pages beyond the kinds that they hear; nothing of what would be right."""
         asked: dict[str, list[Any]] = {name: [] for name in ASKED}
         for node in self.nodes:
-            if hasattr(node.args, "asks"):
-                for name, items in node.args.asks().items():
-                    asked[name].extend(item for item in items if item not in asked[name])
+            for name, items in _asks(node):
+                asked[name].extend(item for item in items if item not in asked[name])
         return asked
 
 
@@ -287,6 +288,15 @@ def _slots(nodes: list[Node]) -> dict[str, list[Slot]]:
                 for key in dict.fromkeys(keys):
                     slot.keyed.setdefault(key, []).append(node.id)
     return {kind: list(by_index.values()) for kind, by_index in sorted(slots.items())}
+
+
+def _asks(node: Node) -> Iterator[tuple[str, list[Any]]]:
+    if hasattr(node.args, "asks"):
+        yield from node.args.asks().items()
+    if node.binds is not None and isinstance(node.rule, Rule):
+        for kind in node.rule.heard(node.args):
+            if can_have(kind, node.binds):
+                yield from told_on_request(kind, bound_reads(node.binds)).items()
 
 
 def _share(task: Task, milestone: MilestoneSpec) -> float:

@@ -31,14 +31,18 @@ class Asked:
         about = entry if isinstance(entry, dict) and "url" in entry else {"url": entry, "refused": True}
         methods = about.get("methods")
         if set(about) - _KEYS or not (methods is None or isinstance(methods, list)):
-            raise SpecError((), entry, "an address, or {url, methods?: [methods], refused?: true or false}")
+            raise SpecError(
+                (),
+                entry,
+                "an address, or {url: an address or null for any, methods?: [methods], refused?: true or false}",
+            )
         self._spec, self._origin = about["url"], origin
         self._methods = None if methods is None else frozenset(map(str, methods))
         self.refused = about.get("refused") is not False
-        url_matches(self._spec, "http://spec.example/", origin)
+        if self._spec is not None:
+            url_matches(self._spec, "http://spec.example/", origin)
 
     def takes(self, method: str, url: str) -> bool:
         """Whether it asks for what is sent by ``method`` to ``url``."""
-        return (self._methods is None or text_key(method) in self._methods) and url_matches(
-            self._spec, url, self._origin
-        )
+        taken = self._methods is None or text_key(method) in self._methods
+        return taken and (self._spec is None or url_matches(self._spec, url, self._origin))

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from detectors import outside
 from detectors.arguments import arg
+from detectors.cel_reads import reads_of_cel
 from detectors.codec import canonical
+from detectors.condition_reads import Reads, asks_of_reads, check_reads
 from detectors.declaring import by_script, check_kind, kind_rule
 from detectors.types import Event, Reading
 from detectors.world import World
@@ -37,6 +40,21 @@ class Args:
         _check(self.expression)
         if self.distinct is not None:
             _check(self.distinct)
+        check_reads(self.kind, self.reads)
+
+    @property
+    def reads(self) -> Reads:
+        """What it reads of an event."""
+        return _reads(self.kind, self.expression, self.distinct)
+
+    def asks(self) -> dict[str, list[Any]]:
+        """What is told only because it is read here."""
+        return asks_of_reads(self.kind, self.reads)
+
+
+@lru_cache(maxsize=256)
+def _reads(kind: str, expression: str, distinct: str | None) -> Reads:
+    return reads_of_cel(kind, expression, *([distinct] if distinct else []))
 
 
 def _check(text: str) -> None:
@@ -59,16 +77,19 @@ def _check(text: str) -> None:
         raise ValueError("matches: not here; use the text form {regex: ...}")
 
 
-@kind_rule(args=Args)
+@kind_rule(args=Args, version=2)
 def cel(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A CEL expression (Common Expression Language) is true of the event. What page script did (`trusted: false`) does
-    not count, unless the expression itself speaks of `trusted`.
+    not count, unless the expression itself reads `data.trusted`; nor does what stood in a window when it opened
+    (`initial`), unless it reads `data.initial`.
 
     It sees one event and nothing else: no clock, no other event, no file. One that fails, as on a missing key, is not
     true; `has(data.key)` asks first. Events of more than 64 kB, or with a list of more than 500 items, fulfil none.
     """
     data = event.data
-    if by_script(event) and "trusted" not in args.expression:
+    if by_script(event) and not args.reads.names("trusted"):
+        return
+    if data.get("initial") is True and not args.reads.names("initial"):
         return
     if not _small(data) or len(canonical(data)) > MAX_DATA:
         return

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from detectors.arguments import arg
+from detectors.condition_reads import Reads, asks_of_reads, check_reads, reads_of_facts
 from detectors.declaring import by_script, check_kind, kind_rule
 from detectors.kinds import KINDS
 from detectors.matchers import FactsMatch, TextMatch, UrlMatch
@@ -26,18 +28,22 @@ class Args:
 
     def __post_init__(self) -> None:
         check_kind(self.kind)
+        check_reads(self.kind, self.reads)
         fields = {field.removesuffix("?") for field in KINDS[self.kind].fields}
-        paths = [steps for steps, _ in self.where.facts] if self.where else []
-        for steps in (*paths, *([dotted(self.distinct)] if self.distinct else [])):
-            if steps[0] not in fields:
-                raise ValueError(
-                    f"{'.'.join(steps)}: {self.kind} has no {steps[0]}; it has {', '.join(sorted(fields))}"
-                )
         for name, given, needed in (("app", self.app, "app"), ("url", self.url, "frame")):
             if given is not None and needed not in fields:
                 raise ValueError(
                     f"{name}: {self.kind} is not told of {'an application' if name == 'app' else 'a frame'}"
                 )
+
+    @property
+    def reads(self) -> Reads:
+        """What it reads of an event."""
+        return reads_of_facts(self.where, *([dotted(self.distinct)] if self.distinct else []))
+
+    def asks(self) -> dict[str, list[Any]]:
+        """What is told only because it is read here."""
+        return asks_of_reads(self.kind, self.reads)
 
 
 @kind_rule(args=Args)

@@ -116,8 +116,10 @@ def _elsewhere(hop: Mapping[str, Any]) -> bool:
 
 def _asked_there(hop: Mapping[str, Any], args: Args) -> bool:
     """Whether it may have been asked from the wanted page: where another page is named, it is another's last one."""
+    if args.referer is None:
+        return True
     told = mapping(hop.get("headers")).get("referer")
-    return args.referer is None or not told or args.referer.matches(str(told))
+    return not told or args.referer.matches(str(told))
 
 
 def _is(hop: Mapping[str, Any], args: Args) -> bool:

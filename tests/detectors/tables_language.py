@@ -154,7 +154,8 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
         ({"tool": "find"}, [called("find"), returned(call="c2")]),
     ],
     "cel": [
-        ({"kind": "request.finished", "expression": "data.nothing == 1"}, [finished("POST", "/a", 201)]),
+        ({"kind": "request.finished", "expression": "data.cached == false"}, [finished("POST", "/a", 201)]),
+        ({"kind": "element.clicked", "expression": "data.element.name != 'trusted'"}, [clicked("Go", trusted=False)]),
         ({"kind": "request.finished", "expression": "data.status"}, [finished("POST", "/a", 201)]),
         ({"kind": "request.finished", "expression": "1 / (data.status - 201) == 0"}, [finished("POST", "/a", 201)]),
         ({"kind": "element.clicked", "expression": "true"}, [clicked("Go", trusted=False)]),

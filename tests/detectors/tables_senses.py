@@ -150,7 +150,6 @@ NO: dict[str, list[tuple[Any, list[Said]]]] = {
         ({"kind": "element.double_clicked"}, [clicked("Go")]),
         ({"kind": "download.finished", "where": {"size": {"min": 4}}}, [download()]),
         ({"kind": "download.finished", "where": {"size": True}}, [download(size=1)]),
-        ({"kind": "download.finished", "where": {"size.a": "3"}}, [download()]),
         ({"kind": "process.started", "where": {"arguments.9": "report.py"}}, [process("python3", "report.py")]),
         ({"kind": "window.opened", "app": "gedit"}, [window(app="mousepad")]),
     ],

@@ -85,8 +85,15 @@ def test_what_has_to_be_asked_for_is_reported_only_where_a_rule_hears_it() -> No
         ({"kind": "text.pasted", "where": {"text.": "a"}}, ("where", "text."), "a dotted path"),
         ({"kind": "text.pasted", "where": {"text": {"min": "a"}}}, ("where", "text"), "of numbers"),
         ({"kind": "text.pasted", "where": {"text": {"matches": "a"}}}, ("where", "text"), "wanted a text, or one of"),
-        ({"kind": "text.pasted", "distinct": "element.nam.e", "app": "a"}, (), "not told of an application"),
+        ({"kind": "text.pasted", "distinct": "element.name", "app": "a"}, (), "not told of an application"),
         ({"kind": "window.opened", "url": "/a"}, (), "not told of a frame"),
+        ({"kind": "text.pasted", "distinct": "element.nam.e"}, (), "element has no nam; it has attr_name"),
+        ({"kind": "download.finished", "where": {"size.a": "3"}}, (), "size is a plain value"),
+        ({"kind": "request.finished", "where": {"body.files.filename": "a"}}, (), "as in body.files.0"),
+        ({"kind": "request.sent", "where": {"body.text": "a"}}, (), "request.sent has no body"),
+        ({"kind": "request.finished", "where": {"headers": {"contains": "x"}}}, (), "say which is read"),
+        ({"kind": "attribute.changed", "where": {"value": "true"}}, (), "which attribute it is about"),
+        ({"kind": "file.read", "where": {"facts.text": "a"}}, (), "which file is to be read"),
     ],
 )
 def test_facts_that_no_event_can_carry_are_refused(args: dict[str, Any], wrong: tuple[str, ...], said: str) -> None:

@@ -1,0 +1,192 @@
+"""What a condition reads of an event is what the daemon is asked for: derived from it, for every rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from detectors.arguments import parse_args
+from detectors.engine import Engine
+from detectors.errors import SpecError
+from detectors.kinds import KINDS, UNHEARD
+from detectors.kinds.shapes import ON_REQUEST, shape_at
+from detectors.registry import rules
+from detectors.task_json import TaskError
+from tests.detectors.test_rules import YES
+from tests.detectors.test_total import made
+from tests.support.logs import ORIGIN, clicked, episode, log, ruleset, run, worth
+
+ANY = {"url": None, "refused": True}
+FINISHED, CLICKED = "request.finished", "element.clicked"
+GOLDEN = Path(__file__).parents[1] / "cdp" / "golden"
+
+
+def plan(rule: str, **args: Any) -> dict[str, Any]:
+    """What the plan of a task of one condition asks for beyond kinds."""
+    found = ruleset({"id": "m", "when": {rule: args}}).plan("E")
+    asked = ("request_bodies", "response_bodies", "request_headers", "response_headers", "attributes", "around")
+    return {name: found[name] for name in (*asked, "file_reads") if found[name]}
+
+
+def cel(kind: str, expression: str, **more: Any) -> dict[str, Any]:
+    return plan("cel", kind=kind, expression=expression, **more)
+
+
+@pytest.mark.parametrize(
+    ("kind", "where", "asked"),
+    [
+        (CLICKED, {"around": {"contains": "Bob"}}, {"around": [True]}),
+        (CLICKED, {"class": "trash"}, {"around": [True]}),
+        ("element.double_clicked", {"color": "#ff0000"}, {"around": [True]}),
+        (CLICKED, {"element.name": "Go"}, {}),
+        (FINISHED, {"body.files.0.filename": "a.csv"}, {"request_bodies": [ANY]}),
+        (FINISHED, {"body.text": "a", "method": "POST"}, {"request_bodies": [ANY | {"methods": ["post"]}]}),
+        (FINISHED, {"answer.body.text": {"contains": "ok"}}, {"response_bodies": [ANY]}),
+        (FINISHED, {"hops.0.body.text": "a"}, {"request_bodies": [ANY]}),
+        (FINISHED, {"hops.0.status": 303}, {}),
+        (FINISHED, {"hops": None}, {}),
+        (FINISHED, {"headers.Referer": {"contains": "/a"}}, {"request_headers": ["referer"]}),
+        (FINISHED, {"answer.headers.etag": "7"}, {"response_headers": ["etag"]}),
+        ("request.redirected", {"body.text": "a"}, {"request_bodies": [ANY]}),
+        ("attribute.changed", {"attribute": {"one_of": ["open", "hidden"]}}, {"attributes": ["open", "hidden"]}),
+        (
+            "file.read",
+            {"path": "out/*.json", "as": "json", "facts.data.n": 1},
+            {"file_reads": [{"path": "out/*.json", "root": None, "format": "json", "query": None}]},
+        ),
+    ],
+)
+def test_named_facts_ask_for_what_they_name(kind: str, where: dict[str, Any], asked: dict[str, Any]) -> None:
+    wanted = {"path": {"glob": where["path"]}} if "path" in where else {}
+    assert plan("observed", kind=kind, where=where | wanted) == asked
+
+
+@pytest.mark.parametrize(
+    ("kind", "expression", "asked"),
+    [
+        (CLICKED, "data.around.contains('Bob')", {"around": [True]}),
+        (CLICKED, 'has(data.around) && data["class"] == "trash"', {"around": [True]}),
+        (CLICKED, "data.element.name == 'data.around' // data.around", {}),
+        (FINISHED, "data.body.files.exists(f, f.filename.endsWith('.csv'))", {"request_bodies": [ANY]}),
+        (FINISHED, "data.hops.exists(h, h.status == 303)", {}),
+        (FINISHED, "has(data.hops) && size(data.hops) == 1 && data.hops.size() == 1", {}),
+        (FINISHED, "data.hops.exists(h, h.body.text == 'a')", {"request_bodies": [ANY]}),
+        (FINISHED, "data.hops.filter(h, h.status == 303)[0].body.text == 'a'", {"request_bodies": [ANY]}),
+        (FINISHED, "data.hops[0].answer.headers['x-total'] == '7'", {"response_headers": ["x-total"]}),
+        (FINISHED, "data.method == 'POST' && has(data.body)", {"request_bodies": [ANY | {"methods": ["post"]}]}),
+        (FINISHED, "data.answer.body.text.size() > 3", {"response_bodies": [ANY]}),
+        ("attribute.changed", "'a' == data.attribute || data.attribute in ['b', 'c']", {"attributes": ["a", "b", "c"]}),
+    ],
+)  # fmt: skip
+def test_expressions_ask_for_what_they_read(kind: str, expression: str, asked: dict[str, Any]) -> None:
+    assert cel(kind, expression) == asked
+    assert cel(kind, "true", distinct=expression) == asked if kind != "attribute.changed" else True
+
+
+@pytest.mark.parametrize(
+    ("kind", "expression", "said"),
+    [
+        (FINISHED, "data.nothing == 1", "request.finished has no nothing"),
+        (FINISHED, "data.hops.exists(h, h.body.file == 'a')", "hops.*.body has no file"),
+        (FINISHED, "data.body.files.filename == 'a'", "as in body.files.0"),
+        (FINISHED, "data.headers['a' + 'b'] == 'c'", "say which is read, as in headers.content-type"),
+        (FINISHED, "string(data) == ''", "say which is read"),
+        ("request.sent", "has(data.body)", "request.sent has no body"),
+        ("attribute.changed", "data.value == 'true'", "which attribute it is about"),
+        ("file.read", "data.facts.n == 1", "which file is to be read"),
+        ("window.opened", "url == 'x'", "not told of a frame"),
+        (CLICKED, "data.element.label == 'x'", "element has no label"),
+    ],
+)
+def test_an_expression_that_no_event_can_fulfil_is_refused(kind: str, expression: str, said: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        parse_args(rules()["cel"].args, {"kind": kind, "expression": expression}, (), ORIGIN)
+    assert said in str(caught.value)
+
+
+def test_what_two_conditions_share_is_asked_for_too() -> None:
+    """`same` reads each part's event at its path."""
+    sent = {"request_accepted": {"url": "/a", "method": "POST"}}
+    same = {"by": "body.files.0.filename", "of_first": "name", "of": [{"download_finished": {"name": "a.csv"}}, sent]}
+    assert plan("same", **same) == {"request_bodies": [ANY]}
+
+
+def test_script_cannot_do_what_an_expression_only_spells() -> None:
+    """A text that says `trusted` reads no `trusted`."""
+    task = ruleset({"id": "m", "when": {"cel": {"kind": CLICKED, "expression": "data.element.name != 'trusted'"}}})
+    assert worth(run(task, *episode([clicked("Go", trusted=False)]))) == [0.0]
+    assert worth(run(task, *episode([clicked("Go")]))) == [0.2]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        {"observed": {"kind": "probe.answered", "where": {"value": 3}}},
+        {"observed": {"kind": "probe.answered", "where": {"probe": "cart", "value": 3}}},
+        {"cel": {"kind": "probe.answered", "expression": "data.probe == 'cart' && data.value == 3"}},
+    ],
+)
+def test_a_probe_that_the_task_does_not_have_answers_nothing(condition: dict[str, Any]) -> None:
+    with pytest.raises(TaskError, match="a probe of the task; there are none"):
+        ruleset({"id": "m", "when": condition})
+    made(*next(iter(condition.items())))  # a task that has the probe
+
+
+class _Watched(dict[str, Any]):
+    """An event's data that remembers which of its own paths were looked at."""
+
+    def __init__(self, data: dict[str, Any], seen: set[tuple[str, ...]], at: tuple[str, ...] = ()) -> None:
+        super().__init__({name: _watched(value, seen, (*at, name)) for name, value in data.items()})
+        self.seen, self.at = seen, at
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.seen.add((*self.at, name))
+        return super().get(name, default)
+
+    def __getitem__(self, name: str) -> Any:
+        self.seen.add((*self.at, name))
+        return super().__getitem__(name)
+
+
+def _watched(value: Any, seen: set[tuple[str, ...]], at: tuple[str, ...]) -> Any:
+    if isinstance(value, dict):
+        return _Watched(value, seen, at)
+    return [_watched(one, seen, (*at, "*")) for one in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("name", sorted(YES))
+def test_no_rule_looks_at_a_fact_that_it_did_not_ask_for(name: str) -> None:
+    """Each rule's own table, its events watched: what is told on request only is in the rule's plan."""
+    for args, said in (case[:2] for case in YES[name]):
+        compiled, seen = made(name, args), set[tuple[str, tuple[str, ...]]]()
+        engine = Engine(compiled, "ep_1")
+        for event in log(*episode(said)):
+            paths: set[tuple[str, ...]] = set()
+            engine.feed([event._replace(data=_Watched(dict(event.data), paths))])
+            seen |= {(event.kind, path) for path in paths if event.kind in compiled.hears}
+        asked = compiled.plan("E")
+        for kind, path in seen:
+            facts = [fact for fact in ON_REQUEST.get(kind, ()) if path[: len(fact.path)] == fact.path]
+            needs = {fact.ask for fact in facts if not fact.named or len(path) > len(fact.path)}
+            assert all(asked[need] for need in needs), (args, kind, path)
+
+
+def _paths(value: Any, at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    yield at
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from _paths(item, (*at, name))
+    for n, item in enumerate(value if isinstance(value, list) else ()):
+        yield from _paths(item, (*at, str(n)))
+
+
+@pytest.mark.parametrize("golden", sorted(GOLDEN.rglob("*.seen.jsonl")), ids=lambda path: path.stem)
+def test_everything_that_a_browser_told_has_a_place_in_the_shapes(golden: Path) -> None:
+    for line in golden.read_bytes().splitlines():
+        kind, data = orjson.loads(line)
+        for path in _paths(data) if KINDS[kind].source not in UNHEARD else ():
+            shape_at(kind, path)
