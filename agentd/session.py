@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ from agentd.run import Supervisor, sources_of, unwatched
 from agentd.seal import Sealer
 from agentd.settings import Settings
 from agentd.steps import Steps
+
+READY = "ready"
+"""The file in the state folder that is there from the moment on when every source sees, until the daemon ends."""
 
 log = structlog.get_logger(__name__)
 
@@ -44,6 +48,7 @@ class Session:
         self.supervisor = Supervisor(sources_of(settings, plan), self.recorder, lacking, needed=needed)
         sealer = Sealer(plan.get("hears"), plan["quiet_ms"], plan["settle_ms"])
         self.conductor = Conductor(self.recorder, self.steps, sealer, self.supervisor)
+        self._readiness: asyncio.Task[None] | None = None
         self._port = ControlPort(make_app(self.conductor, control, self.health), settings.port)
 
     def resume(self) -> None:
@@ -73,11 +78,19 @@ class Session:
         if not self.steps.closed:
             self.supervisor.start()
         await self.conductor.resume()
+        (self._state / READY).unlink(missing_ok=True)  # of a process before that was killed
         self._port.start()
         self.recorder.flush()
         with room_in(self._state):
             announce(self._state, self._port.port, self.journal.episode)
+        self._readiness = asyncio.create_task(self._tell_ready(), name="ready")
         log.info("Listening for the harness.", address=f"http://127.0.0.1:{self._port.port}", state=str(self._state))
+
+    async def _tell_ready(self) -> None:
+        await self.supervisor.all_ready()
+        with room_in(self._state):
+            (self._state / READY).write_bytes(b"")
+        log.info("Every source sees: the first step can begin.", ready=str(self._state / READY))
 
     def health(self) -> dict[str, Any]:
         """What /healthz says to who knows the token."""
@@ -96,7 +109,10 @@ class Session:
 
     async def stop(self) -> None:
         """Close the port and the journal."""
+        if self._readiness is not None:
+            self._readiness.cancel()
         await self.supervisor.stop()
         await self._port.stop()
+        (self._state / READY).unlink(missing_ok=True)
         (self._state / "agentd.json").unlink(missing_ok=True)
         self.recorder.close()

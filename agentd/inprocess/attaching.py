@@ -17,9 +17,11 @@ from agentd.inprocess.thread import DaemonThread, Work
 from agentd.inprocess.watch import AsyncWatch, Attaching, Watch
 from agentd.logs import set_up_quietly
 from agentd.record import record
-from agentd.settings import Settings, read_settings
+from agentd.settings import OPTIONS, Settings, read_settings
 
 PATIENCE_S = 30.0
+_NAMED = frozenset(("service", "episode", "token_file", "state", "out", "files", "steps", "cdp", "profile"))
+"""Options that `attach` has as arguments of its own, or sets itself."""
 Folders = Mapping[str, str | os.PathLike[str]] | Sequence[str | os.PathLike[str]]
 
 
@@ -49,7 +51,7 @@ def attach(
     state: str | os.PathLike[str] | None = None,
     files: Folders = (),
     patience_s: float = PATIENCE_S,
-    **options: str,
+    **options: Any,
 ) -> Watch | Attaching:
     """Watch the browser of ``given``: a page or context (then its whole context is watched) or a browser (all of it).
 
@@ -215,6 +217,24 @@ def _settings(
     }
     if clash := {"cdp", "profile"} & options.keys():
         raise UsageError(f"attach: {sorted(clash)[0]} is the browser that is attached to; wanted no such option")
-    settings = read_settings(command, given | dict(options), environ={})
+    settings = read_settings(command, given | _texts(command, options), environ={})
     folder = settings.state or Path(f"{settings.out}.state")
     return settings, folder
+
+
+def _texts(command: str, options: Mapping[str, Any]) -> dict[str, str | Sequence[str] | None]:
+    """The further options as the command line would have them. Raises `UsageError` for one that there is not."""
+    known = [one for one in OPTIONS if command in one.commands and one.name not in _NAMED]
+    texts: dict[str, str | Sequence[str] | None] = {}
+    for name, value in options.items():
+        option = next((one for one in known if one.name == name), None)
+        if option is None:
+            names = ", ".join(sorted(one.name for one in known))
+            raise UsageError(f"attach: no option {name}={value!r}; there are patience_s, {names}")
+        if isinstance(value, bool) and option.flag:
+            texts[name] = "yes" if value else None
+        elif option.many and isinstance(value, list | tuple):
+            texts[name] = [str(one) for one in value]
+        elif value is not None:
+            texts[name] = str(value)
+    return texts

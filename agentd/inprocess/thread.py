@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from agentd.errors import AgentdError
+from agentd.errors import AgentdError, UsageError
 from agentd.session import Session
 
 T = TypeVar("T")
@@ -42,15 +42,32 @@ class DaemonThread:
 
     def ask(self, what: Callable[[Session], Coroutine[Any, Any, T]]) -> Future[T]:
         """Run ``what`` on the daemon's loop as soon as there is a session; cancelled if the daemon ends before."""
-        with self._door:
-            if self._shut:
-                gone: Future[T] = Future()
-                gone.cancel()
-                return gone
-            return asyncio.run_coroutine_threadsafe(self._ask(what), self._loop)
+        return self._submit(self._ask(what))
 
     async def _ask(self, what: Callable[[Session], Coroutine[Any, Any, T]]) -> T:
         return await what(await asyncio.wrap_future(self._session))
+
+    def ask_within(self, what: Callable[[Session], Coroutine[Any, Any, T]], wait_s: float, late: str) -> Future[T]:
+        """The same, where there is a session within ``wait_s`` seconds; else a `UsageError` that says ``late``."""
+
+        async def soon() -> T:
+            try:
+                async with asyncio.timeout(wait_s):
+                    session = await asyncio.shield(asyncio.wrap_future(self._session))
+            except TimeoutError:
+                raise UsageError(late) from None
+            return await what(session)
+
+        return self._submit(soon())
+
+    def _submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        with self._door:
+            if self._shut:
+                work.close()
+                gone: Future[T] = Future()
+                gone.cancel()
+                return gone
+            return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def stop(self) -> None:
         """End the work without closing the episode."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Generator
 from concurrent import futures
 from concurrent.futures import Future
@@ -37,6 +38,13 @@ class Handle:
         """The sources that see nothing now; every one of them before the watch began and after it ended."""
         session = self._daemon.session
         return frozenset(session.supervisor.gaps) if session is not None else frozenset({"cdp"})
+
+    def _ready_within(self, patience_s: float) -> Future[None]:
+        ends = time.monotonic() + patience_s
+        late = f"attach: the service gave no plan of the episode within {patience_s:g} s; can it be reached?"
+        return self._daemon.ask_within(
+            lambda session: ready(session, ends - time.monotonic(), patience_s), patience_s, late
+        )
 
     async def _begin(self, session: Session, step: int | None, action: Any) -> int:
         said: Said = await session.conductor.begin(step, action)
@@ -105,7 +113,7 @@ class Watch(Handle):
 
     def wait_ready(self, patience_s: float) -> None:
         """Wait until every source sees; raises what `ready` says."""
-        self._wait(self._daemon.ask(lambda session: ready(session, patience_s)))
+        self._wait(self._ready_within(patience_s))
 
     def abandon(self) -> None:
         """End the watch and leave the episode open: its journal stays, for the next one to go on with."""
@@ -162,7 +170,7 @@ class AsyncWatch(Handle):
 
     async def wait_ready(self, patience_s: float) -> None:
         """Wait until every source sees; raises what `ready` says."""
-        await self._wait(self._daemon.ask(lambda session: ready(session, patience_s)))
+        await self._wait(self._ready_within(patience_s))
 
     async def abandon(self) -> None:
         """End the watch and leave the episode open: its journal stays, for the next one to go on with."""
@@ -201,10 +209,11 @@ class Attaching:
         await self._watch.close(reason_of(error))
 
 
-async def ready(session: Session, patience_s: float) -> None:
-    """Wait until every source sees. Raises `UsageError` that names those that do not after ``patience_s`` seconds."""
+async def ready(session: Session, left_s: float, patience_s: float) -> None:
+    """Wait ``left_s`` of ``patience_s`` seconds until every source sees. Raises `UsageError` that names those that do
+    not."""
     try:
-        async with asyncio.timeout(patience_s):
+        async with asyncio.timeout(left_s):
             await session.supervisor.all_ready()
     except TimeoutError:
         blind = ", ".join(sorted(name for name, state in session.supervisor.states.items() if state == "gap"))

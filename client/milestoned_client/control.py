@@ -7,10 +7,14 @@ folder is read anew for every request.
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from milestoned_client.errors import PeerUnreachableError
+
+LOOK_S = 0.02
+"""Seconds between two looks for the daemon's sign that it sees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +43,14 @@ class ControlDir:
         except (OSError, ValueError, KeyError) as error:
             raise PeerUnreachableError(f"no daemon listens yet, as far as {self.path} says: {error}") from error
         return f"http://127.0.0.1:{port}", token
+
+    def wait_ready(self, wait_s: float = 30.0) -> None:
+        """Wait until every source of the daemon sees, so that the first step is observed.
+
+        Raises `PeerUnreachableError` where that has not come after ``wait_s`` seconds.
+        """
+        ends = time.monotonic() + wait_s
+        while not (self.path / "ready").exists():
+            if time.monotonic() >= ends:
+                raise PeerUnreachableError(f"the daemon of {self.path} does not see yet, after {wait_s:g} s")
+            time.sleep(LOOK_S)

@@ -8,6 +8,9 @@ import stat
 from pathlib import Path
 
 import orjson
+import pytest
+from milestoned_client import ControlDir
+from milestoned_client.errors import PeerUnreachableError
 
 from agentd.journal import Journal
 from detectors.codec import decode_segment
@@ -42,6 +45,27 @@ async def test_an_episode_from_opening_to_close(tmp_path: Path) -> None:
         assert peer.data("step.sealed") == [{"step": 0, "why": "quiet"}]
         assert peer.data("episode.closed") == [{"reason": "done", "truncated": True}]
         assert not (daemon.state / "agentd.json").exists()
+
+
+async def test_a_file_says_when_the_first_step_can_begin(tmp_path: Path) -> None:
+    """There once every source sees and not before; gone with the daemon, and a killed one's is no sign."""
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "ready").touch()
+    (tmp_path / "seen").mkdir()
+    async with Peer() as peer, DaemonProcess(peer.url, tmp_path, "--files", f"x={tmp_path / 'seen'}") as daemon:
+        await asyncio.to_thread(ControlDir(daemon.state).wait_ready, 30)
+        await daemon.post("/v1/steps")
+        await daemon.post("/v1/close")
+        assert (await daemon.ended())[0] == 0
+        assert peer.kinds.index("gap.ended") < peer.kinds.index("step.began")
+        assert not (daemon.state / "ready").exists()
+
+
+async def test_a_daemon_that_waits_for_its_browser_is_not_ready(tmp_path: Path) -> None:
+    async with Peer() as peer, DaemonProcess(peer.url, tmp_path, "--profile", str(tmp_path)) as daemon:
+        with pytest.raises(PeerUnreachableError, match="does not see yet"):
+            await asyncio.to_thread(ControlDir(daemon.state).wait_ready, 1)
+        await daemon.post("/v1/close")
 
 
 async def test_a_source_that_the_task_needs_and_nobody_gave_is_a_gap(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 import threading
@@ -84,6 +85,8 @@ REFUSED: dict[str, tuple[Callable[[Browser], Any], dict[str, Any], str]] = {
     "no token": (lambda browser: browser, {"service": "http://127.0.0.1:1", "episode": "e", "state": "s"}, "token"),
     "no state": (lambda browser: browser, {"service": "http://127.0.0.1:1", "episode": "e", "token": "t"}, "--state"),
     "a port beside it": (lambda browser: browser, {"out": "x.mrec", "cdp": "http://127.0.0.1:1"}, "cdp is the browser"),
+    "an option that there is not": (lambda browser: browser, {"out": "x.mrec", "visul": True}, "no option visul=True"),
+    "an option of another command": (lambda browser: browser, {"out": "x.mrec", "edge": "t.json"}, "no option edge"),
     "a folder that is none": (lambda browser: browser, {"out": "/nowhere/x.mrec"}, "/nowhere"),
 }
 
@@ -96,6 +99,20 @@ def test_what_cannot_be_watched_is_refused_in_words(
     give, options, words = REFUSED[case]
     with pytest.raises(UsageError, match=words):
         agentd.attach(give(browser), **options)
+
+
+def test_a_service_that_nobody_reaches_is_waited_for_no_longer_than_asked(browser: Browser, tmp_path: Path) -> None:
+    """Bound and not listening: a connection is refused, and asked for again."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        service = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+        page = browser.new_page()
+        began = time.monotonic()
+        with pytest.raises(UsageError, match="no plan of the episode within 1 s"):
+            agentd.attach(page, service=service, episode="e", token="t", state=tmp_path / "s", patience_s=1)
+        assert time.monotonic() - began < 10
+    with agentd.attach(page, out=tmp_path / "after.mrec"):  # the browser is free again
+        pass
 
 
 @pytest.mark.parametrize("name", ["firefox", "webkit"])
