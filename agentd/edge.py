@@ -80,6 +80,8 @@ class Edge:
             self._stopped = True
             log.warning("The edge computes no more: the journal does not have all events.", why=str(error))
             return
+        for alarm in outcome.alarms:
+            log.warning("A matcher failed on a text from agent or page; it counts as no match.", **alarm._asdict())
         for reward in outcome.rewards:
             if reward.step not in self._said:
                 data = {"step": reward.step, "reward": reward.reward, "digest": reward.digest}

@@ -11,7 +11,7 @@ from detectors.conditions import Conditions
 from detectors.engine import Engine
 from detectors.registry import Rule
 from detectors.ruleset import Node, Ruleset
-from detectors.types import Event, Milestone, MilestoneSpec, Reward
+from detectors.types import Alarm, Event, Milestone, MilestoneSpec, Reward
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,15 @@ def of_events(rules: Ruleset, events: Iterable[Event], episode: str) -> tuple[li
     """The same with what became of each in a log, the engine at its end, and the rewards."""
     engine, misses = Engine(rules, episode), Misses(rules.nodes)
     reached: list[Milestone] = []
+    alarms: list[Alarm] = []
     rewards: list[Reward] = []
     for event in events:
         out = engine.feed([event])
         reached.extend(out.milestones)
         rewards.extend(out.rewards)
+        alarms.extend(out.alarms)
         misses.take(event, engine.state.world, engine.state.step)
-    why = _Why(engine, misses, reached, rewards)
+    why = _Why(engine, misses, reached, rewards, alarms)
     explained = [Explained(one.id, one.worth, one.waits, tuple(why.of(n))) for n, one in enumerate(in_general(rules))]
     return explained, engine, rewards
 
@@ -50,7 +52,10 @@ def of_events(rules: Ruleset, events: Iterable[Event], episode: str) -> tuple[li
 class _Why:
     """Looks at the end of an episode."""
 
-    def __init__(self, engine: Engine, misses: Misses, reached: list[Milestone], rewards: list[Reward]) -> None:
+    def __init__(
+        self, engine: Engine, misses: Misses, reached: list[Milestone], rewards: list[Reward], alarms: list[Alarm]
+    ) -> None:
+        self._alarms = alarms
         self._engine, self._misses, self._reached = engine, misses, reached
         self._rules, self._state = engine.ruleset, engine.state
         self._conditions: Conditions = engine.conditions
@@ -59,6 +64,11 @@ class _Why:
     def of(self, n: int) -> Iterator[str]:
         """Lines on one milestone."""
         spec = self._rules.task.milestones[n]
+        rules = {node.rule.name for node in self._rules.nodes if node.owner == n}
+        for alarm in self._alarms:
+            if alarm.rule in rules:
+                failed = f"a matcher of {alarm.rule} ({alarm.matcher}) failed: {alarm.error}"
+                yield f"event {alarm.seq}: {failed}; that counts as no match"
         told = [m for m in self._reached if m.id == spec.id]
         for m in told:
             yield self._paid(m)

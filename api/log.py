@@ -14,6 +14,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
+import structlog
 from sqlalchemy import Executable, bindparam, delete, select, update
 
 from api.detection.advance import STATE_EVERY, Advance, Write, advance
@@ -40,6 +41,8 @@ _INLINE_BYTES = 64 * 1024
 """Larger frames are unpacked and fed beside the event loop, so that others are not kept waiting."""
 
 _OUTRUN_MOST = 5
+
+log = structlog.get_logger(__name__)
 
 _of_episode: Any = bindparam("of_episode")
 KINDS: Mapping[Write, Rows | Changes] = {
@@ -209,6 +212,14 @@ class Log:
         for row in final:
             self._ledger.remember(live.episode, row["step"], row["body"])
         self._metrics.appended(count, [row["status"] for row in final], len(rows["milestones"]))
+        for alarm in found.alarms:
+            self._metrics.matcher_failures.labels(alarm.matcher, alarm.error).inc()
+            log.warning(
+                "A matcher failed on a text from agent or page; it counts as no match.",
+                alarm="matcher_failed",
+                episode=live.episode,
+                **alarm._asdict(),
+            )
         self._notifier.tell(log_of(live.episode))
         if rows["ask"]:
             self._notifier.tell(ASKED)

@@ -22,6 +22,12 @@ class Metrics:
         self.refusals = Counter("milestoned_refusals", "Requests refused.", ["reason"], registry=registry)
         self.sealed = Counter("milestoned_rewards_sealed", "Rewards sealed.", ["status"], registry=registry)
         self.milestones = Counter("milestoned_milestones", "Milestones reached.", registry=registry)
+        self.matcher_failures = Counter(
+            "milestoned_matcher_failures",
+            "Texts from agent or page that made a matcher fail, and so did not match.",
+            ["matcher", "error"],
+            registry=registry,
+        )
         self.reward_reads = Counter("milestoned_reward_reads", "Rewards read.", registry=registry)
         self.open_episodes = Gauge("milestoned_open_episodes", "Episodes that are not closed.", registry=registry)
         self.sandboxes = Gauge("milestoned_sandboxes", "Sandboxes of the fleet.", ["state"], registry=registry)

@@ -28,10 +28,10 @@ class _Anything:
     origin = path = ""
     by_beginning = True
 
-    def matches(self, value: Any) -> bool:
+    def matches(self, value: Any, *options: Any) -> bool:
         return True
 
-    is_at = holds = names = matches
+    is_at = holds = names = matches_json = matches
 
     def share(self, body: Any) -> float:
         return 1.0

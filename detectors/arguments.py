@@ -30,6 +30,7 @@ from detectors.matchers import (
     ValueMatch,
     text_key,
 )
+from detectors.matchers.faults import answers
 from detectors.rubric import Rubric
 from detectors.types import Window
 from detectors.window import window_from_json
@@ -90,6 +91,7 @@ class SchemaMatch:
             raise SpecError(path, spec, cls.WANTED)
         return cls(text)
 
+    @answers(False)
     def matches(self, value: Any) -> bool:
         """Whether ``value`` conforms."""
         return outside.conforms(self.schema, value)

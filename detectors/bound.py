@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from detectors.codec import canonical
 from detectors.condition_reads import Read, Reads, told_on_request
 from detectors.kinds.shapes import shape_at
 from detectors.matchers.facts import at, dotted
 from detectors.matchers.plain import normal
+from detectors.matchers.typed_base import json_text
 from detectors.types import Event
 
 LONGEST = 1000
@@ -58,5 +58,5 @@ def value_of(event: Event, by: str) -> str | None:
         found = at(event.data, dotted(by))
     if found is None:
         return None
-    text = normal(found if isinstance(found, str) else canonical(found).decode())
+    text = normal(found if isinstance(found, str) else json_text(found))
     return text if 0 < len(text) <= LONGEST else None

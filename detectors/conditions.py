@@ -7,10 +7,11 @@ from collections.abc import Callable
 from detectors.bound import HIDDEN, value_of
 from detectors.codec import sha256
 from detectors.errors import UnseenError
+from detectors.matchers.faults import Fault
 from detectors.registry import Composite, Moment, Rule, Standing
 from detectors.ruleset import Node, Ruleset
 from detectors.state import State
-from detectors.types import Event, Reading
+from detectors.types import Alarm, Event, Reading
 from detectors.world import REPLACES, fields_left, form_of, invalidated
 
 MAX_KEYS = 64
@@ -19,6 +20,9 @@ MAX_KEYS = 64
 MAX_EVIDENCE = 64
 
 MAX_KEY = 96
+
+MAX_ALARMS = 64
+"""Alarms of one batch of events."""
 
 MAX_BOUND = 32
 """Values remembered of one leaf, of those that it was true about (`same`)."""
@@ -37,6 +41,9 @@ class Conditions:
     """Told of what nobody saw, before anything of the event is applied: (leaf, why, event); whether to suppose that it
     was as wanted. Set by the engine."""
 
+    faults: list[Fault]
+    """What matchers threw while the leaves were read; the engine makes it anew for each batch."""
+
     def __init__(self, ruleset: Ruleset, state: State, report: Report) -> None:
         self._nodes, self._slots = ruleset.nodes, ruleset.slots
         self._state, self._report = state, report
@@ -44,6 +51,8 @@ class Conditions:
         self._holders: dict[str, set[int]] = {}
         self._risen: dict[tuple[int, str], None] = {}
         self._supposed: set[int] = set()
+        self.faults = []
+        self.alarms: dict[Alarm, None] = {}
         self.settled: set[int] = set()
         for owner, award in state.awards.items():
             if award.earned and ruleset.final[owner]:
@@ -105,6 +114,8 @@ class Conditions:
                     read.append((leaf, taken._replace(key=short_key(taken.key))))
             except Exception as error:  # noqa: BLE001 - a rule, perhaps of others, met what it was not made for
                 self._failed(node.rule.name, error, event)
+            if self.faults:
+                self._raise_alarms(node.rule.name, event)
         if not read and not stale:
             return
         if stale:
@@ -138,6 +149,13 @@ class Conditions:
             raise error  # that is the machine's, and another's replay would not have it
         # Not the error's own words: they may have a page's in them.
         self._state.blind.setdefault("rules", [event.seq, f"{what} failed: {type(error).__name__}"])
+
+    def _raise_alarms(self, rule: str, event: Event) -> None:
+        """What a matcher threw is told, and changes nothing else: it has not matched."""
+        for fault in self.faults:
+            if len(self.alarms) < MAX_ALARMS:
+                self.alarms[Alarm(event.seq, rule, *fault)] = None
+        self.faults.clear()
 
     def _apply(self, node: Node, reading: Reading, event: Event) -> None:
         standing = self.standing(node)

@@ -15,12 +15,13 @@ from detectors.credit import Credit
 from detectors.deciding import asks
 from detectors.errors import GapError, UnseenError
 from detectors.matchers.facts import leads
+from detectors.matchers.faults import collected
 from detectors.registry import Rule
 from detectors.rewards import total
 from detectors.ruleset import Node, Ruleset
 from detectors.state import State
 from detectors.supposed import MOST, differs
-from detectors.types import Ask, Event, Milestone, Reward, Verdict
+from detectors.types import Alarm, Ask, Event, Milestone, Reward, Verdict
 from detectors.world import FOLDED, STATEFUL, fold
 
 MAX_STEP = 2**31
@@ -50,11 +51,13 @@ def heard_by(ruleset: Ruleset) -> frozenset[str]:
 
 @dataclass(slots=True)
 class Outcome:
-    """What a batch brought: milestones as they were reached, rewards as steps were sealed, what to ask about them."""
+    """What a batch brought: milestones as they were reached, rewards as steps were sealed, what to ask about them;
+    ``alarms``: matchers that failed, and so did not match."""
 
     milestones: list[Milestone] = field(default_factory=list)
     rewards: list[Reward] = field(default_factory=list)
     asks: list[Ask] = field(default_factory=list)
+    alarms: list[Alarm] = field(default_factory=list)
 
 
 class Engine:
@@ -118,15 +121,17 @@ class Engine:
         self._out = Outcome()
         self.credit.reached = self._out.milestones
         state, heard = self.state, self._heard
-        for event in events:
-            if event.seq != state.through + 1:
-                raise GapError(state.through + 1, event.seq)
-            for story in self._stories:
-                story.feed((event,))
-            state.through = event.seq
-            taken = heard.get(event.kind)
-            if taken is not None and not state.closed:
-                taken(event)
+        with collected() as self.conditions.faults:
+            for event in events:
+                if event.seq != state.through + 1:
+                    raise GapError(state.through + 1, event.seq)
+                for story in self._stories:
+                    story.feed((event,))
+                state.through = event.seq
+                taken = heard.get(event.kind)
+                if taken is not None and not state.closed:
+                    taken(event)
+        self._out.alarms, self.conditions.alarms = list(self.conditions.alarms), {}
         return self._out
 
     def _take(self, event: Event) -> None:

@@ -148,7 +148,7 @@ def decimal(text: str, locale: str) -> Decimal | None:
 
     try:
         return parse_decimal(text, locale=locale, strict=True)
-    except NumberFormatError:
+    except (NumberFormatError, ArithmeticError):  # more digits than a decimal has
         return None
 
 

@@ -197,6 +197,16 @@ class Escalation:
     budget: Mapping[str, Budget] = field(default_factory=dict)
 
 
+class Alarm(NamedTuple):
+    """A matcher of ``rule`` failed on what event ``seq`` has from agent or page: it counted as no match. The names of
+    matcher and error; no word of the text."""
+
+    seq: int
+    rule: str
+    matcher: str
+    error: str
+
+
 class Ask(NamedTuple):
     """What is asked about a sealed step: ``item`` is ``step``, ``goal`` or the id of a milestone that a tier decides.
 

@@ -13,7 +13,7 @@ from api.fleet.stranger import Stranger
 from api.frames import NUMBERED
 from api.store.standing import Standing
 from detectors.engine import Engine, Outcome
-from detectors.types import Event, Segment
+from detectors.types import Alarm, Event, Segment
 
 STATE_EVERY = 2_000
 """Events from one stored engine state to the next: as many at most are fed again where an engine is rebuilt."""
@@ -41,10 +41,12 @@ Written = Mapping[Write, Sequence[Mapping[str, Any]]]
 
 
 class Advance(NamedTuple):
-    """The rows to write, the segment's own still without its frame, and where the episode stands once they are."""
+    """The rows to write, the segment's own still without its frame, and where the episode stands once they are;
+    ``alarms``: matchers that failed on it."""
 
     rows: Written
     standing: Standing
+    alarms: Sequence[Alarm] = ()
 
 
 def advance(engine: Engine | Stranger, at: Standing, segment: Segment, now: str) -> Advance:
@@ -61,7 +63,7 @@ def advance(engine: Engine | Stranger, at: Standing, segment: Segment, now: str)
         "no state": [{"of_episode": segment.episode}] if keep and not state else [],
         "state": [{"episode": segment.episode, "through": after.through, "body": state}] if state else [],
     }
-    return Advance(rows, after)
+    return Advance(rows, after, outcome.alarms)
 
 
 def _rows(

@@ -21,8 +21,7 @@ def leaf(value: Any, kind: str, sites: Sites) -> Any:
 
 def kind_of(schema: Mapping[str, Any] | None) -> str:
     """The kind that a schema names: its format before its type, a text if it says nothing."""
-    found = str((schema or {}).get("format") or (schema or {}).get("type") or "string")
-    return "string" if found == "url" else found
+    return str((schema or {}).get("format") or (schema or {}).get("type") or "string")
 
 
 def value(expected: Any, schema: Mapping[str, Any] | None, sites: Sites) -> Any:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from detectors.matchers.facts import FactsMatch
+from detectors.matchers.faults import answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class ValueMatch:
         """Make it of its JSON form. Raises `SpecError`."""
         return cls(FactsMatch.parse({"value": spec}, path[:-1]))
 
+    @answers(False)
     def matches(self, value: Any) -> bool:
         """Whether ``value`` is the one that is wanted; a number is no text, and 1 is not true."""
         return self.facts.matches({"value": value})

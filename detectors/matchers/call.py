@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
-from urllib.parse import parse_qs, unquote, urlsplit
 
 import orjson
 
 from detectors import outside
 from detectors.errors import SpecError
+from detectors.matchers.faults import answers
 from detectors.matchers.lenient import Pattern
+from detectors.matchers.location import base_of, query_of
 from detectors.matchers.structure import Nothing, part
 from detectors.matchers.url import MAX_URL
-from detectors.matchers.values import form_pairs
+from detectors.matchers.values import BodyType, Repeated, body_type, counted, form_pairs
 
 Path = tuple[str | int, ...]
-_PORTS = {"http": ":80", "https": ":443"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +32,9 @@ class _Address:
     def is_at(self, url: str, encoded: bool) -> bool:
         """Whether ``url`` is at this place, whatever its query."""
         if isinstance(self.base, Pattern):
-            return self.base.matches(url.partition("#")[0].partition("?")[0])
+            place = url.partition("#")[0].partition("?")[0]
+            # A slash at its end and %61 for a are other writings of the same place, to a pattern as to an address.
+            return self.base.matches_any(dict.fromkeys((place, place.rstrip("/"), base_of(place, encoded))))
         return self.base == base_of(url, encoded)
 
 
@@ -67,10 +67,12 @@ class AddressesMatch:
         ignore = tuple(Pattern.parse(one, (*path, "ignore", n)) for n, one in enumerate(listed[1]))
         return cls(found, ignore, encoded, tuple(map(str, listed[2])))
 
+    @answers(False)
     def is_at(self, url: str) -> bool:
         """Whether the address without its query is one of these."""
         return len(url) <= MAX_URL and any(one.is_at(url, self.encoded) for one in self.alternatives)
 
+    @answers(False)
     def matches(self, url: str) -> bool:
         """Whether the address, with its query, is one of these."""
         if len(url) > MAX_URL:
@@ -107,46 +109,6 @@ def _address(spec: Any, path: Path, encoded: bool) -> _Address:
     return _Address(base, query, spec["address"].partition("?")[0])
 
 
-@lru_cache(maxsize=4096)
-def base_of(url: str, encoded: bool = False) -> str:
-    """Scheme, host, port and path in one writing; "" for what is no address."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return ""
-    if not parts.scheme or not parts.netloc:
-        return ""
-    path = "/".join(one for one in parts.path.split("/") if not encoded or _hidden(one) is None)
-    host = parts.netloc.removesuffix(_PORTS.get(parts.scheme, "\0"))
-    fragment = f"#{parts.fragment}" if parts.fragment else ""
-    return f"{parts.scheme}://{host}{unquote(path).rstrip('/')}{fragment}".lower()
-
-
-@lru_cache(maxsize=256)
-def query_of(url: str, encoded: bool = False) -> Mapping[str, str]:
-    """The first value of each parameter in their order, without the white space around it."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return {}
-    queries = [hidden for one in parts.path.split("/") if encoded and (hidden := _hidden(one)) is not None]
-    # No limit of fields: an address that is looked at has at most MAX_URL characters.
-    pairs = parse_qs("&".join([*queries, parts.query]), keep_blank_values=True)
-    return {name: sorted(value.lower().strip() for value in values)[0] for name, values in pairs.items()}
-
-
-def _hidden(segment: str) -> str | None:
-    """The query that a part of a path is, in base64; None where it is none."""
-    if len(segment) < 4 or not segment.rstrip("=").replace("-", "a").replace("_", "a").isalnum():
-        return None
-    try:
-        raw = base64.urlsafe_b64decode(segment.rstrip("=") + "=" * (-len(segment.rstrip("=")) % 4))
-        said = unquote(raw.decode()).strip()
-    except (binascii.Error, ValueError):
-        return None
-    return said.lstrip("?&") if "=" in said else None
-
-
 @dataclass(frozen=True, slots=True)
 class _Fact:
     """``name``: a field, ``json``: a JSON Path, ``pattern``: for the field's name; one of them."""
@@ -172,12 +134,12 @@ class _Fact:
         else:
             for name, value in document.items():
                 if self.pattern.matches(name) if self.pattern is not None else name == self.name:
-                    yield from value.values if isinstance(value, Repeated) else [value]
+                    yield from value.values if isinstance(value, Several) else [value]
 
 
 @dataclass(frozen=True, slots=True)
-class Repeated:
-    """The values of a form's field that stands there more than once."""
+class Several:
+    """The values of a form's field of which more than one counts."""
 
     values: tuple[str, ...]
 
@@ -213,12 +175,16 @@ class ContentMatch:
         pattern = Pattern.parse(spec["pattern"], (*path, "pattern")) if "pattern" in spec else None
         return _Fact(spec.get("name", ""), spec.get("json", ""), pattern, part(spec["is"], (*path, "is")))
 
-    def matches(self, body: Any) -> bool:
-        """``body`` as in ``request.finished``; a cut one matches nothing."""
+    @answers(False)
+    def matches(self, body: Any, read_as: BodyType | None = None, repeated: Repeated = "last") -> bool:
+        """``body`` as in ``request.finished``; a cut one matches nothing, and one that its content type does not call
+        a form or JSON neither, unless ``read_as`` says what it is."""
         if not isinstance(body, Mapping) or body.get("cut") or not isinstance(body.get("text"), str):
             return False
-        return any(map(self.holds, documents_of(body["text"], str(body.get("mime") or ""))))
+        mime = str(body.get("mime") or "")
+        return any(map(self.holds, documents_of(body["text"], mime, read_as or body_type(mime), repeated)))
 
+    @answers(False)
     def holds(self, document: Mapping[str, Any]) -> bool:
         """Whether all facts are so in one object."""
         return all(fact.holds(document) for fact in self.facts)
@@ -230,9 +196,13 @@ class ContentMatch:
 
 
 @lru_cache(maxsize=8)
-def documents_of(text: str, mime: str) -> tuple[Mapping[str, Any], ...]:
+def documents_of(
+    text: str, mime: str, kind: BodyType | None, repeated: Repeated = "last"
+) -> tuple[Mapping[str, Any], ...]:
     """The objects that a body is: one, or those of an array; none where it is nothing of the kind."""
-    if "json" in mime or text.lstrip()[:1] in ("{", "["):
+    if kind is None:
+        return ()
+    if kind == "json":
         try:
             found = orjson.loads(text)
         except orjson.JSONDecodeError:
@@ -243,7 +213,8 @@ def documents_of(text: str, mime: str) -> tuple[Mapping[str, Any], ...]:
         many.setdefault(name, []).append(value)
     if not many:
         return ()
-    return ({name: values[0] if len(values) == 1 else Repeated(tuple(values)) for name, values in many.items()},)
+    known = {name: counted(name, tuple(values), repeated) for name, values in many.items()}
+    return ({name: values[0] if len(values) == 1 else Several(values) for name, values in known.items()},)
 
 
 def _opened(document: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from detectors.codec import canonical
 from detectors.errors import SpecError
+from detectors.matchers.faults import answers
 from detectors.matchers.text import TextMatch
 
 LONGEST_PATH = 8
@@ -44,6 +44,7 @@ class FactsMatch:
             raise SpecError(path, spec, cls.WANTED)
         return cls(tuple((_path(name, (*path, name)), _wanted(spec[name], (*path, name))) for name in sorted(spec)))
 
+    @answers(False)
     def matches(self, data: Any) -> bool:
         """Whether every fact holds in ``data``."""
         return all(_holds(wanted, at(data, steps)) for steps, wanted in self.facts)
@@ -102,6 +103,4 @@ def _holds(wanted: Wanted, value: Any) -> bool:
         return value is wanted
     if isinstance(wanted, NumberRange):
         return wanted.matches(value)
-    if isinstance(value, list | dict) and wanted.mode == "typed":
-        return wanted.matches(canonical(value).decode())
-    return isinstance(value, str) and wanted.matches(value)
+    return wanted.matches_json(value)

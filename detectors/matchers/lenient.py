@@ -8,6 +8,7 @@ no set of alternatives to choose from.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,8 +30,14 @@ class Pattern:
 
     def matches(self, text: str) -> bool:
         """Whether the text is so; half a character is no text."""
+        return self.matches_any((text,))
+
+    def matches_any(self, writings: Iterable[str]) -> bool:
+        """Whether one of several writings of the same thing is so, and none of them is what it must not be."""
+        texts = tuple(writings)
         try:
-            return all(one.fullmatch(text) for one in self.all) and not any(one.fullmatch(text) for one in self.none)
+            right = any(all(one.fullmatch(text) for one in self.all) for text in texts)
+            return right and not any(one.fullmatch(text) for one in self.none for text in texts)
         except UnicodeEncodeError:
             return False
 

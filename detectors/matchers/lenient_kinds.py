@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 import orjson
 
 from detectors import outside
-from detectors.codec import canonical
+from detectors.matchers.location import location_key
 from detectors.matchers.markdown import plain_markdown
 from detectors.matchers.moments import whole_day
 from detectors.matchers.places import degrees
+from detectors.matchers.typed_base import json_text
+from detectors.matchers.url import MAX_URL
 from detectors.matchers.words import number_in_words
 
 LONGEST = 262_144
@@ -55,7 +57,18 @@ def text_key(raw: Any) -> str:
 def _string(raw: Any) -> str:
     if isinstance(raw, list | dict):
         raise ValueError("a text")
+    if isinstance(raw, bool | int | float):
+        return text_key(json_text(raw))
     return "" if not raw else text_key(raw)
+
+
+def _url(raw: Any) -> str:
+    """An address in one writing. Its letters are not folded: an accent, a dash, a full-width digit is another place."""
+    text = raw.strip() if isinstance(raw, str) and len(raw) <= MAX_URL else ""
+    found = location_key(text) or text_key(text)
+    if not text or (found != location_key(text) and "://" in found):
+        raise ValueError("an address")
+    return found
 
 
 def _same_string(one: str, other: str) -> bool:
@@ -188,13 +201,16 @@ def _like_name(one: str, other: str) -> bool:
     return outside.likeness_of_words(one, other) >= 0.8
 
 
-def _json(raw: Any) -> bytes:
+def _json(raw: Any) -> str:
     if not isinstance(raw, str):
         raise ValueError("a text that is JSON")
     try:
-        return canonical(orjson.loads(text_key(raw)))
+        found = json_text(orjson.loads(text_key(raw)))
     except orjson.JSONDecodeError:
-        raise ValueError("a text that is JSON") from None
+        found = ""
+    if not found:
+        raise ValueError("a text that is JSON")
+    return found
 
 
 def _string_list(raw: Any) -> tuple[str, ...]:
@@ -235,5 +251,6 @@ KINDS: dict[str, Kind] = {
     "location-name": Kind(_string, _like_name),
     "json": Kind(_json, _equal),
     "markdown": Kind(_markdown, _equal),
+    "url": Kind(_url, _equal),
     "string_list": Kind(_string_list, _equal),
 }

@@ -8,8 +8,8 @@ from typing import Any
 
 from detectors import outside
 from detectors.errors import SpecError
-from detectors.matchers.plain import glob, normal
-from detectors.matchers.typed_base import Path, flag, plain, text_of
+from detectors.matchers.plain import composed, glob, literal, normal
+from detectors.matchers.typed_base import Form, Path, flag, json_text, plain, text_of
 from detectors.matchers.url import UrlMatch
 
 MAX_PATTERN = 1_000
@@ -17,7 +17,7 @@ _YES, _NO = frozenset(("true", "yes", "y", "on", "1")), frozenset(("false", "no"
 
 
 @dataclass(frozen=True, slots=True)
-class Boolean:
+class Boolean(Form):
     """Yes or no."""
 
     wanted: bool
@@ -25,6 +25,10 @@ class Boolean:
     def matches(self, text: str) -> bool:
         """Whether the text says so, in one word of English."""
         return normal(text).casefold() in (_YES if self.wanted else _NO)
+
+    def matches_json(self, value: Any) -> bool:
+        """Whether a JSON value says so: true or false, 1 or 0."""
+        return isinstance(value, bool | int | float) and value in (0, 1) and bool(value) is self.wanted
 
 
 def boolean(value: Any, options: Mapping[str, Any], path: Path) -> Boolean:
@@ -35,7 +39,7 @@ def boolean(value: Any, options: Mapping[str, Any], path: Path) -> Boolean:
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class Address(Form):
     """An address in a text. Browsers read one with a backslash, blanks or a user's name otherwise than it looks."""
 
     wanted: UrlMatch
@@ -53,7 +57,7 @@ def url(value: Any, options: Mapping[str, Any], path: Path) -> Address:
 
 
 @dataclass(frozen=True, slots=True)
-class PathGlob:
+class PathGlob(Form):
     """A path of files: ``*`` and ``?`` stay within one folder, ``**`` is any number of them."""
 
     parts: tuple[str, ...]
@@ -83,17 +87,23 @@ def path_glob(value: Any, options: Mapping[str, Any], path: Path) -> PathGlob:
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
-    """A regular expression of the task's author; RE2 takes time linear in the text."""
+class Pattern(Form):
+    """A regular expression of the task's author, in linear time (RE2). ``exact``: it is about an address."""
 
     compiled: Any
+    exact: bool
 
     def matches(self, text: str) -> bool:
-        """Whether the whole text is of the pattern."""
+        """Whether the whole text is of the pattern, its dashes and quotation marks as they are or as on a keyboard."""
+        writings = (literal(text),) if self.exact else dict.fromkeys((composed(text), normal(text)))
         try:
-            return self.compiled.fullmatch(normal(text)) is not None
+            return any(self.compiled.fullmatch(writing) is not None for writing in writings)
         except UnicodeEncodeError:  # half a character: no text
             return False
+
+    def matches_json(self, value: Any) -> bool:
+        """Whether the JSON of a value is, be it a list or an object: so that nothing hides in one."""
+        return self.matches(json_text(value))
 
 
 def regex(value: Any, options: Mapping[str, Any], path: Path) -> Pattern:
@@ -108,11 +118,11 @@ def regex(value: Any, options: Mapping[str, Any], path: Path) -> Pattern:
         raise SpecError(path, value, str(error)) from None
     if compiled.fullmatch("") is not None:
         raise SpecError(path, value, "a pattern that an empty text does not fulfil")
-    return Pattern(compiled)
+    return Pattern(compiled, "://" in pattern.replace("\\", ""))
 
 
 @dataclass(frozen=True, slots=True)
-class Fuzzy:
+class Fuzzy(Form):
     """A text that is nearly another, by a threshold that the task declares."""
 
     text: str
@@ -136,7 +146,7 @@ def fuzzy(value: Any, options: Mapping[str, Any], path: Path) -> Fuzzy:
 
 
 @dataclass(frozen=True, slots=True)
-class AnyOf:
+class AnyOf(Form):
     """Alternatives, each a text or a typed form."""
 
     matchers: tuple[Any, ...]
@@ -145,6 +155,10 @@ class AnyOf:
         """Whether one of them matches."""
         return any(matcher.matches(text) for matcher in self.matchers)
 
+    def matches_json(self, value: Any) -> bool:
+        """Whether one of them matches the value."""
+        return any(matcher.matches_json(value) for matcher in self.matchers)
+
 
 def any_of(value: Any, options: Mapping[str, Any], path: Path) -> AnyOf:
     """``{any_of: [{date: 2024-05-06}, yesterday]}``."""
@@ -152,7 +166,7 @@ def any_of(value: Any, options: Mapping[str, Any], path: Path) -> AnyOf:
 
 
 @dataclass(frozen=True, slots=True)
-class AllOf:
+class AllOf(Form):
     """Several texts or typed forms at once."""
 
     matchers: tuple[Any, ...]
@@ -160,6 +174,10 @@ class AllOf:
     def matches(self, text: str) -> bool:
         """Whether every one of them matches."""
         return all(matcher.matches(text) for matcher in self.matchers)
+
+    def matches_json(self, value: Any) -> bool:
+        """Whether every one of them matches the value."""
+        return all(matcher.matches_json(value) for matcher in self.matchers)
 
 
 def all_of(value: Any, options: Mapping[str, Any], path: Path) -> AllOf:

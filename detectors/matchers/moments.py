@@ -10,7 +10,7 @@ from typing import Any
 from detectors import outside
 from detectors.errors import SpecError
 from detectors.matchers.plain import normal
-from detectors.matchers.typed_base import Path, flag, text_of, tolerance
+from detectors.matchers.typed_base import Form, Path, flag, text_of, tolerance
 
 MAX_DATE = 64
 _DAY = 86_400
@@ -25,7 +25,7 @@ _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @dataclass(frozen=True, slots=True)
-class Date:
+class Date(Form):
     """One day, however it is written."""
 
     day: tuple[int, int, int]
@@ -70,7 +70,7 @@ def date(value: Any, options: Mapping[str, Any], path: Path) -> Date:
 
 
 @dataclass(frozen=True, slots=True)
-class Time:
+class Time(Form):
     """A time of day, in seconds, on a clock that comes round at midnight."""
 
     seconds: int

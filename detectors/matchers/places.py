@@ -9,7 +9,7 @@ from typing import Any
 
 from detectors.errors import SpecError
 from detectors.matchers.plain import normal
-from detectors.matchers.typed_base import About, Path, plain, text_of, tolerance
+from detectors.matchers.typed_base import About, Form, Path, number_of, plain, text_of, tolerance
 
 _DECIMAL = re.compile(r"\(?([+-]?\d{1,3}(?:\.\d+)?)°?[, ] ?([+-]?\d{1,3}(?:\.\d+)?)°?\)?")
 _MARKED = re.compile(
@@ -26,7 +26,7 @@ _SHORT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Coordinates:
+class Coordinates(Form):
     """A place on Earth, in degrees; longitudes meet at ±180."""
 
     latitude: About
@@ -35,9 +35,15 @@ class Coordinates:
     def matches(self, text: str) -> bool:
         """Whether the text is that place: "48.8566, 2.3522" or 48°51′24″N 2°21′8″E."""
         found = degrees(_read(text))
-        if found is None:
-            return False
-        latitude, longitude = found
+        return found is not None and self._is(*found)
+
+    def matches_json(self, value: Any) -> bool:
+        """Whether a JSON value is that place: a list of two numbers, latitude first."""
+        parts = [number_of(part) for part in value] if isinstance(value, list) and len(value) == 2 else []
+        known = [part for part in parts if part is not None]
+        return len(known) == 2 and abs(known[0]) <= 90 and abs(known[1]) <= 180 and self._is(*known)
+
+    def _is(self, latitude: float, longitude: float) -> bool:
         turned = (longitude, longitude - 360, longitude + 360)
         return self.latitude.matches(latitude) and any(self.longitude.matches(one) for one in turned)
 
@@ -79,7 +85,7 @@ def coordinates(value: Any, options: Mapping[str, Any], path: Path) -> Coordinat
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class Address(Form):
     """A postal address as its words: punctuation, case and usual abbreviations do not count, order does."""
 
     words: tuple[str, ...]

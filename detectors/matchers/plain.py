@@ -10,10 +10,31 @@ from functools import lru_cache
 _NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?")
 
 
-def normal(text: str) -> str:
+_TYPOGRAPHIC = str.maketrans(
+    dict.fromkeys("\u2010\u2012\u2013\u2014\u2015\u2212", "-")
+    | dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc", "'")
+    | dict.fromkeys("\u201c\u201d\u201e\u201f", '"')
+    | {"\u00ad": ""}
+)
+"""What programs write for the dashes and quotation marks of a keyboard; a soft hyphen is none."""
+
+
+def composed(text: str) -> str:
     """NFKC, white space folded and stripped."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
+    return " ".join(text.split())
+
+
+def normal(text: str) -> str:
+    """NFKC, white space folded and stripped, dashes and quotation marks as on a keyboard."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text).translate(_TYPOGRAPHIC)
+    return " ".join(text.split())
+
+
+def literal(text: str) -> str:
+    """White space folded and stripped, and nothing else: of an address every letter counts."""
     return " ".join(text.split())
 
 

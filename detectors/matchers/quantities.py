@@ -10,7 +10,7 @@ from typing import Any
 from detectors import outside
 from detectors.errors import SpecError
 from detectors.matchers.plain import normal, number
-from detectors.matchers.typed_base import About, Path, plain, tolerance
+from detectors.matchers.typed_base import About, Form, Path, number_of, plain, tolerance
 
 SECONDS = {
     1e-3: "ms millisecond milliseconds msec",
@@ -34,6 +34,8 @@ METRES = {
 # By hand: seven units are a table, and what a library of units adds (prefixes, algebra, files of definitions) is not
 # wanted in a text that an agent wrote.
 MAX_WHOLE = 40
+MAX_AMOUNT = 40
+"""Characters from the first digit of an amount to its last: a decimal has 28 digits before it is rounded."""
 _PART = re.compile(r"([\d.,]+) ?([A-Za-z]+)[, ]*")
 _CLOCK = re.compile(r"(\d{1,4}):([0-5]\d)(?::([0-5]\d))?")
 _ISO = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")
@@ -47,41 +49,55 @@ _SECONDS, _METRES = _by_name(SECONDS), _by_name(METRES)
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
-    """A number that a reader finds in the text."""
+class Quantity(Form):
+    """A number that a reader finds in the text; ``bare``: a number without a sign or unit is one."""
 
     wanted: About
     read: Callable[[str], float | None]
+    bare: bool = False
 
     def matches(self, text: str) -> bool:
         """Whether the text says the number."""
         return self.wanted.matches(self.read(normal(text)))
 
+    def matches_json(self, value: Any) -> bool:
+        """Whether a JSON number is the number."""
+        return self.bare and self.wanted.matches(number_of(value))
+
 
 @dataclass(frozen=True, slots=True)
-class Whole:
-    """A whole number, to its last digit."""
+class Whole(Form):
+    """A whole number, to its last digit unless a tolerance is given."""
 
     wanted: int
+    tolerance: float
 
     def matches(self, text: str) -> bool:
         """Whether the text says the number."""
         folded = normal(text)
         if "." in folded or len(folded) > MAX_WHOLE or number(folded) is None:
             return False
-        return int(folded.replace(",", "")) == self.wanted
+        return self._is(int(folded.replace(",", "")))
+
+    def matches_json(self, value: Any) -> bool:
+        """Whether a JSON number is the number; 42.0 is 42."""
+        found = number_of(value)
+        return found is not None and float(found).is_integer() and self._is(int(found))
+
+    def _is(self, found: int) -> bool:
+        return found == self.wanted or abs(found - self.wanted) <= self.tolerance
 
 
 def integer(value: Any, options: Mapping[str, Any], path: Path) -> Whole:
     """A whole number: "42", "1,234"; not "42.0", not "42 lamps"."""
     if type(value) is not int or not abs(value) < 2**63:
         raise SpecError(path, value, "a whole number of at most 63 bits")
-    return Whole(value)
+    return Whole(value, tolerance(options, path))
 
 
 def percentage(value: Any, options: Mapping[str, Any], path: Path) -> Quantity:
     """ "12.5 %", "12.5 percent", "12.5"; the value is in per cent."""
-    return Quantity(About(plain(value, path), tolerance(options, path)), _percent)
+    return Quantity(About(plain(value, path), tolerance(options, path)), _percent, bare=True)
 
 
 def _percent(text: str) -> float | None:
@@ -90,7 +106,7 @@ def _percent(text: str) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Money:
+class Money(Form):
     """An amount in a currency, written as in one locale: before or after the number, sign, code or name."""
 
     wanted: About
@@ -109,8 +125,14 @@ class Money:
         said = [part.strip().casefold() for part in (before, after) if part.strip()]
         if len(said) > 1 or (said and said[0] not in self.names) or (self.names and not said):
             return False
+        if len(amount) > MAX_AMOUNT:
+            return False
         found = outside.decimal(minus + amount, self.locale)
         return found is not None and self.wanted.matches(float(found))
+
+    def matches_json(self, value: Any) -> bool:
+        """Whether a JSON number is that much; where a currency was asked for, a number says too little."""
+        return not self.names and self.wanted.matches(number_of(value))
 
 
 def money(value: Any, options: Mapping[str, Any], path: Path) -> Money:

@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 import orjson
 
 from detectors import outside
-from detectors.codec import canonical
 from detectors.errors import SpecError
+from detectors.matchers.faults import answers
+from detectors.matchers.typed_base import json_text
 
 MOST = 256
 _LISTS = ("all", "none", "without")
@@ -21,7 +22,7 @@ _KEYS = frozenset(("path", "value", *_LISTS))
 @dataclass(frozen=True, slots=True)
 class Fact:
     """What stands at ``path``: ``value`` there and nothing else; or ``all`` of these values among it, ``none`` of
-    those, and objects ``without`` those keys; or anything. Values are compared as canonical JSON: 1 is not "1"."""
+    those, and objects ``without`` those keys; or anything. Values are compared as canonical JSON: 1 is 1.0, not "1"."""
 
     path: str
     value: bytes | None
@@ -36,7 +37,7 @@ class Fact:
             return False
         if self.without and any(not isinstance(one, dict) or self.without & one.keys() for one in values):
             return False
-        found = {canonical(one) for one in values} if self.value is not None or self.all or self.none else set()
+        found = {_compared(one) for one in values} if self.value is not None or self.all or self.none else set()
         return found == {self.value} if self.value is not None else self.all <= found and not self.none & found
 
 
@@ -57,6 +58,7 @@ class StateMatch:
             raise SpecError(path, spec, cls.WANTED)
         return cls(tuple(_fact(one, (*path, n)) for n, one in enumerate(spec)))
 
+    @answers(0.0)
     def share(self, body: Any) -> float:
         """The part of the facts that hold in ``body``, as in ``request.finished``; a cut one fulfils none."""
         if not isinstance(body, Mapping) or body.get("cut") or not isinstance(body.get("text"), str):
@@ -74,6 +76,10 @@ def _document(text: str) -> Any:
         return None
 
 
+def _compared(value: Any) -> bytes:
+    return json_text(value).encode()
+
+
 def _fact(spec: Any, path: tuple[str | int, ...]) -> Fact:
     if not isinstance(spec, Mapping) or set(spec) - _KEYS or not isinstance(spec.get("path"), str):
         raise SpecError(path, spec, "an object with path, and value, or some of all, none and without, or nothing else")
@@ -87,6 +93,6 @@ def _fact(spec: Any, path: tuple[str | int, ...]) -> Fact:
     for name, values in lists.items():
         if not isinstance(values, list) or (name == "without" and not all(isinstance(one, str) for one in values)):
             raise SpecError((*path, name), values, "a list of keys" if name == "without" else "a list of values")
-    value = canonical(spec["value"]) if "value" in spec else None
-    present, absent = (frozenset(map(canonical, lists[name])) for name in ("all", "none"))
+    value = _compared(spec["value"]) if "value" in spec else None
+    present, absent = (frozenset(map(_compared, lists[name])) for name in ("all", "none"))
     return Fact(spec["path"], value, present, absent, frozenset(lists["without"]))

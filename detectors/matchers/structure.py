@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import orjson
 
 from detectors.errors import SpecError
+from detectors.matchers.faults import answers
 from detectors.matchers.lenient import Lenient, Read
 from detectors.matchers.structures import MOST, assigned
 
@@ -74,6 +75,7 @@ class StructureMatch:
         """Make it of its JSON form. Raises `SpecError`."""
         return cls(part(spec, path))
 
+    @answers(False)
     def matches(self, value: Any) -> bool:
         """Whether ``value`` is of that shape and holds those values."""
         return bool(self.root.matches(value))

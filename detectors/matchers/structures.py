@@ -11,7 +11,7 @@ import orjson
 
 from detectors import outside
 from detectors.errors import SpecError
-from detectors.matchers.typed_base import Path, flag
+from detectors.matchers.typed_base import Form, Path, flag, json_text
 
 MOST = 256
 """Items of a list, rows of a table."""
@@ -54,10 +54,12 @@ def _json(text: str) -> Any:
 
 
 def _cell(wanted: Any, found: Any) -> bool:
+    """Whether an item is as wanted; of what is no text its JSON may be, too, since of CSV there are texts alone."""
+    if isinstance(found, str):
+        return bool(wanted.matches(found))
     if found is None or isinstance(found, dict | list):
-        return False
-    said = found if isinstance(found, str) else orjson.dumps(found).decode()
-    return bool(wanted.matches(said))
+        return found is not None and bool(wanted.matches_json(found))
+    return bool(wanted.matches_json(found) or wanted.matches(json_text(found)))
 
 
 def _row(wanted: Sequence[Any], found: Any) -> bool:
@@ -66,7 +68,7 @@ def _row(wanted: Sequence[Any], found: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Form):
     """A list: a JSON array, or texts between separators or on lines of their own."""
 
     items: tuple[Any, ...]
@@ -78,6 +80,13 @@ class Listing:
         found = _json(text) if text.lstrip().startswith("[") else None
         if not isinstance(found, list):
             found = [part.strip() for line in text.strip().splitlines() for part in line.split(self.separator)]
+        return self._is(found)
+
+    def matches_json(self, value: Any) -> bool:
+        """Whether a JSON array is the list; any other value is the list of itself."""
+        return self._is(value if isinstance(value, list) else [value])
+
+    def _is(self, found: list[Any]) -> bool:
         return len(found) <= MOST and _same(self.items, found, self.ordered, _cell)
 
 
@@ -88,7 +97,7 @@ def listing(value: Any, options: Mapping[str, Any], path: Path) -> Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Table(Form):
     """Rows of cells: a JSON array of arrays, or lines with separators, read as CSV."""
 
     rows: tuple[tuple[Any, ...], ...]
@@ -104,7 +113,14 @@ class Table:
                 found = list(csv.reader(text.strip().splitlines(), delimiter=self.separator, skipinitialspace=True))
             except csv.Error:
                 return False
-        found = found[1:] if self.header else found
+        return self._is(found)
+
+    def matches_json(self, value: Any) -> bool:
+        """Whether a JSON array of arrays is the table."""
+        return isinstance(value, list) and self._is(value)
+
+    def _is(self, rows: list[Any]) -> bool:
+        found = rows[1:] if self.header else rows
         return len(found) <= MOST and _same(self.rows, found, self.ordered, _row)
 
 
@@ -118,7 +134,7 @@ def table(value: Any, options: Mapping[str, Any], path: Path) -> Table:
 
 
 @dataclass(frozen=True, slots=True)
-class JsonPath:
+class JsonPath(Form):
     """What stands at a path of a text that is JSON."""
 
     path: str
@@ -127,7 +143,11 @@ class JsonPath:
 
     def matches(self, text: str) -> bool:
         """Whether one of the values there, or with `every` each of at least one, is what is wanted."""
-        found = outside.json_values(self.path, _json(text))
+        return self.matches_json(_json(text))
+
+    def matches_json(self, value: Any) -> bool:
+        """Whether a JSON value has it."""
+        found = outside.json_values(self.path, value)
         hits = [self.wanted.matches(value) for value in found]
         return all(hits) and bool(hits) if self.every else any(hits)
 

@@ -1,8 +1,9 @@
 """Text against what the author wrote: equality after normalisation, or one declared relaxation of it.
 
-Normalisation is Unicode NFKC, white space folded to single blanks and stripped; case is kept unless
-``ignore_case``. Matching takes time linear in the text for all forms but ``glob``, which is bounded by
-text times pattern length; no form compiles anything.
+Normalisation is Unicode NFKC, typographic dashes and quotation marks as on a keyboard, white space folded to single
+blanks and stripped; case is kept unless ``ignore_case``. Where the author's text has an address (``://``) only white
+space is folded: a full-width digit there is another place. Matching takes time linear in the text for all forms but
+``glob``, which is bounded by text times pattern length; no form compiles anything.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from detectors.errors import SpecError
-from detectors.matchers.plain import glob, normal, number, text_key
+from detectors.matchers.faults import answers
+from detectors.matchers.plain import glob, literal, normal, number, text_key
+from detectors.matchers.typed_base import number_of
 
 Mode = Literal["equals", "contains", "starts_with", "ends_with", "glob", "one_of", "number", "typed"]
 MODES: tuple[Mode, ...] = ("equals", "contains", "starts_with", "ends_with", "glob", "one_of", "number")
@@ -43,6 +46,8 @@ class TextMatch:
     """A typed form (matchers/typed.py)."""
     linear: bool = False
     """Whether that one reads `LONGEST_LINEAR` characters."""
+    exact: bool = False
+    """Whether the texts are addresses."""
 
     WANTED: ClassVar[str] = (
         f"a text, or one of {{{', '.join(MODES)}}} with ignore_case or tolerance beside it, "
@@ -53,7 +58,7 @@ class TextMatch:
     def parse(cls, spec: Any, path: tuple[str | int, ...], origin: str | None = None) -> TextMatch:
         """Make a matcher of its JSON form. Raises `SpecError`."""
         if isinstance(spec, str):
-            return cls("equals", (normal(spec),))
+            return cls._of_mode("equals", {"equals": spec}, path)
         if isinstance(spec, (int, float)) and not isinstance(spec, bool):
             return cls._of_mode("number", {"number": spec}, path)
         typed = [name for name in spec if name in _typed().TYPES] if isinstance(spec, dict) else []
@@ -86,18 +91,19 @@ class TextMatch:
             raise SpecError((*path, mode), value, "a list of texts" if mode == "one_of" else "a text")
         if mode != "one_of" and not normal(value) and mode != "equals":
             raise SpecError((*path, mode), value, "a text that is not empty: an empty one would match everything")
-        texts = tuple(normal(v).casefold() if fold else normal(v) for v in listed)
-        return cls(mode, texts, ignore_case=fold)
+        exact = any("://" in v for v in listed)
+        texts = tuple(map(literal if exact else normal, listed))
+        return cls(mode, tuple(t.casefold() for t in texts) if fold else texts, ignore_case=fold, exact=exact)
 
+    @answers(False)
     def matches(self, text: str) -> bool:
         """Whether ``text``, which is data and nothing else, is what the author asked for."""
         if self.mode == "typed":
             short = len(text) <= LONGEST or self.linear or len(normal(text)) <= LONGEST
             return short and len(text) <= LONGEST_LINEAR and bool(self.typed.matches(text))
         if self.mode == "number":
-            found = number(text)
-            return found is not None and abs(found - self.number) <= self.tolerance
-        folded = normal(text)
+            return self._is_number(number(text))
+        folded = literal(text) if self.exact else normal(text)
         if self.ignore_case:
             folded = folded.casefold()
         wanted = self.texts[0]
@@ -114,6 +120,19 @@ class TextMatch:
                 return folded in self.texts
             case _:
                 return glob(wanted, folded)
+
+    @answers(False)
+    def matches_json(self, value: Any) -> bool:
+        """Whether a JSON value is what the author asked for. A text is as `matches` has it, null is nothing; any other
+        value is read by ``number`` and the typed forms alone: to the others a number is no text."""
+        if isinstance(value, str):
+            return self.matches(value)
+        if self.mode == "number":
+            return self._is_number(number_of(value))
+        return self.mode == "typed" and value is not None and bool(self.typed.matches_json(value))
+
+    def _is_number(self, found: float | None) -> bool:
+        return found is not None and abs(found - self.number) <= self.tolerance
 
     @property
     def by_beginning(self) -> bool:

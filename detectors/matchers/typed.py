@@ -8,27 +8,19 @@ none. What comes from agent or page is only read, never compiled.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from detectors.errors import SpecError
 from detectors.matchers import loose, moments, places, quantities, structures
-from detectors.matchers.typed_base import Path
+from detectors.matchers.typed_base import Form, Path
 
-
-class Typed(Protocol):
-    """A typed form, compiled."""
-
-    def matches(self, text: str) -> bool:
-        """Whether the text means what the author asked for."""
-
-
-Parse = Callable[[Any, Mapping[str, Any], Path], Typed]
+Parse = Callable[[Any, Mapping[str, Any], Path], Form]
 """(value, options, path) → the form. Raises `SpecError`."""
 
 TYPES: dict[str, tuple[Parse, frozenset[str]]] = {
     name: (parse, frozenset(options.split()))
     for name, parse, options in (
-        ("integer", quantities.integer, ""),
+        ("integer", quantities.integer, "tolerance"),
         ("percentage", quantities.percentage, "tolerance"),
         ("money", quantities.money, "currency locale tolerance"),
         ("duration", quantities.duration, "tolerance"),
@@ -55,7 +47,7 @@ LINEAR = frozenset(("regex", "json", "any_of", "all_of"))
 """Forms that look into a text of any length in linear time, or leave that to their parts."""
 
 
-def parse_typed(name: str, spec: Mapping[str, Any], path: Path) -> Typed:
+def parse_typed(name: str, spec: Mapping[str, Any], path: Path) -> Form:
     """The form ``name`` of a task's JSON. Raises `SpecError`."""
     parse, allowed = TYPES[name]
     options = {key: value for key, value in spec.items() if key != name}

@@ -6,9 +6,49 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from detectors.codec import canonical
 from detectors.errors import SpecError
 
 Path = tuple[str | int, ...]
+MAX_EXACT = 2.0**53
+"""Whole numbers below it are the same as floats."""
+
+
+class Form:
+    """A typed form, compiled."""
+
+    __slots__ = ()
+
+    def matches(self, text: str) -> bool:
+        """Whether the text means what the author asked for."""
+        raise NotImplementedError
+
+    def matches_json(self, value: Any) -> bool:
+        """Whether a JSON value that is neither a text nor null does: a number, true or false by its JSON text, unless
+        the form reads values."""
+        return not isinstance(value, list | dict) and self.matches(json_text(value))
+
+
+def json_text(value: Any) -> str:
+    """A JSON value as JSON; 42.0 is 42, since JSON has one type of number. "" for what is nested too deep to write
+    (254 levels)."""
+    try:
+        return canonical(_whole(value)).decode()
+    except (TypeError, RecursionError):
+        return ""
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < MAX_EXACT else value
+    if isinstance(value, dict):
+        return {key: _whole(one) for key, one in value.items()}
+    return [_whole(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def number_of(value: Any) -> float | int | None:
+    """The number that a JSON value is; None for a text, null, true and false."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 @dataclass(frozen=True, slots=True)

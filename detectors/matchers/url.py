@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 import orjson
 
 from detectors.errors import SpecError
+from detectors.matchers.faults import answers
 from detectors.matchers.plain import glob
 from detectors.matchers.text import TextMatch
 
@@ -118,6 +119,7 @@ class UrlMatch:
         fragment = TextMatch("equals", (url.fragment,)) if raw.fragment else None
         return cls(url.origin, url.path, "*" in url.path, url.query if raw.query else None, (), fragment)
 
+    @answers(False)
     def matches(self, text: str) -> bool:
         """Whether the address ``text`` is the wanted one."""
         if self._by_place and len(text) <= MAX_URL and (plain := _PLAIN.match(text)) and plain[1] == self.origin:
@@ -131,7 +133,12 @@ class UrlMatch:
             return False
         if self.fragment is not None and not self.fragment.matches(url.fragment):
             return False
-        return all(any(n == name and m.matches(v) for n, v in url.query) for name, m in self.parameters)
+        return all(self._has(url.query, name, wanted) for name, wanted in self.parameters)
+
+    def _has(self, query: tuple[tuple[str, str], ...], name: str, wanted: TextMatch) -> bool:
+        """Whether the parameter is as wanted: each value that it has, or one of them where its name makes it a list."""
+        values = [value for one, value in query if one == name]
+        return bool(values) and (any if name.endswith("[]") else all)(wanted.matches(value) for value in values)
 
     @property
     def _by_place(self) -> bool:
@@ -168,6 +175,15 @@ def url_key(text: str) -> str:
         return plain[2].rstrip("/") or "/"
     url = parse_url(text)
     return "" if url is None else url.path
+
+
+def writings(text: str) -> tuple[str, ...]:
+    """An address as it is, and with its path decoded and without a slash at its end: a pattern may mean either."""
+    place = len(text)
+    for mark in "?#":
+        place = min(place, text.find(mark) % (len(text) + 1))
+    path = unquote(text[:place]).rstrip("/")
+    return (text,) if path == text[:place] else (text, path + text[place:])
 
 
 @lru_cache(maxsize=256)

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 from urllib.parse import parse_qsl
 
 import orjson
 
 from detectors.errors import SpecError
+from detectors.matchers.faults import answers
 from detectors.matchers.text import TextMatch
+from detectors.matchers.typed_base import json_text
+
+BodyType = Literal["form", "json"]
+Repeated = Literal["last", "first", "any"]
+"""Which value of a form's field that stands there more than once counts, as the site's framework takes it: PHP, Rails
+and Django the last, Java servlets, Go and Flask the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +41,7 @@ class IntRange:
             raise SpecError(path, spec, cls.WANTED + ", min not above max")
         return cls(least, most)
 
+    @answers(False)
     def matches(self, value: Any) -> bool:
         """Whether ``value`` is a whole number in the range."""
         return type(value) is int and self.least <= value <= self.most
@@ -61,6 +69,7 @@ class StatusMatch:
             return int(item[0]) * 100, int(item[0]) * 100 + 99
         raise SpecError(path, spec, cls.WANTED)
 
+    @answers(False)
     def matches(self, status: Any) -> bool:
         """Whether ``status`` is one of the wanted."""
         return type(status) is int and any(low <= status <= high for low, high in self.ranges)
@@ -71,7 +80,7 @@ class BodyMatch:
     """Named fields that a request's body must carry; others may stand beside them.
 
     A name is a form field, a key of a JSON object, or a dotted path into one (``customer.name``, ``items.0.id``).
-    A repeated form field matches if the wanted text is among its values.
+    A JSON array there matches as a whole, or if one of its items does.
     """
 
     fields: tuple[tuple[str, TextMatch], ...]
@@ -85,32 +94,67 @@ class BodyMatch:
             raise SpecError(path, spec, cls.WANTED)
         return cls(tuple((str(n), TextMatch.parse(v, (*path, n))) for n, v in sorted(spec.items())))
 
-    def matches(self, body: Any) -> bool:
-        """``body`` as in ``request.finished``: {text, mime?, cut?}. A cut body matches nothing."""
+    @answers(False)
+    def matches(self, body: Any, read_as: BodyType | None = None, repeated: Repeated = "last") -> bool:
+        """``body`` as in ``request.finished``: {text, mime?, cut?}. A cut body matches nothing, and one that its
+        content type does not call a form or JSON neither, unless ``read_as`` says what it is."""
         if not isinstance(body, Mapping) or body.get("cut") or not isinstance(body.get("text"), str):
             return False
-        values = body_fields(body["text"], str(body.get("mime") or ""))
-        return all(any(m.matches(v) for v in values(name)) for name, m in self.fields)
+        values = body_fields(body["text"], str(body.get("mime") or ""), read_as, repeated)
+        return all(any(_is(m, v) for v in values(name)) for name, m in self.fields)
 
 
-def body_fields(text: str, mime: str) -> Any:
-    """A function from a field's name to the texts that the body has for it."""
-    if "json" in mime or text[:1] in ("{", "["):
+def body_type(mime: str) -> BodyType | None:
+    """What the content type says that a body is; None where it calls it neither a form nor JSON."""
+    essence = mime.partition(";")[0].strip().lower()
+    if essence in ("application/x-www-form-urlencoded", "multipart/form-data"):
+        return "form"
+    return "json" if essence in ("application/json", "text/json") or essence.endswith("+json") else None
+
+
+def answer_type(body: Any) -> BodyType | None:
+    """What the body of an answer is read as. It is the server's own word, and servers call JSON by other names: where
+    the content type says neither, JSON is told by its first character."""
+    known = body if isinstance(body, Mapping) else {}
+    looks = str(known.get("text") or "").lstrip()[:1] in ("{", "[")
+    return body_type(str(known.get("mime") or "")) or ("json" if looks else None)
+
+
+def body_fields(text: str, mime: str, read_as: BodyType | None = None, repeated: Repeated = "last") -> Any:
+    """A function from a field's name to the values that the body has for it and that count: texts of a form, values of
+    JSON."""
+    kind = read_as or body_type(mime)
+    if kind == "json":
         try:
             root = orjson.loads(text)
         except orjson.JSONDecodeError:
             return lambda name: ()
         return lambda name: _json_values(root, name)
-    pairs = form_pairs(text, mime)
-    return lambda name: tuple(v for n, v in pairs if n == name)
+    pairs = form_pairs(text, mime) if kind == "form" else []
+    return lambda name: counted(name, tuple(v for n, v in pairs if n == name), repeated)
+
+
+def counted(name: str, values: tuple[str, ...], repeated: Repeated) -> tuple[str, ...]:
+    """Which of the values that one name has in a form count; those of a name that ends in [] are a list, and all do."""
+    if repeated == "any" or name.endswith("[]"):
+        return values
+    return values[-1:] if repeated == "last" else values[:1]
 
 
 def form_pairs(text: str, mime: str) -> list[tuple[str, str]]:
     """Names and values of a form's body, in order; files left out."""
-    return _multipart(text) if "multipart/form-data" in mime else parse_qsl(text, keep_blank_values=True)
+    return _multipart(text) if "multipart/form-data" in mime.lower() else parse_qsl(text, keep_blank_values=True)
 
 
-def _json_values(root: Any, name: str) -> tuple[str, ...]:
+def _is(wanted: TextMatch, value: Any) -> bool:
+    """Whether a form's text or a JSON value is as wanted; 7 is "7" too, since in a form it would be."""
+    if isinstance(value, str):
+        return wanted.matches(value)
+    scalar = not isinstance(value, dict | list)
+    return wanted.matches_json(value) or (scalar and wanted.matches("null" if value is None else json_text(value)))
+
+
+def _json_values(root: Any, name: str) -> tuple[Any, ...]:
     found: Any = root
     for part in name.split("."):
         if isinstance(found, dict) and part in found:
@@ -119,14 +163,7 @@ def _json_values(root: Any, name: str) -> tuple[str, ...]:
             found = found[int(part)]
         else:
             return ()
-    items = found if isinstance(found, list) else [found]
-    return tuple(_plain(item) for item in items if not isinstance(item, (dict, list)))
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, bool) or value is None:
-        return str(orjson.dumps(value), "utf-8")
-    return str(value)
+    return (found, *found) if isinstance(found, list) else (found,)
 
 
 def _multipart(text: str) -> list[tuple[str, str]]:

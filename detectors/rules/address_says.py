@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from detectors.arguments import arg
 from detectors.matchers import TextMatch
+from detectors.matchers.url import writings
 from detectors.registry import rule
 from detectors.types import Event, Reading
 from detectors.world import World
@@ -19,10 +20,11 @@ class Args:
 
 @rule(component="nav", hears=("page.navigated",), args=Args)
 def address_says(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """The main frame of any tab commits an address that says what is wanted: one address all of it.
+    """The main frame of any tab commits an address that says what is wanted: one address all of it. Its path counts
+    as it is written and as it reads: with %61 or a, with a slash at its end or without.
 
     Stays true until that tab goes elsewhere. url_reached compares an address by its parts, which is safer wherever
     they are known: a page of another site can have any text in its query.
     """
-    if event.data.get("main") and args.text.matches(str(event.data.get("url"))):
+    if event.data.get("main") and any(map(args.text.matches, writings(str(event.data.get("url"))))):
         yield Reading(1.0, f"url:{event.data.get('frame')}")

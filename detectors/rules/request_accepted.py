@@ -10,6 +10,7 @@ from detectors.arguments import arg
 from detectors.matchers import BodyMatch, StatusMatch, TextMatch, UrlMatch
 from detectors.matchers.asked import asked
 from detectors.matchers.url import url_key
+from detectors.matchers.values import BodyType, Repeated, answer_type
 from detectors.registry import rule
 from detectors.shape import listed, mapping
 from detectors.types import Event, Reading
@@ -28,6 +29,12 @@ class Args:
     )
     body: BodyMatch | None = arg("Fields that the request's body carries.", None)
     answer: BodyMatch | None = arg("Fields that the answer's body carries.", None)
+    body_as: BodyType | None = arg("What the request's body is read as; without it, what its content type says.", None)
+    repeated: Repeated = arg(
+        "Which value counts of a form's field that stands in the body more than once; of one whose name ends in [] "
+        "each does.",
+        "last",
+    )
 
     def asks(self) -> dict[str, list[Any]]:
         """Bodies are kept only where a rule needs them."""
@@ -73,9 +80,13 @@ def _is(hop: Mapping[str, Any], args: Args) -> bool:
     return (
         args.method.matches(str(hop.get("method")))
         and args.url.matches(str(hop.get("url")))
-        and (args.body is None or args.body.matches(hop.get("body")))
-        and (args.answer is None or args.answer.matches(mapping(hop.get("answer")).get("body")))
+        and (args.body is None or args.body.matches(hop.get("body"), args.body_as, args.repeated))
+        and (args.answer is None or _answers(args.answer, mapping(hop.get("answer")).get("body")))
     )
+
+
+def _answers(wanted: BodyMatch, body: Any) -> bool:
+    return wanted.matches(body, answer_type(body))
 
 
 def _accepted(hop: Mapping[str, Any], redirected: bool, last: Mapping[str, Any], args: Args) -> bool:

@@ -10,8 +10,9 @@ from urllib.parse import unquote, urldefrag, urljoin
 from detectors.arguments import arg
 from detectors.matchers import AddressesMatch, ContentMatch, StatusMatch, TextMatch
 from detectors.matchers.asked import asked
-from detectors.matchers.call import base_of
+from detectors.matchers.location import base_of
 from detectors.matchers.plain import text_key
+from detectors.matchers.values import BodyType, Repeated, answer_type
 from detectors.registry import rule
 from detectors.shape import listed, mapping
 from detectors.types import Event, Reading
@@ -32,6 +33,12 @@ class Args:
     status: StatusMatch = arg("What the server must say; 2xx or 3xx by default.", _ACCEPTED)
     body: ContentMatch | None = arg("Facts of the request's body.", None)
     answer: ContentMatch | None = arg("Facts of the answer's body.", None)
+    body_as: BodyType | None = arg("What the request's body is read as; without it, what its content type says.", None)
+    repeated: Repeated = arg(
+        "Which value counts of a form's field that stands in the body more than once; of one whose name ends in [] "
+        "each does.",
+        "last",
+    )
     referer: AddressesMatch | None = arg("The page that it was asked from.", None)
     cookies: ContentMatch | None = arg("Cookies that the answer sets; of these the values are told.", None)
     sent_cookies: ContentMatch | None = arg("Cookies that the request carries; of these the values are told.", None)
@@ -128,8 +135,8 @@ def _is(hop: Mapping[str, Any], args: Args) -> bool:
     return (
         (args.method is None or args.method.matches(str(hop.get("method"))))
         and args.url.matches(str(hop.get("url")))
-        and (args.body is None or args.body.matches(hop.get("body")))
-        and (args.answer is None or args.answer.matches(answer.get("body")))
+        and (args.body is None or args.body.matches(hop.get("body"), args.body_as, args.repeated))
+        and (args.answer is None or args.answer.matches(answer.get("body"), answer_type(answer.get("body"))))
         and (args.referer is None or args.referer.matches(str(headers.get("referer"))))
         and (args.cookies is None or args.cookies.holds(_cookies(told.get("set-cookie"), "\n")))
         and (args.sent_cookies is None or args.sent_cookies.holds(_cookies(headers.get("cookie"), ";")))

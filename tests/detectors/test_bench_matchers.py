@@ -17,7 +17,7 @@ WANTED: dict[str, Any] = {
     "string": "Quest Lumaflex Band", "number": 1234.5, "integer": 42, "currency": 1234.5, "boolean": True,
     "duration": "2h 30min", "distance": "12.5 km", "date": "2024-05-06", "month": "May", "coordinates": [40.5, -74.25],
     "location-name": "Carnegie Mellon University", "json": '{"a": [1, "b"]}', "string_list": "5,278",
-    "markdown": "# Title\n\n- one\n- two",
+    "url": "https://shop.example/items?id=7", "markdown": "# Title\n\n- one\n- two",
 }  # fmt: skip
 LONG = ("(" * 50_000, "[" * 100_000, "1:" * 50_000, "a-" * 50_000, "9" * 50_000, "# " * 50_000, "1h" * 50_000)
 

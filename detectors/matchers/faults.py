@@ -1,0 +1,64 @@
+"""What a matcher throws on a text from agent or page: it does not match, and whoever runs the rules is told.
+
+A text that could make a matcher fail would else be a way to make a step null: an agent could choose which of its steps
+are paid. So every public method of a matcher that is asked about such text stands under `answers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class Fault(NamedTuple):
+    """The matcher and the type of the error; the error's own words may have a page's in them."""
+
+    matcher: str
+    error: str
+
+
+_COLLECTED: ContextVar[list[Fault] | None] = ContextVar("faults", default=None)
+
+
+@contextmanager
+def collected() -> Iterator[list[Fault]]:
+    """The faults of the matchers that are asked meanwhile; they gather in the list."""
+    token = _COLLECTED.set([])
+    try:
+        found = _COLLECTED.get()
+        assert found is not None
+        yield found
+    finally:
+        _COLLECTED.reset(token)
+
+
+def answers(otherwise: Any) -> Callable[[Method], Method]:
+    """Make a method give ``otherwise`` where it fails, and report the `Fault`."""
+
+    def made(method: Method) -> Method:
+        @wraps(method)
+        def asked(self: Any, *values: Any, **options: Any) -> Any:
+            try:
+                return method(self, *values, **options)
+            except MemoryError:
+                raise  # that is the machine's, and another's replay would not have it
+            except Exception as error:  # noqa: BLE001 - a parser met a text that it was not made for
+                found = _COLLECTED.get()
+                if found is not None:
+                    found.append(Fault(_name(self), type(error).__name__))
+                return otherwise
+
+        asked.otherwise = otherwise  # type: ignore[attr-defined]
+        return asked  # type: ignore[return-value]
+
+    return made
+
+
+def _name(matcher: Any) -> str:
+    """A typed form's own name, where a text matcher has one: Money tells more than TextMatch."""
+    return type(getattr(matcher, "typed", None) or matcher).__name__

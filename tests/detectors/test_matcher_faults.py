@@ -1,0 +1,105 @@
+"""A text that a matcher fails on: it does not match, an alarm says so, and no step is null for it."""
+
+from __future__ import annotations
+
+from decimal import InvalidOperation
+from typing import Any
+
+import pytest
+
+from api.explaining import of_events
+from detectors import outside
+from detectors.arguments import MATCHERS, SchemaMatch
+from detectors.engine import Engine
+from detectors.matchers import TextMatch
+from detectors.matchers.faults import collected
+from detectors.types import Alarm
+from tests.support.logs import answered, clicked, episode, log, ruleset, run, worth
+
+MANY = "1" + ",111" * 20
+"""An amount of 61 digits: more than a decimal has, and the library that reads amounts threw."""
+BAD: dict[str, Any] = {"id": "bad", "when": {"element_clicked": {"name": "Delete"}}, "component": "ui", "penalty": 0.5}
+
+
+def right(text: Any) -> dict[str, Any]:
+    return {"id": "right", "when": {"answer_matches": {"text": text}}, "component": "answer"}
+
+
+def test_an_answer_that_no_library_can_read_makes_no_penalty_null() -> None:
+    """−0.5 stays −0.5."""
+    rules = ruleset(BAD, right({"money": 3}), weights={"answer": 1})
+    assert worth(run(rules, *episode([clicked("Delete"), answered(MANY)]))) == [-0.5]
+    assert worth(run(rules, *episode([clicked("Delete"), answered("3.00")]))) == [0.5]
+
+
+@pytest.mark.parametrize("digits", [27, 28, 29, 40, 41, 61, 4_000])
+def test_an_amount_of_any_length_is_read_or_is_none(digits: int) -> None:
+    with collected() as faults:
+        assert not TextMatch.parse({"money": 3}, ("text",)).matches("1" * digits)
+        assert not TextMatch.parse({"money": 3, "currency": "USD"}, ("text",)).matches(f"${'1' * digits}.50")
+    assert faults == []
+
+
+@pytest.fixture
+def faulty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library of amounts as it would be with a fault that nobody knows of yet."""
+
+    def decimal(text: str, locale: str) -> Any:
+        raise InvalidOperation(text)
+
+    monkeypatch.setattr(outside, "decimal", decimal)
+
+
+@pytest.mark.usefixtures("faulty")
+def test_what_a_matcher_throws_is_no_match_and_an_alarm() -> None:
+    """The alarm names event, rule, matcher and error, and has no word of the text."""
+    rules = ruleset(BAD, right({"money": 3}), weights={"answer": 1})
+    engine = Engine(rules, "ep_1")
+    outcome = engine.feed(log(*episode([clicked("Delete"), answered("3.00")])))
+    assert worth(outcome.rewards) == [-0.5]
+    assert [reward.mask for reward in outcome.rewards] == [False]
+    assert outcome.alarms == [Alarm(4, "answer_matches", "Money", "InvalidOperation")]
+    explained, _, _ = of_events(rules, log(*episode([answered("3.00")])), "ep_1")
+    assert explained[1].became[0] == (
+        "event 3: a matcher of answer_matches (Money) failed: InvalidOperation; that counts as no match"
+    )
+
+
+@pytest.mark.usefixtures("faulty")
+def test_what_stands_beside_it_still_matches() -> None:
+    """An alternative that can be read pays, and a wrong answer takes back a right one."""
+    rules = ruleset(right({"any_of": [{"money": 3}, "three"]}), weights={"answer": 1})
+    assert worth(run(rules, *episode([answered("three")]))) == [1.0]
+    assert worth(run(rules, *episode([answered("3.00")]))) == [0.0]
+    late = ruleset({**right({"any_of": [{"money": 3}, "three"]}), "must_hold_at_end": True}, weights={"answer": 1})
+    assert worth(run(late, *episode([answered("three"), answered("3.00")]))) == [0.0]
+
+
+@pytest.mark.usefixtures("faulty")
+def test_each_batch_tells_its_own_alarms_once() -> None:
+    """However the log is cut; a hundred of one batch are told as 64."""
+    rules = ruleset(right({"money": 3}), weights={"answer": 1})
+    events = log(*episode([answered("3")] * 100))
+    whole = Engine(rules, "ep_1").feed(events).alarms
+    assert [alarm.seq for alarm in whole] == list(range(3, 67))
+    engine = Engine(rules, "ep_1")
+    assert [alarm.seq for event in events for alarm in engine.feed([event]).alarms] == list(range(3, 103))
+
+
+def test_memory_that_runs_out_is_still_the_machine_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another machine's replay would not have it: it is no fact of the log."""
+
+    def decimal(text: str, locale: str) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(outside, "decimal", decimal)
+    with pytest.raises(MemoryError):
+        TextMatch.parse({"money": 3}, ("text",)).matches("3")
+
+
+@pytest.mark.parametrize("matcher", [*MATCHERS, SchemaMatch])
+def test_every_matcher_answers_though_it_fails(matcher: Any) -> None:
+    """A new one that is not made so fails here."""
+    asked = [getattr(matcher, name) for name in ("matches", "share", "is_at", "holds") if hasattr(matcher, name)]
+    assert asked
+    assert [method.otherwise for method in asked] in ([False], [False, False], [0.0])
