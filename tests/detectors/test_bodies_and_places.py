@@ -138,19 +138,16 @@ def test_a_pattern_knows_a_place_in_each_of_its_writings(rule: str, pattern: str
         assert AddressesMatch.parse(url, ("url",)).matches(f"{ORIGIN}{path}") is is_so
     elif "?" not in path:
         said = {"address_says": {"text": {"regex": pattern}}}
-        assert paid({**said}, went(path)) is is_so
+        assert paid(said, went(path)) is is_so
 
 
 def test_what_a_pattern_must_not_be_counts_in_each_writing() -> None:
     """An address is not past it by writing a letter as its number."""
     pattern = {"all": [".*"], "none": [".*/admin"]}
     at = AddressesMatch.parse({"any": [{"pattern": pattern}]}, ("url",))
-    assert [at.matches(f"{ORIGIN}{path}") for path in ("/a", "/admin", "/%61dmin", "/admin/")] == [
-        True,
-        False,
-        False,
-        False,
-    ]
+    assert at.matches(f"{ORIGIN}/a")
+    for path in ("/admin", "/%61dmin", "/admin/"):
+        assert not at.matches(f"{ORIGIN}{path}"), path
 
 
 ORDINARY: list[tuple[Any, str, bool]] = [
