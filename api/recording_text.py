@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
+from api.wording import number_in_words
 from detectors.codec import canonical
 from detectors.types import Event
 
@@ -59,5 +60,8 @@ def _part(name: str, value: Any) -> str:
         return str(value)
     if isinstance(value, bool):
         return f"{name.replace('_', ' ')}: {'yes' if value else 'no'}"
-    said = str(value) if isinstance(value, str | int | float) else canonical(value).decode()
+    if isinstance(value, float):
+        said = number_in_words(value)
+    else:
+        said = str(value) if isinstance(value, str | int) else canonical(value).decode()
     return f"{name.replace('_', ' ')}: {said}"

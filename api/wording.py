@@ -23,11 +23,19 @@ GOAL = {True: "reached", False: "not reached", None: "not known"}
 """An episode's success, in words."""
 
 
+def number_in_words(value: float) -> str:
+    """A number for people: 0.4 for 0.400000000001, which sums of thirds come to; whole ones as they are."""
+    if isinstance(value, int) or value - value != 0:
+        return str(value)
+    text = f"{value:.6f}".rstrip("0").rstrip(".") if abs(value) >= 1e-6 else f"{value:g}"
+    return "0" if text == "-0" else text
+
+
 def total_in_words(total: float | None, seen: float | None = None) -> str:
     """A total in words; of one that nobody knows, what was ``seen`` of it."""
     if total is not None:
-        return f"{total:g}"
-    return "not known" if seen is None else f"not known (seen: {seen:g})"
+        return number_in_words(total)
+    return "not known" if seen is None else f"not known (seen: {number_in_words(seen)})"
 
 
 def waits_for(condition: Condition, depth: int = 0) -> Iterator[str]:
@@ -80,6 +88,8 @@ def value_in_words(value: Any, by: str = " or ") -> str:
         said = by.join(map(value_in_words, value[:8])) + (f"{by}…" if len(value) > 8 else "")
     elif isinstance(value, bool):
         said = "yes" if value else "no"
+    elif isinstance(value, float):
+        said = number_in_words(value)
     else:
         said = f"“{value}”" if isinstance(value, str) else str(value)
     return said if len(said) <= 200 else said[:199] + "…"

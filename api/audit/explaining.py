@@ -17,6 +17,7 @@ from api.errors import NotFoundError
 from api.following import decoded, event_to_json
 from api.ledger import Ledger
 from api.store.audits import Audits
+from api.wording import number_in_words
 
 EDGE = "edge.computed"
 _SEGMENTS_AFTER = 2
@@ -123,7 +124,7 @@ def as_text(said: dict[str, Any]) -> str:
         f"  events {said['began']} to {reward['through']}",
         *(line for one in said["milestones"] for line in _milestone(one)),
         *(
-            f"  {v['stage']}: {v['score']} ({v['confidence']:g} sure) by {v['by']}: {v['why']}"
+            f"  {v['stage']}: {_number(v['score'])} ({v['confidence']:g} sure) by {v['by']}: {v['why']}"
             for v in said["verdicts"]
         ),
         *(line for one in said["said"] for line in _said_line(one)),
@@ -147,7 +148,8 @@ def _said_line(one: dict[str, Any]) -> Iterable[str]:
         yield f"  verdict {one['seq']}: decided by {one['decided_by'] or 'nobody'} of verdicts {one['verdicts']}"
         return
     yield (
-        f"  verdict {one['seq']} on {one['item']}: {verdict['stage']} {verdict['score']} for {verdict['cost']:g}, "
+        f"  verdict {one['seq']} on {one['item']}: {verdict['stage']} {_number(verdict['score'])} "
+        f"for {verdict['cost']:g}, "
         f"{'kept from before' if one['cached'] else 'asked'}, prompt {str(record.get('prompt'))[:12]}, "
         f"evidence {one['evidence']}{', an audit' if one['audit'] else ''}"
     )
@@ -155,11 +157,15 @@ def _said_line(one: dict[str, Any]) -> Iterable[str]:
         yield f"      vote {orjson.dumps(vote).decode()[:200]}"
 
 
+def _number(value: float | None) -> str:
+    return "None" if value is None else number_in_words(value)
+
+
 def _edge_line(edge: dict[str, Any] | None) -> str:
     if edge is None:
         return "  the edge computed nothing"
     verdict = "which DIFFERS" if edge["differs"] else "the same"
-    return f"  the edge computed {edge['reward']} at event {edge['seq']}: {verdict}"
+    return f"  the edge computed {_number(edge['reward'])} at event {edge['seq']}: {verdict}"
 
 
 def _signed_line(signed: dict[str, Any] | None) -> str:

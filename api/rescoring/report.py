@@ -11,6 +11,7 @@ import orjson
 from api.cascade.recorded import GIVEN
 from api.recording_text import clip
 from api.rescoring.work import Answer
+from api.wording import number_in_words
 
 ASKED = ("questions", "answered", "abstained")
 SHOWN = ("same", "changed", "scored", "failed")
@@ -119,7 +120,7 @@ def _milestone(m: Mapping[str, Any], evidence: Mapping[str, str]) -> Iterator[st
 
 
 def _number(value: float | None) -> str:
-    return "null" if value is None else f"{value:g}"
+    return "null" if value is None else number_in_words(value)
 
 
 def _word(value: Any) -> str:
