@@ -36,9 +36,14 @@ class ReadArgs:
         if not self.path or len(self.path) > LONGEST or self.path.startswith("/") or ".." in self.path.split("/"):
             raise ValueError("path: relative to the watched folder, without ..")
 
+    @property
+    def read_as(self) -> Format | None:
+        """What the daemon is to read the file as; None where the file's content and name say it."""
+        return self.format
+
     def asks(self) -> dict[str, list[Any]]:
         """What the daemon is to read; nothing of what would be right."""
-        return {"file_reads": [{"path": self.path, "root": self.root, "format": self.format, "query": self.asked()}]}
+        return {"file_reads": [{"path": self.path, "root": self.root, "format": self.read_as, "query": self.asked()}]}
 
     def asked(self) -> str | None:
         """The query that a rule about a database has."""
@@ -58,7 +63,7 @@ def read_keys(event: Event) -> Keys:
 def facts_of(event: Event, args: ReadArgs) -> Mapping[str, Any] | None:
     """What the event tells of a file that ``args`` is about; None if it is about another, or the file said nothing."""
     data = event.data
-    if data.get("status") != "read" or data.get("as") != (args.format or "auto") or data.get("query") != args.asked():
+    if data.get("status") != "read" or data.get("as") != (args.read_as or "auto") or data.get("query") != args.asked():
         return None
     if args.root not in (None, data.get("root")) or not glob(args.path, str(data.get("path"))):
         return None

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from detectors.arguments import arg
 from detectors.file_reads import (
+    Format,
     ReadArgs,
     facts_of,
     goes_on,
@@ -23,6 +24,16 @@ from detectors.registry import rule
 from detectors.types import Event, Reading
 from detectors.world import World
 
+NO_TEXT = frozenset(
+    ("csv", "json", "yaml", "toml", "ini", "prefs", "gimprc", "sqlite", "xlsx", "ods", "zip", "tar", "image", "media")
+)
+"""Formats of whose files no text is told."""
+DATA_ENDS = (
+    ".csv", ".tsv", ".json", ".ipynb", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".desktop", ".properties",
+    "vlcrc", "prefs.js", "user.js", "gimprc", "sessionrc", "toolrc",
+)  # fmt: skip
+"""How the names of files end that are written as text and read as data."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Args(ReadArgs):
@@ -32,10 +43,27 @@ class Args(ReadArgs):
     )
     number: int | None = arg("Which line, paragraph, page or slide, from 1; without it, any.", None)
 
+    def __post_init__(self) -> None:
+        ReadArgs.__post_init__(self)
+        if self.format in NO_TEXT:
+            raise ValueError(
+                f"format: {self.format} has no text; wanted text, to read the file as it is written, or a format of "
+                f"documents and pages"
+            )
 
-@rule(version=2, component="file", hears=("file.read",), args=Args, index_args=read_index, index_event=read_keys)
+    @property
+    def read_as(self) -> Format | None:
+        """As text where the path's end says that the file is data written as text: read as data, it has none."""
+        data = self.format is None and self.path.lower().endswith(DATA_ENDS)
+        return "text" if data and self.unit in ("whole", "line") else self.format
+
+
+@rule(version=3, component="file", hears=("file.read",), args=Args, index_args=read_index, index_event=read_keys)
 def file_text(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A text file, document, page or PDF says what is wanted: all of it, or one line, paragraph, page or slide.
+
+    A file of data (.csv, .json, .yaml, .toml, .ini and the like) is read as it is written, by its path's end; where
+    that is a `*`, say `format: text`.
 
     True until the file is read with another text, or is gone. What it said at the start earns nothing. Of a text that
     was cut only its beginning is known: it contains, or starts with.

@@ -90,7 +90,7 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
         (LAMP, [told(LETTER), gone("b"), gone(query="SELECT 1")], 1),
         ({**LAMP, "path": "in/*.txt"}, [told(LETTER, "in/deep/b.txt")], 1),
         ({**LAMP, "root": "home"}, [told(LETTER)], 1),
-        ({**LAMP, "format": "json"}, [told(LETTER, **{"as": "json"})], 1),
+        ({**LAMP, "format": "xml"}, [told(LETTER, **{"as": "xml"})], 1),
         (LAMP, [told(LETTER), told({}, **{"as": "json"})], 1),
         (of(text="Dear Ada,", unit="line"), [told(LETTER, cut=True)], 1),
         (of(text="All agreed.", unit="paragraph"), [told(MINUTES, cut=True)], 1),

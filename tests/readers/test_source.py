@@ -11,10 +11,13 @@ from typing import Any
 
 import pytest
 
+from agentd.readers.formats import FORMATS
 from agentd.sources import reader
 from agentd.sources.reader import ReaderSource
 from detectors.engine import Engine
+from detectors.errors import DetectorError
 from detectors.kinds import KINDS
+from detectors.rules.file_text import DATA_ENDS, NO_TEXT
 from detectors.types import Event
 from tests.support.logs import ruleset
 
@@ -161,3 +164,52 @@ def test_a_gap_of_one_path_blinds_the_rules_that_read_it() -> None:
     assert rules.leans("reader", "a.txt")
     assert rules.leans("reader", None)
     assert not rules.leans("reader", "c.txt")
+
+
+DATA = {
+    "a.csv": "name,qty\nlamp,2\n",
+    "a.tsv": "name\tqty\nlamp\t2\n",
+    "a.json": '{"name": "lamp"}\n',
+    "a.yaml": "name: lamp\n",
+    "a.toml": 'name = "lamp"\n',
+    "a.ini": "[a]\nname=lamp\n",
+    "prefs.js": 'user_pref("name", "lamp");\n',
+    "a.html": "<p>a lamp</p>",
+    "a.xml": "<a>lamp</a>",
+    "a.txt": "a lamp",
+    "A.CSV": "name,qty\nlamp,2\n",
+}
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("unit", ["whole", "line"])
+async def test_a_text_file_has_a_text_whatever_it_is_read_as_otherwise(tmp_path: Path, name: str, unit: str) -> None:
+    """A table's, a document's or a program's settings' file is asked for its text and for its data at once."""
+    said = {"file_text": {"path": name, "unit": unit, "text": {"contains": "lamp"}}}
+    other = {"file_text": {"path": name, "unit": unit, "text": {"contains": "shelf"}}}
+    data = {"file_is": {"path": name, "whole": True}}
+    rules = ruleset(
+        *({"id": id, "component": "file", "when": when} for id, when in (("m", said), ("n", other), ("d", data))),
+        weights={"file": 1},
+    )
+    async with reading(tmp_path, *rules.plan("ep_1")["file_reads"]) as running:
+        (tmp_path / name).write_text(DATA[name])
+        steps = [("step.began", {"step": 0}), *await running.at(0), ("step.sealed", {"step": 0, "why": "quiet"})]
+    log = [Event("ep_1", n, KINDS[kind].source, kind, n, data) for n, (kind, data) in enumerate(steps, 1)]
+    (reward,) = Engine(rules, "ep_1").feed(log).rewards
+    assert sorted(m.id for m in reward.milestones) == ["d", "m"]
+
+
+@pytest.mark.parametrize("format_", sorted(NO_TEXT))
+def test_a_format_without_a_text_is_refused_with_what_to_write(format_: str) -> None:
+    """Such a rule could never hold, and `task check` would say ok."""
+    with pytest.raises(DetectorError, match=f"format: {format_} has no text; wanted text"):
+        ruleset({"id": "m", "when": {"file_text": {"path": "a", "format": format_, "text": "x"}}, "component": "file"})
+
+
+def test_every_format_has_a_text_or_is_known_to_have_none() -> None:
+    """A reader that is added says so here."""
+    texts = {"xml", "html", "docx", "odt", "pptx", "odp", "pdf", "text"}
+    assert NO_TEXT | texts == set(FORMATS)
+    data = ("csv", "json", "yaml", "toml", "ini", "prefs", "gimprc")
+    assert {end for name in data for end in FORMATS[name].names} == {end.removeprefix(".") for end in DATA_ENDS}
