@@ -33,7 +33,7 @@ SENT: list[tuple[str, str, bool]] = [
     ("a blob of a form's type", f"{{body: new Blob([{TEXT}], {{type: 'application/x-www-form-urlencoded'}})}}", True),
     (
         "a text that names a form",
-        f"{{body: {TEXT}, headers: {{'content-type': 'text/plain; x={FORM[16:-1]}'}}}}",
+        f"{{body: {TEXT}, headers: {{{NAMES}}}}}",
         False,
     ),
     ("another name last", f"{{body: 'name=Ada&name=Eve', headers: {{{FORM}}}}}", False),
