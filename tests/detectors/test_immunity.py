@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 from detectors.engine import Engine
+from tests.fuzz.hostile_matchers import HOSTILE, TEXTS
 from tests.support.logs import (
     ORIGIN,
     Said,
@@ -158,3 +159,20 @@ def test_10_clicks_of_page_script_prove_nothing() -> None:
     """`isTrusted: false` is not the agent's."""
     rules = ruleset({"id": "m", "when": {"element_clicked": {"name": "Buy"}}})
     assert worth(run(rules, *episode([clicked("Buy", trusted=False)]))) == [0.0]
+
+
+def test_14_hostile_text_makes_no_step_null() -> None:
+    """Every form of a text against every hostile answer, each in a step of its own: all known, and no alarm.
+
+    Time and memory, and every other kind of matcher: tests/fuzz/test_matchers.py.
+    """
+    forms = [
+        {"id": f"m{n}", "component": "answer", "when": {"answer_matches": {"text": spec}}}
+        for n, spec in enumerate(TEXTS.values())
+    ]
+    steps = [[clicked("Delete"), answered(text)] for text in HOSTILE.values()]
+    engine = Engine(ruleset(*forms, weights={"answer": 1}), "ep_1")
+    outcome = engine.feed(log(*episode(*steps)))
+    assert [reward.step for reward in outcome.rewards if reward.reward is None] == []
+    assert len(outcome.rewards) >= len(HOSTILE)
+    assert outcome.alarms == []
