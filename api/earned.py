@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from detectors.codec import canonical
-from detectors.deciding import escalating, waits
+from detectors.deciding import escalating, unasked, waits
 from detectors.engine import Outcome
 from detectors.rewards import encode_reward, milestone_to_json
 from detectors.ruleset import Ruleset
@@ -34,11 +34,11 @@ def milestone_rows(
 
 def told(rules: Ruleset, outcome: Outcome) -> list[Reward]:
     """The newly sealed rewards as they are stored: those that are asked about wait for their answers."""
-    if not outcome.asks:
+    if rules.task.escalation is None:
         return outcome.rewards
     of = [[ask for ask in outcome.asks if ask.step == reward.step] for reward in outcome.rewards]
     pairs = zip(outcome.rewards, of, strict=True)
-    return [escalating(rules, reward, asked) if waits(asked) else reward for reward, asked in pairs]
+    return [escalating(rules, reward, asked) if waits(asked) else unasked(rules, reward) for reward, asked in pairs]
 
 
 def reward_rows(sealed: Iterable[Reward]) -> list[dict[str, Any]]:

@@ -82,7 +82,13 @@ def _ending_properties() -> Schema:
     return {
         "limits": {**window_schema(), "description": "What comes later than so many steps or seconds pays nothing."},
         "outcome": {
-            **object_({"alpha": part, "success": {**number, "default": 1.0}, "failure": {**number, "default": 0.0}}),
+            **object_(
+                {
+                    "alpha": part,
+                    "success": {**number, "minimum": 0, "default": 1.0},
+                    "failure": {**number, "default": 0.0},
+                }
+            ),
             "description": "What the end is worth: r = alpha * process + (1 - alpha) * [t = T] * outcome.",
         },
         "efficiency": {
@@ -115,10 +121,16 @@ def _escalation_schema() -> Schema:
         "tiers": {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"enum": list(TIERS)}},
         "weights": {
             **object_(dict.fromkeys(("rule", *TIERS), part)),
-            "description": "Of a blend; they sum to 1 and are renormalised over the tiers that answered.",
+            "description": "Of a blend; they sum to 1. Of a tier that abstained the weight goes to the others.",
         },
         "decisive": {"enum": list(DECISIVE), "default": "positive"},
-        "worth": {**above, "default": 1.0, "description": "What a score of 1 is where the rules are silent."},
+        "share": {
+            **part,
+            "exclusiveMinimum": 0,
+            "exclusiveMaximum": 1,
+            "default": 0.2,
+            "description": "The part of the goal's worth that tiers may add to all steps of an episode together.",
+        },
         "patience_s": {**above, "default": 900, "description": "How long a stage may be out of reach."},
         "rubric": object_({"goal": rubric_schema(), "step": rubric_schema()}),
         "budget": object_(dict.fromkeys(SCOPES, limits)),

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from detectors.registry import Rule, rules
+from detectors.ruleset import Ruleset
+from detectors.stakes import goal_worth, most_of_steps, spread_over
 from detectors.types import Condition, MilestoneSpec, Window
 
 _COMPOSITES = {
@@ -36,6 +38,23 @@ def total_in_words(total: float | None, seen: float | None = None) -> str:
     if total is not None:
         return number_in_words(total)
     return "not known" if seen is None else f"not known (seen: {number_in_words(seen)})"
+
+
+def tiers_in_words(rules: Ruleset) -> Iterator[str]:
+    """What a reward model and a judge may add under a task; nothing where they are not asked about steps."""
+    policy = rules.task.escalation
+    if policy is None:
+        return
+    most, steps = most_of_steps(rules), spread_over(rules)
+    if policy.route == "blend" or {"unscored", "low_confidence"} & set(policy.escalate):
+        yield (
+            f"steps: {most:g} in all by model and judge, {most / steps:g} a step over {steps} steps, nothing once the "
+            f"goal is reached (share {policy.share:g} of {goal_worth(rules):g})"
+        )
+    if policy.route == "blend":
+        yield f"steps: {' + '.join(f'{weight:g} {name}' for name, weight in policy.weights.items())}"
+    if "goal" in policy.escalate:
+        yield "the goal: what is left of its worth, less what steps were offered"
 
 
 def waits_for(condition: Condition, depth: int = 0) -> Iterator[str]:

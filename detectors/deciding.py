@@ -1,7 +1,8 @@
 """What is asked beyond the rules, and the final reward of what was answered: both pure.
 
 The final value of a step is a fold of the rules' reward and of the verdicts that were recorded, in their order. A tier
-that abstained, or was never reached, weighs nothing; where nobody is sure the reward is null. See docs/cascade.md.
+that abstained, or was never reached, weighs nothing; where nobody is sure the reward is null. What a tier may add is
+known when the step is sealed (detectors/stakes.py), so it matters not which answer comes first. See docs/cascade.md.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from detectors.codec import sha256
 from detectors.judged import is_judged
 from detectors.rewards import blend, total
 from detectors.ruleset import Ruleset
+from detectors.stakes import goal_stake, goals, outcome_worth, rule_weight, step_stake
 from detectors.state import State
 from detectors.types import Ask, Decisive, Escalation, Milestone, Reward, Verdict
 
@@ -33,12 +35,15 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What an item was found to be: a score in [0, 1] or None, by whom, and why not."""
+    """What an item was found to be: a score in [0, 1] or None, by whom, and why not. ``adds``: what that adds to the
+    rules' pay, where it is not the score's part of the stake; ``note``: how weights were renormalised."""
 
     score: float | None
     by: str
     why: str
     evidence: tuple[int, ...] = ()
+    adds: float | None = None
+    note: str = ""
 
 
 def asks(rules: Ruleset, state: State, reward: Reward, *, acted: bool = True) -> tuple[Ask, ...]:
@@ -53,14 +58,21 @@ def asks(rules: Ruleset, state: State, reward: Reward, *, acted: bool = True) ->
         Ask(reward.step, m.id, (m.when.rule,)) for n, m in enumerate(rules.task.milestones) if _due(rules, state, n)
     ]
     items = ("step", "goal") if acted else ("goal",)
-    wanted = [item for item in items if _escalates(rules, policy, reward, item)]
-    found += [
-        Ask(reward.step, item, policy.tiers, unpaid=_unpaid(rules, state) if item == "goal" else 0.0) for item in wanted
-    ]
+    stake = step_stake(rules, state) if acted and _takes_stake(rules, policy, reward) else 0.0
+    wanted = [item for item in items if _escalates(rules, policy, reward, item, stake)]
+    offered = total((state.offered, stake if "step" in wanted else 0.0))
+    stakes = {"step": stake, "goal": goal_stake(rules, state, offered)}
+    tiers = _tiers_of(policy)
+    found += [Ask(reward.step, item, tiers, stake=stakes[item]) for item in wanted]
     item = "goal" if reward.done and rules.has_goal else "step"
-    if not wanted and item in items and policy.audit and _drawn(policy.audit, reward):
+    if policy.route == "cascade" and not wanted and item in items and policy.audit and _drawn(policy.audit, reward):
         found.append(Ask(reward.step, item, policy.tiers, audit=True))
     return tuple(found)
+
+
+def offered_by(asked: Iterable[Ask]) -> float:
+    """What tiers can add at most to the steps that they are asked about."""
+    return total(ask.stake for ask in asked if ask.item == "step")
 
 
 def waits(asked: Iterable[Ask]) -> bool:
@@ -81,7 +93,7 @@ def word_of_rules(rules: Ruleset, reward: Reward, item: str) -> Verdict:
         sure = all(_proof(m.decisive or policy.decisive, met) for m in rules.task.milestones if m.when.rule == "goal")
         why = "the goal's rules are met" if met else "the goal's rules are not met"
         return Verdict("rule", float(met), 1.0 if sure else SOFT, why, rules.digest)
-    said = [m for m in reward.milestones if m.id in rules.index and (m.worth or m.value)]
+    said = _said(rules, reward)
     specs = [rules.task.milestones[rules.index[m.id]] for m in said]
     if said:
         sure = all(_proof(spec.decisive or policy.decisive, met=True) for spec in specs)
@@ -111,8 +123,9 @@ def escalating(rules: Ruleset, reward: Reward, asked: Sequence[Ask]) -> Reward:
 def decide(rules: Ruleset, reward: Reward, asked: Sequence[Ask], words: Sequence[Word]) -> Reward:
     """The final reward of a step whose asks are answered: ``reward`` is the rules', ``words`` came in this order."""
     if not waits(asked):
-        return reward
-    found = {ask.item: _find(rules, reward, ask, words) for ask in asked if not ask.audit}
+        return unasked(rules, reward)
+    goal_asked = any(ask.item == "goal" for ask in asked)
+    found = {ask.item: _find(rules, reward, ask, words, goal_asked=goal_asked) for ask in asked if not ask.audit}
     verdicts = (*_rule_words(rules, reward, asked), *(w.verdict for w in words if w.item in found))
     unsure = [f"{item}: {f.why}" for item, f in found.items() if f.score is None]
     success = reward.success
@@ -130,17 +143,33 @@ def decide(rules: Ruleset, reward: Reward, asked: Sequence[Ask], words: Sequence
             decided_by=None,
             success=success,
         )
-    unpaid = total(ask.unpaid for ask in asked)
-    paid = [m for item, f in found.items() if (m := _paid(rules, reward, item, f, unpaid)) is not None]
-    milestones = (*reward.milestones, *paid)
+    stakes = {ask.item: ask.stake for ask in asked}
+    paid = [m for item, f in found.items() if (m := _paid(rules, reward, item, f, stakes)) is not None]
+    weighed = None if "step" in found else _weighed(rules, reward, goal_asked="goal" in found)
+    milestones = (*reward.milestones, *([weighed] if weighed else []), *paid)
     return reward._replace(
         status="sealed",
         reward=total(m.worth for m in milestones),
+        reason="; ".join(f"{item}: {f.note}" for item, f in found.items() if f.note) or reward.reason,
         components=_components(rules, milestones),
         milestones=milestones,
         verdicts=verdicts,
         decided_by=max((f.by for f in found.values()), key=_rank),
         success=success,
+    )
+
+
+def unasked(rules: Ruleset, reward: Reward) -> Reward:
+    """The final reward of a step that nobody is asked about: the rules' own; in a blend, by the rules' weight.
+
+    That is a closing step, in which the agent did nothing that a tier could look at.
+    """
+    weighed = _weighed(rules, reward, goal_asked=False)
+    if weighed is None:
+        return reward
+    milestones = (*reward.milestones, weighed)
+    return reward._replace(
+        reward=total(m.worth for m in milestones), components=_components(rules, milestones), milestones=milestones
     )
 
 
@@ -180,10 +209,26 @@ def _due(rules: Ruleset, state: State, n: int) -> bool:
     return state.closed and all(met)
 
 
-def _escalates(rules: Ruleset, policy: Escalation, reward: Reward, item: str) -> bool:
+def _tiers_of(policy: Escalation) -> tuple[str, ...]:
+    """Who is asked: in a blend those that weigh something."""
+    if policy.route == "cascade":
+        return policy.tiers
+    return tuple(tier for tier in policy.tiers if policy.weights[tier] > 0)
+
+
+def _takes_stake(rules: Ruleset, policy: Escalation, reward: Reward) -> bool:
+    """Whether a tier may add to the step: to each of a blend, in a cascade to those of which the rules say nothing."""
+    return policy.route == "blend" or not _said(rules, reward)
+
+
+def _escalates(rules: Ruleset, policy: Escalation, reward: Reward, item: str, stake: float) -> bool:
+    if policy.route == "blend":
+        return "goal" in policy.escalate and reward.done if item == "goal" else bool(stake or reward.reward)
     word = word_of_rules(rules, reward, item)
     if item == "goal":
         return "goal" in policy.escalate and reward.done and word.confidence < 1.0
+    if not stake and not _earned(rules, reward):
+        return False  # whatever is said, it is worth the same
     if word.confidence == 0.0:
         return "unscored" in policy.escalate or "low_confidence" in policy.escalate
     return "low_confidence" in policy.escalate and word.confidence < policy.confident
@@ -206,7 +251,7 @@ def _confident(policy: Escalation, verdict: Verdict) -> bool:
     return verdict.score is not None and verdict.confidence >= policy.confident
 
 
-def _find(rules: Ruleset, reward: Reward, ask: Ask, words: Sequence[Word]) -> _Found:
+def _find(rules: Ruleset, reward: Reward, ask: Ask, words: Sequence[Word], *, goal_asked: bool) -> _Found:
     """What an item is, by the route that the task names. A person's word is above all others."""
     policy = rules.task.escalation or Escalation()
     of = [w for w in words if w.item == ask.item]
@@ -214,24 +259,42 @@ def _find(rules: Ruleset, reward: Reward, ask: Ask, words: Sequence[Word]) -> _F
         if w.verdict.stage == "person" and w.verdict.score is not None:
             return _Found(w.verdict.score, "person", w.verdict.why, w.evidence)
     if policy.route == "blend" and ask.item in ("step", "goal"):
-        return _blended(rules, reward, policy, ask, of)
+        return _blended(rules, reward, ask, of, goal_asked=goal_asked)
     for w in of:
         if _confident(policy, w.verdict):
             return _Found(w.verdict.score, w.verdict.stage, w.verdict.why, w.evidence)
     return _Found(None, "", _nobody(of, policy))
 
 
-def _blended(rules: Ruleset, reward: Reward, policy: Escalation, ask: Ask, of: Sequence[Word]) -> _Found:
-    """Σ wᵢ·scoreᵢ / Σ wᵢ over those that answered; the rules answer unless they are silent."""
+def _blended(rules: Ruleset, reward: Reward, ask: Ask, of: Sequence[Word], *, goal_asked: bool) -> _Found:
+    """r = α·r_rule + β·R + γ·r_judge. Of a step r_rule is what the rules pay in it, and R and r_judge are parts of its
+    stake; of the goal each is a part of the goal's stake. Of who abstained the weight goes to the others."""
+    policy = rules.task.escalation or Escalation()
     rule = word_of_rules(rules, reward, ask.item)
     answered = [w.verdict for w in of if w.verdict.score is not None]
-    if not any(policy.weights.get(v.stage, 0.0) for v in answered):
+    number = _number(rules, reward, goal_asked=goal_asked)
+    known = rule.confidence == 1.0 if ask.item == "goal" else rule.confidence > 0.0 or number != 0.0
+    if not answered and not known:
         return _Found(None, "", _nobody(of, policy))
-    if rule.confidence > 0.0:
-        # At stake in a step is what the rules would pay (`_paid`), so that to pay it is a score of 1.
-        answered.insert(0, rule if ask.item == "goal" else rule._replace(score=float(_earned(rules, reward) > 0)))
+    by, note = BLEND if answered else "rule", _renormalised(policy, ask, answered)
     evidence = tuple(sorted({seq for w in of if w.verdict.score is not None for seq in w.evidence}))
-    return _Found(blend(answered, policy.weights), BLEND, "", evidence)
+    if ask.item == "goal":
+        return _Found(blend([rule, *answered], policy.weights), by, "", evidence, note=note)
+    scaled = [v._replace(score=(v.score or 0.0) * ask.stake) for v in answered]
+    value = blend([rule._replace(score=number), *scaled], policy.weights)
+    assert value is not None
+    return _Found(blend(answered, policy.weights) or 0.0, by, "", evidence, total((value, -number)), note)
+
+
+def _renormalised(policy: Escalation, ask: Ask, answered: Sequence[Verdict]) -> str:
+    """What became of the weights where a tier abstained; empty where none did."""
+    there = {v.stage for v in answered}
+    silent = [tier for tier in ask.tiers if tier not in there]
+    if not silent:
+        return ""
+    parts = {name: policy.weights[name] for name in ("rule", *(tier for tier in ask.tiers if tier in there))}
+    weights = ", ".join(f"{name} {weight / sum(parts.values()):.4g}" for name, weight in parts.items())
+    return f"renormalised without {' and '.join(silent)}: {weights}"
 
 
 def _nobody(of: Sequence[Word], policy: Escalation) -> str:
@@ -244,25 +307,47 @@ def _nobody(of: Sequence[Word], policy: Escalation) -> str:
     return "; ".join(said) or "nobody was asked"
 
 
-def _paid(rules: Ruleset, reward: Reward, item: str, found: _Found, unpaid: float) -> Milestone | None:
-    """What the score adds to the rules' pay, as a milestone: no unit of reward is without one. ``unpaid``: what a
-    success is worth that the goal milestones have not paid."""
+def _paid(rules: Ruleset, reward: Reward, item: str, found: _Found, stakes: Mapping[str, float]) -> Milestone | None:
+    """What the score adds to the rules' pay, as a milestone: no unit of reward is without one."""
     assert found.score is not None
     score, seqs = round(found.score, 12), found.evidence or (reward.through,)
     if item == "step":
-        earned = _earned(rules, reward)
-        policy = rules.task.escalation or Escalation()
-        worth = total((score * (earned or policy.worth), -earned))
+        worth = found.adds
+        if worth is None:
+            earned = _earned(rules, reward, but_goals="goal" in stakes)
+            worth = total((score * (earned or stakes[item]), -earned))
         return _milestone(f"({found.by})", found.by, found.by, reward.step, score, worth, seqs)
     if item == "goal":
         # A success of the rules was paid in full. Of what is none, some of the goal's milestones may have been.
-        lost = total((*(rules.share[n] for n in _goals(rules)), _outcome_worth(rules)))
-        won = total((unpaid, _outcome_worth(rules)))
-        worth = (score - 1.0) * lost if reward.success is True else score * won
+        worth = (score - 1.0) * _goal_paid(rules, reward) if reward.success is True else score * stakes[item]
         return _milestone("(goal)", found.by, "goal", reward.step, score, round(worth, 12) + 0.0, seqs)
     n = rules.index[item]
     worth = round(score * rules.share[n], 12)
     return _milestone(item, found.by, rules.task.milestones[n].component, reward.step, score, worth, seqs)
+
+
+def _goal_paid(rules: Ruleset, reward: Reward) -> float:
+    """Of a success of the rules: what they paid for it, in a blend in this step, and how much more the outcome is worth
+    than that of a failure."""
+    if rule_weight(rules.task.escalation or Escalation()) == 1.0:
+        return total((*(rules.share[n] for n in goals(rules)), outcome_worth(rules)))
+    ids = {rules.task.milestones[n].id for n in goals(rules)}
+    return total((*(m.worth for m in reward.milestones if m.id in ids), outcome_worth(rules)))
+
+
+def _number(rules: Ruleset, reward: Reward, *, goal_asked: bool) -> float:
+    """What the rules pay in a step of a blend, without the success that is blended by itself."""
+    success = _goal_paid(rules, reward) if goal_asked and reward.success is True else 0.0
+    return total((reward.reward or 0.0, -success))
+
+
+def _weighed(rules: Ruleset, reward: Reward, *, goal_asked: bool) -> Milestone | None:
+    """The rules' weight in a step of a blend that has no other term, as what it takes from the step."""
+    less = rule_weight(rules.task.escalation or Escalation()) - 1.0
+    if reward.reward is None:
+        return None
+    worth = total((less * _number(rules, reward, goal_asked=goal_asked),))
+    return _milestone(f"({BLEND})", BLEND, BLEND, reward.step, 0.0, worth, (reward.through,))
 
 
 def _milestone(
@@ -271,25 +356,16 @@ def _milestone(
     return Milestone(id, by, 1, component, step, value, worth, seqs) if worth else None
 
 
-def _earned(rules: Ruleset, reward: Reward) -> float:
-    """What the step's milestones pay, without penalties and what the end is worth."""
-    return total(m.worth for m in reward.milestones if m.worth > 0 and m.id in rules.index)
+def _said(rules: Ruleset, reward: Reward) -> list[Milestone]:
+    """What the rules say of the step: the milestones that were reached in it, penalties among them."""
+    return [m for m in reward.milestones if m.id in rules.index and (m.worth or m.value)]
 
 
-def _goals(rules: Ruleset) -> list[int]:
-    return [n for n, m in enumerate(rules.task.milestones) if m.when.rule == "goal" and m.penalty is None]
-
-
-def _outcome_worth(rules: Ruleset) -> float:
-    """What the outcome of a success is worth more than that of a failure."""
-    outcome = rules.task.outcome
-    return (outcome.success - outcome.failure) * outcome.scale if outcome else 0.0
-
-
-def _unpaid(rules: Ruleset, state: State) -> float:
-    """What the goal's milestones are worth that were not earned, less what was paid for a part of one."""
-    open_ = [(n, state.awards.get(n)) for n in _goals(rules)]
-    return total(rules.share[n] - (a.paid if a else 0.0) for n, a in open_ if a is None or not a.earned)
+def _earned(rules: Ruleset, reward: Reward, *, but_goals: bool = False) -> float:
+    """What the step's milestones pay, without penalties and what the end is worth; ``but_goals``: nor the goal."""
+    others = {rules.task.milestones[n].id for n in goals(rules)} if but_goals else set()
+    paid = [m for m in reward.milestones if m.worth > 0 and m.id in rules.index]
+    return total(m.worth for m in paid if m.id not in others)
 
 
 def _components(rules: Ruleset, milestones: Sequence[Milestone]) -> Mapping[str, float | None]:

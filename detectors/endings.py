@@ -71,7 +71,7 @@ def _outcome(read: Reader, spec: Any) -> Outcome:
     path: Path = ("outcome",)
     given = _object(read, spec, path, "alpha, success, failure")
     alpha = read.get(given, "alpha", path, _part, "a number from 0 to 1: the process's part")
-    success = read.get(given, "success", path, is_number, "a number", 1.0)
+    success = read.get(given, "success", path, lambda v: is_number(v) and v >= 0, "a number from 0", 1.0)
     failure = read.get(given, "failure", path, lambda v: is_number(v) and v <= success, "a number up to success", 0.0)
     return Outcome(None if alpha is None else float(alpha), float(success), float(failure))
 

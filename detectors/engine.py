@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from detectors.conditions import Conditions
 from detectors.credit import Credit
-from detectors.deciding import asks
+from detectors.deciding import asks, offered_by
 from detectors.errors import GapError, UnseenError
 from detectors.matchers.facts import leads
 from detectors.matchers.faults import collected
@@ -307,7 +307,9 @@ class Engine:
         reward = self._reward(seq, value, reason, milestones, verdict)
         self._out.rewards.append(reward)
         if rules.task.escalation is not None and not self._supposing:
-            self._out.asks += asks(rules, state, reward, acted=not after_last)
+            asked = asks(rules, state, reward, acted=not after_last)
+            self._out.asks += asked
+            state.offered = total((state.offered, offered_by(asked)))
         self.credit.deliver(milestones, known=value is not None)
         state.total = total((state.total, value)) if value else state.total
         state.masked += value is None

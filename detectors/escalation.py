@@ -16,7 +16,7 @@ from detectors.judged import is_judged
 from detectors.reader import Path, Reader, is_mapping, is_number
 from detectors.registry import rules
 from detectors.rubric import Rubric, rubric_to_json
-from detectors.types import Budget, Escalation, Line, MilestoneSpec
+from detectors.types import Budget, Escalation, Line, MilestoneSpec, Outcome
 
 REASONS = ("unscored", "goal", "low_confidence")
 TIERS = ("model", "judge")
@@ -25,7 +25,7 @@ ITEMS = ("goal", "step")
 """What else is asked about beside milestones, by their ids."""
 SCOPES = ("episode", "task", "tenant", "day")
 MOST_CALLS = 1_000_000_000
-_KEYS = frozenset("route escalate audit confident tiers weights decisive worth patience_s rubric budget".split())
+_KEYS = frozenset("route escalate audit confident tiers weights decisive share patience_s rubric budget".split())
 _PATH: Path = ("escalation",)
 
 
@@ -45,15 +45,19 @@ def escalation_from_json(read: Reader, spec: Any, milestones: tuple[MilestoneSpe
     escalate = _escalate(read, spec, milestones)
     rubric = read.get(spec, "rubric", _PATH, is_mapping, "an object with goal, step: lists of criteria", {})
     read.unknown(rubric, frozenset(("goal", "step")), (*_PATH, "rubric"))
+    tiers, weights = _tiers(read, spec), _weights(read, spec)
+    route = read.get(spec, "route", _PATH, lambda v: v in ("cascade", "blend"), "cascade or blend", "cascade")
+    if route == "blend":
+        _check_blend(read, spec, escalate, tiers, weights)
     return Escalation(
-        route=read.get(spec, "route", _PATH, lambda v: v in ("cascade", "blend"), "cascade or blend", "cascade"),
+        route=route,
         escalate=escalate,
         audit=float(read.get(spec, "audit", _PATH, _part, "a share from 0 to 1", 0.01 if escalate else 0.0)),
         confident=float(read.get(spec, "confident", _PATH, _part, "a confidence from 0 to 1", 0.7)),
-        tiers=_tiers(read, spec),
-        weights=_weights(read, spec),
+        tiers=tiers,
+        weights=weights,
         decisive=read.get(spec, "decisive", _PATH, is_decisive, f"one of {', '.join(DECISIVE)}", "positive"),
-        worth=float(read.get(spec, "worth", _PATH, lambda v: is_number(v) and v > 0, "a number above 0", 1.0)),
+        share=float(read.get(spec, "share", _PATH, _proper_part, "a number above 0 and below 1", Escalation().share)),
         patience_s=float(
             read.get(spec, "patience_s", _PATH, lambda v: is_number(v) and v > 0, "seconds, a number above 0", 900.0)
         ),
@@ -72,7 +76,7 @@ def escalation_to_json(e: Escalation) -> dict[str, Any]:
         "confident": e.confident,
         "tiers": list(e.tiers),
         "decisive": e.decisive,
-        "worth": e.worth,
+        "share": e.share,
         "patience_s": e.patience_s,
     }
     if e.route == "blend":
@@ -87,6 +91,10 @@ def escalation_to_json(e: Escalation) -> dict[str, Any]:
 
 def _part(value: Any) -> bool:
     return is_number(value) and 0 <= value <= 1
+
+
+def _proper_part(value: Any) -> bool:
+    return is_number(value) and 0 < value < 1
 
 
 def _escalate(read: Reader, spec: Mapping[str, Any], milestones: tuple[MilestoneSpec, ...]) -> tuple[str, ...]:
@@ -129,6 +137,27 @@ def _weights(read: Reader, spec: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
+def _check_blend(
+    read: Reader,
+    spec: Mapping[str, Any],
+    escalate: tuple[str, ...],
+    tiers: tuple[str, ...],
+    weights: Mapping[str, float],
+) -> None:
+    """A blend is asked about every step, and what the rules pay is a term of it that nothing outweighs."""
+    path = (*_PATH, "weights")
+    if ("escalate" in spec and not set(escalate) <= {"unscored", "goal"}) or spec.get("escalate") in ("never", []):
+        read.note((*_PATH, "escalate"), spec["escalate"], "unscored, goal, or both: a blend asks about every step")
+    for tier in TIERS:
+        if tier not in tiers and weights[tier] > 0:
+            read.note((*path, tier), weights[tier], f"0, or {tier} in tiers: who is not asked can't weigh")
+    if not 0 < weights["rule"] < 1:
+        read.note((*path, "rule"), weights["rule"], "above 0 and below 1: rules and a tier both weigh in a blend")
+    elif "goal" in escalate and weights["rule"] < 0.5:
+        wanted = "at least 0.5 where the goal is asked about: with less, a tier's yes is worth more than the rules' own"
+        read.note((*path, "rule"), weights["rule"], wanted)
+
+
 def _rubric(read: Reader, spec: Mapping[str, Any], name: str) -> tuple[Line, ...]:
     if name not in spec:
         return ()
@@ -153,6 +182,12 @@ def _budget(read: Reader, spec: Any, path: Path) -> Budget:
     )
     cost = read.get(spec, "cost", path, lambda v: is_number(v) and v >= 0, "an amount of money from 0")
     return Budget(calls, None if cost is None else float(cost))
+
+
+def check_outcome(read: Reader, escalation: Escalation | None, outcome: Outcome | None) -> None:
+    """In a blend a failure may not pay: where tiers abstain it would weigh more than a success does elsewhere."""
+    if escalation is not None and escalation.route == "blend" and outcome is not None and outcome.failure > 0:
+        read.note(("outcome", "failure"), outcome.failure, "a number up to 0 beside route: blend")
 
 
 def check_judged(read: Reader, milestones: tuple[MilestoneSpec, ...], shaped: tuple[str, ...]) -> None:

@@ -13,7 +13,7 @@ from detectors.rewards import milestone_from_json, milestone_to_json
 from detectors.types import Event, Milestone
 from detectors.world import PARTS, World
 
-STATE_VERSION = 6
+STATE_VERSION = 7
 
 
 @dataclass(slots=True)
@@ -40,7 +40,8 @@ class State:
     """The engine's memory. ``step`` is -1 before the first, ``steps`` how many began, ``began_at`` and ``step_at`` the
     times (ns) of the first and the latest; ``gaps`` are open, ``blind`` those of this step; ``potential`` is Φ at the
     latest seal; ``hidden`` is what a milestone's rule could not know last (id → [seq, why]), ``supposed`` the other
-    stories (detectors/supposed.py)."""
+    stories (detectors/supposed.py); ``offered`` is the most that tiers could add to the
+    steps that they were asked about."""
 
     episode: str
     digest: str
@@ -55,6 +56,7 @@ class State:
     began_at: int = 0
     step_at: int = 0
     potential: float = 0.0
+    offered: float = 0.0
     total: float = 0.0
     unseen: bool = False
     masked: int = 0
@@ -114,5 +116,5 @@ class State:
 
 _PLAIN = (
     "episode digest through step began sealed sealed_at closed success total masked penalties doubt unseen gaps blind "
-    "steps began_at step_at potential hidden"
+    "steps began_at step_at potential offered hidden"
 ).split()

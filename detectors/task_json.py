@@ -14,7 +14,14 @@ from detectors.arguments import Path, parse_args
 from detectors.endings import KEYS as ENDINGS
 from detectors.endings import endings_from_json, endings_to_json
 from detectors.errors import DetectorError, SpecError
-from detectors.escalation import DECISIVE, check_judged, escalation_from_json, escalation_to_json, is_decisive
+from detectors.escalation import (
+    DECISIVE,
+    check_judged,
+    check_outcome,
+    escalation_from_json,
+    escalation_to_json,
+    is_decisive,
+)
 from detectors.judged import NAMES as JUDGED
 from detectors.probes import check_references, probe_to_json, probes_from_json
 from detectors.reader import Reader, is_mapping, is_number, is_text
@@ -101,6 +108,7 @@ def task_from_json(spec: Any, *, stored: bool = False) -> Task:
         **endings_from_json(read, spec, milestones),
     )
     check_judged(read, milestones, task.shaped)
+    check_outcome(read, task.escalation, task.outcome)
     for name in sorted(set(task.shaped) & set(credit)):
         read.note(("shaping", "potential"), name, "a component that is credited by progress, not by level")
     if read.problems:

@@ -179,8 +179,9 @@ class Escalation:
 
     ``escalate``: of unscored, goal, low_confidence; ``audit``: the share of others that are judged as well, without
     effect; ``confident``: from which confidence on a word decides; ``weights``: the tiers' in a blend; ``decisive``:
-    of milestones that do not say it; ``worth``: what a score of 1 is where the rules are silent; ``patience_s``: after
-    which a stage that can't be reached counts as one that abstains.
+    of milestones that do not say it; ``share``: the part of the goal's worth that tiers may add by their words on
+    steps, all steps of an episode together (detectors/stakes.py); ``patience_s``: after which a stage that can't be
+    reached counts as one that abstains.
     """
 
     route: Literal["cascade", "blend"] = "cascade"
@@ -190,7 +191,7 @@ class Escalation:
     tiers: tuple[str, ...] = ("model", "judge")
     weights: Mapping[str, float] = field(default_factory=lambda: {"rule": 0.5, "model": 0.3, "judge": 0.2})
     decisive: Decisive = "positive"
-    worth: float = 1.0
+    share: float = 0.2
     patience_s: float = 900.0
     goal: tuple[Line, ...] = ()
     step: tuple[Line, ...] = ()
@@ -210,15 +211,15 @@ class Alarm(NamedTuple):
 class Ask(NamedTuple):
     """What is asked about a sealed step: ``item`` is ``step``, ``goal`` or the id of a milestone that a tier decides.
 
-    ``audit``: the rules have decided; what is said changes nothing. ``unpaid``, of a goal: what those of its milestones
-    are worth that were not earned when the step was sealed.
+    ``audit``: the rules have decided; what is said changes nothing. ``stake``, of a step and a goal: what a score of 1
+    is worth beyond what the rules paid, known when the step is sealed (detectors/stakes.py).
     """
 
     step: int
     item: str
     tiers: tuple[str, ...]
     audit: bool = False
-    unpaid: float = 0.0
+    stake: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from detectors.deciding import Word, decide, escalating, waits
+from detectors.deciding import Word, decide, escalating, unasked, waits
 from detectors.engine import Engine, Outcome
 from detectors.rewards import episode_total
 from detectors.ruleset import Ruleset
@@ -40,7 +40,7 @@ class Recorded:
 
     def _of(self, rules: Ruleset, reward: Reward, asked: Sequence[Ask]) -> Reward:
         if not waits(asked):
-            return reward
+            return unasked(rules, reward)
         until = self.decided.pop(reward.step, None)
         if until is None:
             return escalating(rules, reward, asked)

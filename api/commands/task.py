@@ -17,9 +17,9 @@ from api.recordings import RecordingError
 from api.schema import task_schema
 from api.task_tests import BadTestError, as_bytes, bundled, lacking, read_events, run_tests
 from api.tasks import BadTaskError, check_task, load_task_file, read_task_file
-from api.wording import GOAL, total_in_words
+from api.wording import GOAL, tiers_in_words, total_in_words
 from detectors.codec import CodecError
-from detectors.ruleset import compile_task
+from detectors.ruleset import Ruleset, compile_task
 from detectors.task_json import task_to_json
 
 TEMPLATE = Path(__file__).with_name("new_task.yaml")
@@ -98,12 +98,14 @@ def _explain(args: argparse.Namespace) -> int:
         rules = compile_task(load_task_file(args.file, overrides(args.set)))
         if args.recording is None:
             _show(in_general(rules))
+            _show_tiers(rules)
             return 0
         events = read_events(args.recording)
         explained, engine, rewards = of_events(rules, events, events[0].episode)
     except (BadTaskError, OSError, RecordingError, CodecError) as error:
         return _complain(args.file if isinstance(error, BadTaskError) else args.recording or args.file, error)
     _show(explained)
+    _show_tiers(rules)
     masked = sum(r.mask for r in rewards)
     total = total_in_words(engine.total, engine.state.total)
     print(f"total {total} of {rules.attainable:g}, {masked} steps masked; goal {GOAL[engine.success]}")
@@ -117,6 +119,14 @@ def _show(explained: list[Explained]) -> None:
             print(f"    {line}")
         for line in one.became:
             print(f"  > {line}")
+
+
+def _show_tiers(rules: Ruleset) -> None:
+    lines = list(tiers_in_words(rules))
+    if lines:
+        print("beyond the rules")
+    for line in lines:
+        print(f"    {line}")
 
 
 def _test(args: argparse.Namespace) -> int:

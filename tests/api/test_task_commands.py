@@ -15,6 +15,7 @@ from api.cli import main
 from api.explaining import of_events
 from api.task_tests import BadTestError, bundled, read_events, run_tests
 from api.tasks import load_task_file, read_task_file
+from api.wording import tiers_in_words
 from detectors.codec import GENESIS, encode_segment
 from detectors.ruleset import compile_task
 from examples.desktop.record import FOLDER, RECORDINGS, lines
@@ -101,6 +102,38 @@ def test_why_a_milestone_paid_or_did_not(name: str) -> None:
     rules = ruleset(milestone, *([] if milestone["id"] == "a" else [A]))
     explained, _, _ = of_events(rules, log(*episode(*steps)), "ep_1")
     assert said in "\n".join(explained[0].became)
+
+
+@pytest.mark.parametrize(
+    ("escalation", "told"),
+    [
+        pytest.param(None, [], id="rules alone"),
+        pytest.param({"escalate": "never"}, [], id="nobody is asked"),
+        pytest.param(
+            {"share": 0.5, "escalate": ["unscored", "goal"]},
+            [
+                "steps: 0.3 in all by model and judge, 0.03 a step over 10 steps, nothing once the goal is reached "
+                "(share 0.5 of 0.6)",
+                "the goal: what is left of its worth, less what steps were offered",
+            ],
+            id="a cascade",
+        ),
+        pytest.param(
+            {"route": "blend"},
+            [
+                "steps: 0.06 in all by model and judge, 0.006 a step over 10 steps, nothing once the goal is reached "
+                "(share 0.2 of 0.6)",
+                "steps: 0.5 rule + 0.3 model + 0.2 judge",
+            ],
+            id="a blend",
+        ),
+    ],
+)
+def test_what_tiers_may_add_is_explained(escalation: dict[str, Any] | None, told: list[str]) -> None:
+    """In units of reward, before anything runs."""
+    goal = {"id": "g", "when": {"goal": {"requires": ["a"]}}}
+    top: dict[str, Any] = {} if escalation is None else {"escalation": escalation}
+    assert list(tiers_in_words(ruleset(A, goal, weights={"goal": 0.6}, limits={"steps": 10}, **top))) == told
 
 
 def test_what_was_so_at_the_start_is_told() -> None:

@@ -17,7 +17,7 @@ from detectors.types import Verdict
 from tests.api.service import Store, eventually
 from tests.cascade.judged import lines, milestoned, recorded, save
 from tests.cascade.stage import Endpoint, stages
-from tests.cascade.test_escalation import answering, endpoint, final, judged, task
+from tests.cascade.test_escalation import STAKE, answering, endpoint, final, judged, task
 from tests.cascade.test_worker import Scripted, says
 from tests.judge.conftest import standin
 from tests.judge.serving import Served
@@ -74,7 +74,7 @@ async def test_another_judge_s_answers_change_what_they_decide(
     before = endpoint.calls()["came"]
     assert await again(files, "--out", files.parent / "out.jsonl") == 1
     shown = capfd.readouterr().out
-    assert "0.mrec: total 2 → 0" in shown
+    assert "0.mrec: total 0.02 → 0" in shown
     assert "6 asked again: 6 answered, 0 abstained; 6 calls, cost 0.12\n3 episodes: 3 changed\n" in shown
     assert endpoint.calls()["came"] == before + 6
     (told, *_) = lines(files.parent / "out.jsonl")[1:]
@@ -136,7 +136,7 @@ async def test_a_budget_of_one_call_is_one_call(
     assert told["asked"] == {"questions": 6, "answered": 1, "abstained": 5, "calls": 1, "cost": 0.01}
     assert endpoint.calls()["came"] == before + 1
     rewards = [one for told in lines(out)[1:] for one in told["result"]["rewards"]]
-    assert sorted(str(one["reward"]) for one in rewards) == ["1.0"] + ["None"] * 5
+    assert sorted(str(one["reward"]) for one in rewards) == [str(STAKE)] + ["None"] * 5
     assert sum("budget of 1 calls is spent" in (one["reason"] or "") for one in rewards) == 5
 
 
@@ -163,7 +163,7 @@ async def test_what_a_person_said_is_kept(tmp_path: Path, endpoint: Endpoint, as
     told = await summary(capfd, path.parent, "--out", out)
     assert told["asked"]["questions"] == 1
     (first, second) = lines(out)[1]["result"]["rewards"]
-    assert (first["reward"], first["decided_by"]) == (0.25, "person")
+    assert (first["reward"], first["decided_by"]) == (0.25 * STAKE, "person")
     assert (second["reward"], second["decided_by"]) == (0.0, "judge")
 
 
@@ -229,7 +229,7 @@ async def test_a_run_that_was_interrupted_asks_only_what_is_left(
     told = await summary(capfd, files, "--out", out)
     assert told["asked"] == {"questions": 6, "answered": 6, "abstained": 0, "calls": 6, "cost": 0.06}
     assert len(asked) == 3
-    assert [one["result"]["total"] for one in lines(out)[1:]] == [2.0] * 3
+    assert [one["result"]["total"] for one in lines(out)[1:]] == [2 * STAKE] * 3
     assert sorted(path.name for path in out.parent.glob("out*")) == ["out.jsonl"]
     await again(files, "--out", out)
     assert len(asked) == 9, "a run that is begun anew asks all"

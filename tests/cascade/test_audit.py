@@ -17,7 +17,7 @@ from detectors.task_json import task_from_json, task_to_json
 from tests.api.audit.audited import differences, sign, tamper
 from tests.api.service import Service, Store, running
 from tests.cascade.stage import Endpoint, stages
-from tests.cascade.test_escalation import SILENT, endpoint, final, task
+from tests.cascade.test_escalation import SILENT, STAKE, endpoint, final, task
 from tests.support.logs import Said, episode, went
 
 __all__ = ["endpoint"]
@@ -114,7 +114,7 @@ async def test_a_rescore_reads_what_was_said_and_asks_nobody(judged: Service, en
     came = endpoint.calls()["came"]
     (stored,) = await Corpus(judged.app.state.parts.database).whole([await judged.app.state.parts.episodes.get(id)])
     assert outcome(material(stored, None, keep=True))["status"] == "same"
-    changed = canonical(task_to_json(task_from_json(task(worth=0.5, escalate=["unscored", "goal"]))))
+    changed = canonical(task_to_json(task_from_json(task(share=0.25, escalate=["unscored", "goal"]))))
     new = outcome(material(stored, changed, keep=True))
-    assert (new["status"], [one["reward"] for one in new["result"]["rewards"]]) == ("changed", [0.5, 1.1])
+    assert (new["status"], [one["reward"] for one in new["result"]["rewards"]]) == ("changed", [0.5 * STAKE, 0.595])
     assert endpoint.calls()["came"] == came

@@ -12,7 +12,7 @@ import pytest
 
 from tests.api.service import ADMIN, Store, events, frames
 from tests.cascade.stage import Child, Endpoint
-from tests.cascade.test_escalation import task
+from tests.cascade.test_escalation import STAKE, task
 from tests.support.logs import episode, went
 
 pytestmark = pytest.mark.slow
@@ -72,7 +72,7 @@ def test_a_kill_in_mid_judgement_bills_once(store: Store, endpoint: Endpoint) ->
     with service:
         assert service.get(f"/v1/episodes/{id}/steps/0/reward")["status"] == "escalating"
         endpoint.say(hold=False)
-        assert service.final(id, 0)["reward"] == 1.0
+        assert service.final(id, 0)["reward"] == STAKE
         said = service.get(f"/v1/episodes/{id}/verdicts")["verdicts"]
         assert [one["kind"] for one in said] == ["verdict.given", "step.decided"]
         assert said[0]["verdict"]["cost"] == 0.01

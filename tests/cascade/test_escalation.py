@@ -21,6 +21,8 @@ CART = {"id": "cart", "when": {"url_reached": {"url": "/cart"}}, "component": "n
 GOAL = {"id": "done", "when": {"goal": {"requires": ["cart"]}}}
 BOTH = ["model", "judge"]
 SILENT: list[Said] = [went("/elsewhere")]
+STAKE = 0.01
+"""What a score of 1 is worth in a silent step: half of the goal's 0.6, over thirty steps."""
 
 
 def task(**escalation: Any) -> dict[str, Any]:
@@ -32,7 +34,8 @@ def task(**escalation: Any) -> dict[str, Any]:
         "origin": "http://shop.test",
         "weights": {"nav": 0.4, "goal": 0.6},
         "milestones": [CART, GOAL],
-        "escalation": {"audit": 0, "tiers": ["judge"], **escalation},
+        "limits": {"steps": 30},
+        "escalation": {"audit": 0, "tiers": ["judge"], "share": 0.5, **escalation},
     }
 
 
@@ -81,11 +84,11 @@ async def test_a_silent_step_is_judged_once_and_sealed(store: Store, endpoint: E
         assert (await service.get(f"/v1/episodes/{id}")).json()["total"] is None
         endpoint.say(hold=False)
         found = await final(service, id)
-        assert (found["status"], found["reward"], found["decided_by"]) == ("sealed", 1.0, "judge")
+        assert (found["status"], found["reward"], found["decided_by"]) == ("sealed", STAKE, "judge")
         assert found["milestones"][-1]["evidence"] == [3]
         assert [v["stage"] for v in found["verdicts"]] == ["rule", "judge"]
         assert (await service.reward(id, 0)).json() == found
-        assert (await service.get(f"/v1/episodes/{id}")).json()["total"] == pytest.approx(2.0)
+        assert (await service.get(f"/v1/episodes/{id}")).json()["total"] == pytest.approx(1.0 + STAKE)
         kinds = [(one["seq"], one["kind"]) for one in await verdicts(service, id)]
         assert kinds == [(1, "verdict.given"), (2, "step.decided")]
         assert await service.rows("escalations") == 0
@@ -101,7 +104,7 @@ async def test_identical_evidence_is_one_call_for_ever(store: Store, endpoint: E
             for id, token in ids:
                 await service.tell(id, token, *episode([went("/the-same")]))
             rewards = [await final(service, id) for id, _ in ids]
-            assert [one["reward"] for one in rewards] == [1.0] * 3
+            assert [one["reward"] for one in rewards] == [STAKE] * 3
             costs = [one["verdict"]["cost"] for id, _ in ids for one in await verdicts(service, id) if "verdict" in one]
     assert endpoint.calls()["came"] == before + 1
     assert costs == [0.0] * 3
@@ -113,7 +116,10 @@ async def test_a_cascade_asks_the_judge_only_where_the_model_is_unsure(store: St
     async with judged(store, endpoint, "model", "judge") as service:
         id, token = await service.open(task(tiers=BOTH, confident=0.1))
         await service.tell(id, token, *episode(SILENT))
-        assert ((await final(service, id))["decided_by"], (await final(service, id))["reward"]) == ("model", 0.5)
+        assert ((await final(service, id))["decided_by"], (await final(service, id))["reward"]) == (
+            "model",
+            0.5 * STAKE,
+        )
         id, token = await service.open(task(tiers=BOTH, confident=0.5))
         await service.tell(id, token, *episode(SILENT))
         assert (await final(service, id))["status"] == "unscored"
@@ -202,7 +208,7 @@ async def test_an_endpoint_that_is_down_is_asked_again(store: Store, endpoint: E
         await eventually(lambda: tried(service))
         assert (await service.reward(id, 0)).json()["status"] == "escalating"
         endpoint.say(status=200)
-        assert (await final(service, id))["reward"] == 1.0
+        assert (await final(service, id))["reward"] == STAKE
         endpoint.say(status=503)
         id, token = await service.open(task(patience_s=0.2))
         await service.tell(id, token, *episode([went("/for-good")]))
@@ -224,7 +230,7 @@ async def test_no_more_run_at_once_than_the_endpoint_bears(store: Store, endpoin
         httpx_calls = endpoint.calls()
         id, token = await service.open(task(patience_s=79))
         await service.tell(id, token, *episode(*([went(f"/narrow-{n}")] for n in range(20))))
-        assert [(await final(service, id, step))["reward"] for step in range(20)] == [1.0] * 20
+        assert [(await final(service, id, step))["reward"] for step in range(20)] == [STAKE] * 20
     assert endpoint.calls()["came"] == httpx_calls["came"] + 20
 
 

@@ -23,7 +23,7 @@ from tests.cascade.test_escalation import SILENT, answering, endpoint, judged, t
 from tests.support.logs import episode, went
 
 __all__ = ["answering", "endpoint"]
-STEPS = ([*SILENT], [went("/cart")], [went("/nowhere")])
+STEPS = ([*SILENT], [went("/nowhere")], [went("/cart")])
 
 
 @pytest.fixture
@@ -41,9 +41,9 @@ def test_a_replay_gives_what_was_sealed(file: Path, capfdbinary: pytest.CaptureF
     assert milestoned("replay", file, "--task", file.with_suffix(".yaml"), "--json") == 0
     shown = capfdbinary.readouterr().out
     assert shown == file.with_suffix(".rewards").read_bytes()
-    assert [orjson.loads(line)["decided_by"] for line in shown.splitlines()] == ["judge", "rule", "judge"]
+    assert [orjson.loads(line)["decided_by"] for line in shown.splitlines()] == ["judge", "judge", "rule"]
     assert milestoned("replay", file, "--task", file.with_suffix(".yaml")) == 0
-    assert b"total 3 of 1; goal reached" in capfdbinary.readouterr().out
+    assert b"total 1.02 of 1; goal reached" in capfdbinary.readouterr().out
 
 
 def test_without_its_verdicts_it_says_that_it_was_asked(file: Path, capsysbinary: Any) -> None:
@@ -54,8 +54,8 @@ def test_without_its_verdicts_it_says_that_it_was_asked(file: Path, capsysbinary
     told = [orjson.loads(line) for line in capsysbinary.readouterr().out.splitlines()]
     assert [(one["status"], one["reward"]) for one in told] == [
         ("escalating", None),
-        ("sealed", 0.4 + 0.6),
         ("escalating", None),
+        ("sealed", 0.4 + 0.6),
     ]
     assert milestoned("replay", file, "--task", file.with_suffix(".yaml")) == 0
     assert b"total not known (seen: 1) of 1, 2 masked; goal reached" in capsysbinary.readouterr().out
@@ -69,7 +69,7 @@ def test_a_rescore_reads_them_too(file: Path, tmp_path: Path, capsys: pytest.Cap
     (told,) = map(orjson.loads, out.read_bytes().splitlines()[1:])
     given = file.with_suffix(".rewards").read_bytes().splitlines()
     assert [canonical(one) for one in told["result"]["rewards"]] == given
-    assert (told["result"]["total"], told["result"]["success"], "said" in told) == (3.0, True, False)
+    assert (told["result"]["total"], told["result"]["success"], "said" in told) == (1.02, True, False)
     store = ["--stored", "--data", tmp_path / "service", "--workers", 1]
     assert milestoned("rescore", *store) == 0
     assert capsys.readouterr().out.endswith("1 episode: 1 the same\n")
@@ -78,10 +78,10 @@ def test_a_rescore_reads_them_too(file: Path, tmp_path: Path, capsys: pytest.Cap
 def test_an_oracle_that_was_judged_is_tested_by_what_was_decided(file: Path, capsys: Any) -> None:
     """`task test` of a task with the recording beside it, as a file and bundled for the wire."""
     spec = file.with_suffix(".yaml")
-    spec.write_text(spec.read_text() + "tests:\n- {oracle: it.mrec, total: 3}\n- {adversarial: it.mrec}\n")
+    spec.write_text(spec.read_text() + "tests:\n- {oracle: it.mrec, total: 1.02}\n- {adversarial: it.mrec}\n")
     assert milestoned("task", "test", spec) == 1  # it is no adversary: it reached the goal
     shown = capsys.readouterr().out
-    assert "oracle it.mrec: ok, total 3 of 1" in shown
+    assert "oracle it.mrec: ok, total 1.02 of 1" in shown
     assert "adversarial it.mrec: reached the goal" in shown
 
 
@@ -96,7 +96,7 @@ def test_the_tables_say_who_decided(file: Path, tmp_path: Path) -> None:
         assert milestoned("export", *given, "--out", tmp_path / name) == 0
         tables.append(pq.read_table(tmp_path / name / "rewards.parquet").to_pylist())
     assert tables[0] == tables[1]
-    assert [one["decided_by"] for one in tables[0]] == ["judge", "rule", "judge"]
+    assert [one["decided_by"] for one in tables[0]] == ["judge", "judge", "rule"]
 
 
 async def test_pages_export_them_and_compare_by_them(tmp_path: Path, endpoint: Endpoint) -> None:

@@ -24,7 +24,7 @@ from detectors.task_json import task_to_json
 from detectors.types import Verdict
 from tests.api.service import Store, frames, running
 from tests.cascade.stage import Endpoint
-from tests.cascade.test_escalation import SILENT, answering, endpoint, final, judged, task, verdicts
+from tests.cascade.test_escalation import SILENT, STAKE, answering, endpoint, final, judged, task, verdicts
 from tests.support.logs import episode, log, ruleset, went
 
 __all__ = ["answering", "endpoint"]
@@ -81,7 +81,7 @@ async def test_what_failed_is_tried_again_soon(
     async with judged(store, endpoint, lease_s=600.0) as service:
         id, token = await service.open(task(budget={"episode": {"calls": 1}}))
         await service.tell(id, token, *episode([went("/flaky")]))
-        assert (await final(service, id))["reward"] == 1.0
+        assert (await final(service, id))["reward"] == STAKE
         assert failed == [id]
 
 
@@ -102,7 +102,7 @@ async def test_a_worker_outlives_a_queue_that_fails(
     async with judged(Store(tmp_path), endpoint) as service:
         id, token = await service.open(task())
         await service.tell(id, token, *episode([went("/queue")]))
-        assert (await final(service, id))["reward"] == 1.0
+        assert (await final(service, id))["reward"] == STAKE
         assert failed
 
 
@@ -121,7 +121,7 @@ async def test_what_runs_is_not_begun_twice(store: Store, endpoint: Endpoint, mo
         await service.tell(id, token, *episode([went("/twice")]))
         await asyncio.sleep(1.0)
         endpoint.say(hold=False)
-        assert (await final(service, id))["reward"] == 1.0
+        assert (await final(service, id))["reward"] == 0.5 * (0.5 * STAKE)
         assert [one["kind"] for one in await verdicts(service, id)] == ["verdict.given", "step.decided"]
         assert endpoint.calls()["came"] == came + 1
 
@@ -140,7 +140,7 @@ async def test_a_stage_that_fails_is_no_answer(store: Store, error: Exception) -
     async with service_of(store, Scripted(error, says(1.0, 0.0, 1))) as service:
         id, token = await service.open(task())
         await service.tell(id, token, *episode(SILENT))
-        assert (await final(service, id))["reward"] == 1.0
+        assert (await final(service, id))["reward"] == STAKE
 
 
 async def test_an_attempt_without_an_answer_is_charged(store: Store) -> None:
@@ -148,7 +148,7 @@ async def test_an_attempt_without_an_answer_is_charged(store: Store) -> None:
     async with service_of(store, Scripted(says(None, 0.02, 2, again=True), says(1.0, 0.03, 3))) as service:
         id, token = await service.open(task())
         await service.tell(id, token, *episode(SILENT))
-        assert (await final(service, id))["reward"] == 1.0
+        assert (await final(service, id))["reward"] == STAKE
         rows = await service.app.state.parts.database.all(select(budgets).where(budgets.c.scope != STAGE))
         assert [(row.calls, round(row.cost, 9), row.held) for row in rows] == [(5, 0.05, 0.0)] * 4
 

@@ -18,11 +18,14 @@ CART = {"id": "cart", "when": {"url_reached": {"url": "/cart"}}, "component": "n
 GOAL = {"id": "done", "when": {"goal": {"requires": ["cart"]}}}
 NICE = {"id": "nice", "when": {"judge": {"rubric": ["The tone is friendly."]}}, "component": "form"}
 WEIGHTS = {"nav": 0.4, "goal": 0.6, "form": 0.5}
+STAKE = 0.5 * 0.6 / 10
+"""What a score of 1 is worth in a silent step of these tasks: half of the goal, over ten steps."""
 
 
 def rules(*more: dict[str, Any], **escalation: Any) -> Ruleset:
     """A task with a page, a goal and what is said of escalation; no audit unless it is asked for."""
-    return ruleset(CART, GOAL, *more, weights=WEIGHTS, escalation={"audit": 0, **escalation})
+    said = {"audit": 0, "share": 0.5, **escalation}
+    return ruleset(CART, GOAL, *more, weights=WEIGHTS, limits={"steps": 10}, escalation=said)
 
 
 def played(found: Ruleset, *steps: list[Said]) -> Outcome:
@@ -100,15 +103,11 @@ def sealed(found: Ruleset, step: list[Said], *words: Word) -> Reward:
 @pytest.mark.parametrize(
     ("escalation", "words", "reward", "by"),
     [
-        pytest.param({}, [said("model", 0.5, 0.9)], 0.5, "model", id="first confident tier decides"),
-        pytest.param({}, [said("model", 0.5, 0.2), said("judge", 1.0)], 1.0, "judge", id="an unsure one does not"),
-        pytest.param({"worth": 0.1}, [said("judge", 0.5)], 0.05, "judge", id="what a score of 1 is worth"),
+        pytest.param({}, [said("model", 0.5, 0.9)], 0.5 * STAKE, "model", id="first confident tier decides"),
+        pytest.param({}, [said("model", 0.5, 0.2), said("judge", 1.0)], STAKE, "judge", id="an unsure one does not"),
+        pytest.param({"share": 0.1}, [said("judge", 0.5)], 0.1 * STAKE, "judge", id="what a score of 1 is worth"),
         pytest.param({}, [said("model", None, 0.0), said("judge", None, 0.0)], None, None, id="all abstain"),
         pytest.param({}, [], None, None, id="nobody was there"),
-        pytest.param(
-            {"route": "blend"}, [said("model", 0.5), said("judge", 1.0)], 0.7, "blend", id="renormalised over tiers"
-        ),
-        pytest.param({"route": "blend"}, [said("model", None), said("judge", 1.0)], 1.0, "blend", id="not by silence"),
         pytest.param({"route": "blend"}, [said("model", None)], None, None, id="a blend of nobody"),
         pytest.param({}, [said("judge", 1.0), said("person", 0.0)], 0.0, "person", id="a person is above a judge"),
     ],
@@ -131,8 +130,11 @@ def test_soft_pay_is_scaled_and_penalties_stay() -> None:
     rude = {"id": "rude", "when": {"url_reached": {"url": "/rude"}}, "penalty": 0.1}
     found = rules(rude, escalate="low_confidence", decisive="none")
     assert sealed(found, [went("/cart"), went("/rude")], said("judge", 0.5)).reward == pytest.approx(0.5 * 1.0 - 0.1)
-    assert sealed(found, [went("/rude")], said("judge", 0.0)).reward == pytest.approx(-0.1)
-    assert sealed(found, [went("/rude")], said("judge", 0.0)).components["nav"] == pytest.approx(-0.1)
+    assert sealed(found, [went("/rude")], said("judge", 1.0)).reward == pytest.approx(-0.1)
+    assert sealed(found, [went("/rude")], said("judge", 1.0)).components["nav"] == pytest.approx(-0.1)
+    both = rules(escalate=["low_confidence", "goal"], decisive="none")
+    lost = sealed(both, PAID, said("judge", 0.0), said("judge", 0.0, item="goal"))
+    assert lost.reward == 0.0, "what a judge takes from the goal is not taken from the step as well"
 
 
 def test_the_goal() -> None:
