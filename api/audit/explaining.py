@@ -31,8 +31,11 @@ class Explainer:
         self._audits, self._ledger, self._signer = audits, ledger, signer
 
     async def explain(self, episode: str, step: int) -> dict[str, Any]:
-        """The document. Raises `NotFoundError` while the step is not sealed."""
-        body = await self._ledger.sealed(episode, step)
+        """The document, also of a step that waits for an answer from beyond the rules: its reward is null.
+
+        Raises `NotFoundError` while the step is not sealed.
+        """
+        body, _ = await self._ledger.stored(episode, step)
         row = await self._audits.episode(episode)
         if body is None or row is None:
             last = await self._ledger.last_step(episode)

@@ -42,9 +42,13 @@ def aligned(
     return rows
 
 
-def totals(result: Result) -> list[float]:
-    """The running total, step by step; what is not known adds nothing."""
-    return list(accumulate(one["reward"] or 0.0 for one in result["rewards"]))
+def totals(result: Result) -> list[float | None]:
+    """The running total, step by step; None from the first step on whose reward is not known."""
+    return list(accumulate((one["reward"] for one in result["rewards"]), _sum))
+
+
+def _sum(before: float | None, reward: float | None) -> float | None:
+    return None if before is None or reward is None else before + reward
 
 
 def _first_steps(result: Result) -> dict[str, int]:

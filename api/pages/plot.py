@@ -79,7 +79,7 @@ def stacked(names: Sequence[str], parts: Sequence[Mapping[str, float] | None]) -
     return _plot("bar", names, series) if series else None
 
 
-def together(names: Sequence[str], series: Mapping[str, Sequence[float]]) -> Plot:
+def together(names: Sequence[str], series: Mapping[str, Sequence[float | None]]) -> Plot:
     """Lines over one axis, the longest of them as long as ``names``; one begins where the others do."""
     return _plot("line", names, [Series(clip(name), list(values)) for name, values in series.items()], 1.0)
 

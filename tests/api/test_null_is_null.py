@@ -1,0 +1,614 @@
+"""Null is not zero, on every way out: one recording, and all that gives a number for a reward of it.
+
+Of five steps the first earns something; then a source is blind, a secret decides, a rule fails, a judge is silent. The
+tables are closed: a route, page, command or adapter that stands in none of them fails its test until somebody says
+whether it gives rewards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import csv
+import io
+import re
+import zipfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+
+from api.cascade.stages import Stages
+from api.cli import COMMANDS, main
+from api.plugins import load_plugins
+from api.stages.base import Opinion, Question
+from api.store.arrivals import START
+from api.streaming import Wanted
+from detectors.codec import canonical, sha256
+from detectors.registry import add_foreign
+from tests.api.processes import ROOT
+from tests.api.service import ADMIN, Service, Store, eventually, running
+from tests.detectors.test_total import sample_fragile
+from tests.rescoring.corpus import written
+from tests.support.logs import Said, clicked, created, episode, filled, titled, went
+
+TASK: dict[str, Any] = {
+    "id": "shop/unknown",
+    "version": "1",
+    "instruction": "Buy it.",
+    "origin": "http://shop.test",
+    "weights": {"nav": 0.25, "form": 0.25, "file": 0.25, "ui": 0.25},
+    "milestones": [
+        {"id": "cart", "when": {"url_reached": {"url": "/cart"}}, "component": "nav"},
+        {"id": "pin", "when": {"field_filled": {"field": "Pin", "value": "4711"}}, "component": "form"},
+        {"id": "kept", "when": {"sample_fragile": {"name": "a"}}, "component": "file"},
+        {"id": "buy", "when": {"element_clicked": {"name": "Buy"}}, "component": "ui"},
+    ],
+    "escalation": {"audit": 0, "tiers": ["judge"], "escalate": ["unscored"]},
+}
+STEPS: list[list[Said]] = [
+    [went("/cart")],
+    [("gap.began", {"source": "cdp", "reason": "browser gone"}), ("gap.ended", {"source": "cdp"}), clicked("Buy")],
+    [filled("Pin", None, filled=True)],
+    [created("a", size=0)],
+    [titled("Nothing that a rule knows")],
+]
+STATUS = ["sealed", "unobserved", "unobserved", "unobserved", "escalating"]
+PAID = [0.25, None, None, None, None]
+"""What each step is worth, wherever somebody asks."""
+MASKED = [value is None for value in PAID]
+
+
+class SilentJudge:
+    """A judge that takes every question and answers none."""
+
+    name = "judge"
+
+    def digest(self, question: Question) -> str:
+        """Of the question."""
+        return sha256(canonical([question.episode, question.step, question.about]))
+
+    async def ask(self, question: Question) -> Opinion:
+        """Never."""
+        await asyncio.Event().wait()
+        raise AssertionError(question)
+
+
+@pytest.fixture
+async def unknown(store: Store) -> AsyncIterator[Way]:
+    """A service that has the recording. A rule of others that fails on an empty file is installed in this process."""
+    load_plugins()  # once in a process, and what it found takes the place of ours
+    add_foreign({sample_fragile.name: (sample_fragile, "sample==1")})
+    async with running(store, stages=Stages({"judge": [SilentJudge()]}, {"model": "off"})) as service:  # type: ignore[list-item]
+        id, token = await service.open(TASK)
+        await service.tell(id, token, *episode(*STEPS))
+        yield Way(service, store, id)
+    add_foreign({})
+
+
+class Way:
+    """The episode, and how to ask about it."""
+
+    def __init__(self, service: Service, store: Store, id: str) -> None:
+        self.service, self.store, self.id = service, store, id
+
+    @property
+    def parts(self) -> Any:
+        """The service's parts."""
+        return self.service.app.state.parts
+
+    async def json(self, method: str, path: str, body: Any = None, **more: Any) -> Any:
+        """What a route answers."""
+        told = {} if body is None else {"json": body}
+        answer = await self.service.call(method, path, **told, **more)
+        assert answer.status_code < 300, answer.text
+        return answer.json()
+
+    async def page(self, path: str, **asked: str) -> httpx.Response:
+        """A page, as somebody who is logged in sees it."""
+        headers = {"accept": "text/html", "cookie": f"milestoned={ADMIN}"}
+        answer = await self.service.get(path, None, params=asked, headers=headers)
+        assert answer.status_code == 200, answer.text
+        return answer
+
+    async def command(self, *arguments: object) -> int:
+        """The command line on the stored data."""
+        where = ["--database", self.store.url] if self.store.url else []
+        return await asyncio.to_thread(main, [str(one) for one in (*arguments, "--data", self.store.folder, *where)])
+
+    async def recording(self, folder: Path) -> tuple[Path, Path]:
+        """The recording and its task, as files."""
+        file, task = folder / "one.mrec", folder / "one.yaml"
+        file.write_bytes((await self.service.get(f"/v1/episodes/{self.id}/recording")).content)
+        written(task, TASK)
+        return file, task
+
+
+def of_rewards(documents: list[Any]) -> None:
+    """Rewards as the wire has them, step by step."""
+    assert [one["step"] for one in documents] == [*range(5)]
+    assert [one["reward"] for one in documents] == PAID
+    assert [one["mask"] for one in documents] == MASKED
+    assert [one["status"] for one in documents] == STATUS
+    assert all(set(one["components"].values()) == {None} for one in documents if one["mask"])
+    assert all(one["reason"] for one in documents if one["mask"])
+
+
+async def one_reward(way: Way, _folder: Path) -> None:
+    path = f"/v1/episodes/{way.id}/steps"
+    of_rewards([await way.json("GET", f"{path}/{step}/reward") for step in range(5)])
+
+
+async def many_rewards(way: Way, _folder: Path) -> None:
+    items = [{"episode": way.id, "step": step} for step in range(5)]
+    of_rewards((await way.json("POST", "/v1/rewards:query", {"items": items}))["rewards"])
+
+
+async def scores(way: Way, _folder: Path) -> None:
+    samples: list[Any] = [{"episode": way.id, "step": step} for step in range(5)]
+    for fold in ("sum", "last", "discounted", "known"):
+        body = {"samples": [*samples, {"episode": way.id}], "fold": fold, "min_known": 0.0}
+        *steps, whole = (await way.json("POST", "/v1/score", body))["results"]
+        assert [one["reward"] for one in steps] == PAID
+        assert [one["mask_sample"] for one in steps] == MASKED
+        assert (whole["reward"], whole["mask_sample"], whole["step_rewards"]) == (None, True, PAID)
+        assert set(whole["reward_components"].values()) == {None}
+        assert whole["failure_kind"] in ("milestoned:unobserved", "milestoned:escalating")
+
+
+async def openrlhf(way: Way, _folder: Path, path: str = "/adapters/openrlhf/score") -> None:
+    labels: list[Any] = [{"episode_id": way.id, "step": step} for step in range(5)]
+    for label, value in zip([*labels, way.id], [*PAID, None], strict=True):
+        body = {"query": ["x"], "prompts": [""], "labels": [label]}
+        answer = await way.service.post(path, body, params={"wait_ms": 0})
+        assert (answer.json()["rewards"] == [value]) if value is not None else (answer.status_code == 503)
+
+
+async def openrlhf_alias(way: Way, folder: Path) -> None:
+    await openrlhf(way, folder, "/get_reward")
+
+
+async def slime(way: Way, _folder: Path) -> None:
+    labels: list[Any] = [{"episode_id": way.id, "step": step} for step in range(5)]
+    for label, value in zip([*labels, way.id], [*PAID, None], strict=True):
+        for detail in ("0", "1"):
+            asked = {"wait_ms": 0, "detail": detail}
+            answer = await way.service.post("/adapters/slime/score", {"response": "x", "label": label}, params=asked)
+            assert (
+                (answer.status_code == 503) if value is None else (value in (answer.json(), reward_in(answer.json())))
+            )
+
+
+def reward_in(document: Any) -> Any:
+    """A document's reward."""
+    return document["reward"] if isinstance(document, dict) else document
+
+
+async def nemo(way: Way, _folder: Path, path: str = "/nemo/verify") -> None:
+    """Its wire wants a number: 0.0 stands there beside `mask_sample`, and docs/trainers/nemo-gym.md says so."""
+    row = {"response": {"output": []}, "label": {"episode_id": way.id}}
+    whole = await way.json("POST", path, row, params={"wait_ms": 0})
+    assert (whole["mask_sample"], whole["step_rewards"]) == (True, [])
+    steps = [
+        await way.json("POST", path, {**row, "label": {"episode_id": way.id, "step": step}}, params={"wait_ms": 0})
+        for step in range(5)
+    ]
+    assert [one["mask_sample"] for one in steps] == MASKED
+    assert steps[0]["reward"] == PAID[0]
+    means = await way.json("POST", path.replace("verify", "aggregate_metrics"), {"verify_responses": [*steps, whole]})
+    assert means["agent_metrics"] == {"mean/reward": PAID[0], "mean/mask_sample": 5 / 6}
+
+
+async def nemo_below_a_rollout(way: Way, folder: Path) -> None:
+    await nemo(way, folder, "/nemo/ng-rollout/r1/verify")
+
+
+async def nemo_strict(way: Way, _folder: Path) -> None:
+    labels: list[Any] = [{"episode_id": way.id, "step": step} for step in range(5)]
+    for label, value in zip([*labels, {"episode_id": way.id}], [*PAID, None], strict=True):
+        row = {"response": {"output": []}, "label": label}
+        answer = await way.service.post("/nemo/strict/verify", row, params={"wait_ms": 0})
+        assert (answer.status_code == 503) if value is None else (answer.json()["reward"] == value)
+
+
+async def nemo_turn(way: Way, _folder: Path, place: str = "/nemo") -> None:
+    """Its step dialect has no mask: 503."""
+    begun = await way.service.post(f"{place}/reset", {"label": way.id}, params={"wait_ms": 0})
+    cookie = {"cookie": begun.headers["set-cookie"].partition(";")[0]}
+    answer = await way.service.post(
+        f"{place}/step", {"response": {"output": []}}, params={"wait_ms": 0}, headers=cookie
+    )
+    assert answer.status_code == 503, answer.text
+
+
+async def nemo_strict_turn(way: Way, folder: Path) -> None:
+    await nemo_turn(way, folder, "/nemo/strict")
+
+
+async def nemo_rollout_turn(way: Way, folder: Path) -> None:
+    await nemo_turn(way, folder, "/nemo/ng-rollout/r1")
+
+
+async def status(way: Way, _folder: Path) -> None:
+    assert (await way.json("GET", f"/v1/episodes/{way.id}"))["total"] is None
+
+
+async def closing(way: Way, _folder: Path) -> None:
+    told = await way.json("POST", f"/v1/episodes/{way.id}:close", {})
+    assert told["total"] is None
+    of_rewards(told["rewards"])
+
+
+async def trajectory(way: Way, _folder: Path) -> None:
+    of_rewards([one["reward"] for one in (await way.json("GET", f"/v1/episodes/{way.id}/trajectory"))["steps"]])
+
+
+async def streamed(chunks: AsyncIterator[bytes]) -> list[Any]:
+    """The rewards of a stream that does not end, because a judge has not answered."""
+    found: list[Any] = []
+    async for chunk in chunks:
+        for block in chunk.decode().split("\n\n"):
+            data = [line.removeprefix("data: ") for line in block.splitlines() if line.startswith("data: ")]
+            if "event: reward" in block and data:
+                told = orjson.loads(data[0])
+                found.append(told.get("reward") if isinstance(told.get("reward"), dict) else told)
+        if len(found) == 5:
+            return found
+    raise AssertionError(f"the stream ended after {len(found)} rewards")
+
+
+async def stream(way: Way, _folder: Path) -> None:
+    async with asyncio.timeout(30):
+        of_rewards(await streamed(way.parts.streams.of_one(way.id, 0, frozenset({"reward"}))))
+
+
+async def stream_of_all(way: Way, _folder: Path) -> None:
+    wanted = Wanted("default", frozenset({"reward"}), {})
+    async with asyncio.timeout(30):
+        of_rewards(await streamed(way.parts.streams.of_all(wanted, START, 0)))
+
+
+async def explanation(way: Way, _folder: Path) -> None:
+    for step in range(5):
+        told = (await way.json("GET", f"/v1/episodes/{way.id}/steps/{step}/explanation"))["reward"]
+        assert (told["reward"], told["mask"], told["status"]) == (PAID[step], MASKED[step], STATUS[step])
+
+
+async def report(way: Way, _folder: Path) -> None:
+    told = await way.json("GET", "/v1/audit/report")
+    assert [one["mean_total"] for one in told["tasks"]] == [None]
+    assert {one["hit_rate"] for one in told["tasks"][0]["milestones"]} == {None}
+
+
+async def health(way: Way, _folder: Path) -> None:
+    told = await way.json("GET", "/v1/reports/health")
+    assert {(one["reward"], one["mean_total"], one["components"]) for one in told["versions"]} <= {(None, None, None)}
+
+
+async def rescore(way: Way, _folder: Path) -> None:
+    """By rules that the processes of a rescore have too: those of others are installed in this one alone."""
+    task = {**TASK, "id": "shop/other", "milestones": [one for one in TASK["milestones"] if one["id"] != "kept"]}
+    episode_id, token = await way.service.open(task)
+    await way.service.tell(episode_id, token, *episode(*STEPS))
+    changed = {**task, "version": "2", "weights": {"nav": 0.5, "form": 0.25, "ui": 0.25}}
+    asked = {"task": changed, "select": {"episodes": [episode_id]}}
+    id = (await way.json("POST", "/v1/rescores", asked))["rescore"]
+
+    async def done() -> bool:
+        return bool((await way.json("GET", f"/v1/rescores/{id}"))["status"] == "done")
+
+    await eventually(done)
+    (one,) = (await way.json("GET", f"/v1/rescores/{id}/episodes"))["episodes"]
+    assert [one["old"]["total"], one["new"]["total"]] == [None, None], one
+
+
+ROUTES: dict[str, Any] = {
+    "GET /v1/episodes/{episode}/steps/{step}/reward": one_reward,
+    "POST /v1/rewards:query": many_rewards,
+    "POST /v1/score": scores,
+    "POST /adapters/openrlhf/score": openrlhf,
+    "POST /get_reward": openrlhf_alias,
+    "POST /adapters/slime/score": slime,
+    "POST /nemo/verify": nemo,
+    "POST /nemo/aggregate_metrics": nemo,
+    "POST /nemo/step": nemo_turn,
+    "POST /nemo/strict/verify": nemo_strict,
+    "POST /nemo/strict/step": nemo_strict_turn,
+    "POST /nemo/strict/aggregate_metrics": nemo,
+    "POST /nemo/ng-rollout/{rollout}/verify": nemo_below_a_rollout,
+    "POST /nemo/ng-rollout/{rollout}/aggregate_metrics": nemo_below_a_rollout,
+    "POST /nemo/ng-rollout/{rollout}/step": nemo_rollout_turn,
+    "GET /v1/episodes/{episode}": status,
+    "POST /v1/episodes/{episode}:close": closing,
+    "GET /v1/episodes/{episode}/trajectory": trajectory,
+    "GET /v1/episodes/{episode}/stream": stream,
+    "GET /v1/stream": stream_of_all,
+    "GET /v1/episodes/{episode}/steps/{step}/explanation": explanation,
+    "GET /v1/audit/report": report,
+    "GET /v1/reports/health": health,
+    "GET /v1/rescores/{rescore}": rescore,
+    "GET /v1/rescores/{rescore}/episodes": rescore,
+}
+"""Routes that give a number for a reward, and how each is held."""
+NO_REWARD = """
+POST /v1/episodes/{episode}/events, GET /v1/episodes/{episode}/events, GET /v1/episodes/{episode}/commands,
+GET /v1/episodes/{episode}/plan, POST /v1/episodes/{episode}/steps, POST /v1/episodes/{episode}/steps/{step}:end,
+POST /v1/episodes/{episode}/answers, POST /v1/episodes/{episode}/tools:call, POST /v1/episodes/{episode}/tools:return,
+POST /v1/episodes, DELETE /v1/episodes/{episode}, GET /v1/episodes/{episode}/verdicts,
+GET /v1/episodes/{episode}/sandbox,
+POST /v1/sandboxes, GET /v1/sandboxes, POST /v1/sandboxes/{sandbox}:beat, POST /v1/sandboxes/{sandbox}:leave,
+GET /v1/audit/verify, GET /v1/audit/checkpoints, POST /v1/rescores, GET /v1/rescores, DELETE /v1/rescores/{rescore},
+POST /v1/tasks, GET /v1/tasks, GET /v1/schemas/task, GET /v1/tasks/{id}, GET /healthz, GET /readyz, GET /metrics,
+GET /openenv/health, GET /openenv/metadata, GET /openenv/schema, GET /v1/episodes/{episode}/recording
+"""
+"""Routes that give events, names, states or a stage's word, and no number for a reward. (A recording holds none either:
+what makes rewards of it are the commands below.)"""
+PER_ROLLOUT = ("seed_session", "reset", "close", "close_session", "reverify_mode")
+"""The ends of NeMo Gym's dialect that give no reward, at each of its places."""
+
+
+async def test_every_route_is_in_a_table(unknown: Way) -> None:
+    """A new one is put there by whoever makes it: into `ROUTES` with its check, or among those without a reward."""
+    document = (await unknown.service.get("/openapi.json")).json()
+    there = {f"{method.upper()} {path}" for path, of in document["paths"].items() for method in of}
+    silent = {one.strip() for one in NO_REWARD.replace("\n", " ").split(",")}
+    silent |= {one for one in there if "/nemo/" in one and one.rpartition("/")[2] in PER_ROLLOUT}
+    assert there - silent - ROUTES.keys() == set(), "these give a reward or none: say which"
+    assert (ROUTES.keys() | silent) - there == set(), "these are gone"
+    assert ROUTES.keys() & silent == set()
+
+
+@pytest.mark.parametrize("check", list(dict.fromkeys(ROUTES.values())), ids=lambda check: check.__name__)
+async def test_no_route_gives_a_number_for_what_is_not_known(
+    unknown: Way, tmp_path: Path, check: Callable[[Way, Path], Awaitable[None]]
+) -> None:
+    await check(unknown, tmp_path)
+
+
+def test_what_openenv_s_socket_says_is_held_beside_its_own_client() -> None:
+    """A socket is no path of OpenAPI's: an `error` frame, never a number."""
+    assert "browser gone" in (ROOT / "tests/trainers/test_light.py").read_text()
+    assert "error" in (ROOT / "tests/api/test_openenv.py").read_text()
+
+
+# -- pages and files
+
+
+async def list_as_csv(way: Way) -> None:
+    text = (await way.page("/episodes/export", format="csv")).text
+    (row,) = csv.DictReader(io.StringIO(text))
+    assert (row["total"], row["success"]) == ("", "")
+
+
+async def list_as_parquet(way: Way) -> None:
+    import pyarrow.parquet as pq
+
+    answer = await way.page("/episodes/export", format="parquet")
+    tables = zipfile.ZipFile(io.BytesIO(answer.content))
+    held({name: pq.read_table(io.BytesIO(tables.read(f"{name}.parquet"))).to_pylist() for name in TABLES})
+
+
+TABLES = ("episodes", "rewards", "milestones", "returns")
+
+
+def held(tables: dict[str, list[Any]]) -> None:
+    """Exported tables."""
+    assert [(one["total"], one["masked"]) for one in tables["episodes"]] == [(None, 4)]
+    assert [(one["reward"], one["mask"]) for one in tables["rewards"]] == list(zip(PAID, MASKED, strict=True))
+    assert all(value is None for one in tables["rewards"] if one["mask"] for _, value in one["components"])
+    assert [one["return_to_go"] for one in tables["returns"]] == [None] * 5
+    assert [one["unknown"] for one in tables["returns"]] == [4, 4, 3, 2, 1]
+    assert {(one["id"], one["paid"]) for one in tables["milestones"]} == {("cart", True), ("buy", False)}
+
+
+async def compared(way: Way) -> None:
+    """The running total is not known from the first step on that is not."""
+    other, token = await way.service.open(TASK)
+    await way.service.tell(other, token, *episode(*STEPS))
+    text = (await way.page("/compare", a=way.id, b=other)).text
+    assert text.count(">null<") == 8
+    assert "0.25,null,null,null,null" in text.replace(" ", "")
+
+
+async def one_page(way: Way) -> None:
+    text = (await way.page(f"/episodes/{way.id}")).text
+    assert "not known" in text or "–" in text
+    shown = re.sub(r"<svg.*?</svg>", "", text.partition("<main")[2], flags=re.S)
+    assert "0.5" not in shown, "what was masked is in no sum"
+    assert text.count('fill="url(#hatch)"') == 4, "and its curve is hatched there"
+
+
+PAGES: dict[str, Any] = {
+    "/episodes/export": (list_as_csv, list_as_parquet),
+    "/compare": (compared,),
+    "/episodes/{episode}": (one_page,),
+}
+"""Pages and files that give a reward of an episode, held here."""
+ELSEWHERE = {
+    "/": "leads to the list",
+    "/episodes": "tests/pages/test_drawn.py: a total that is not known is a dash (`number`)",
+    "/episodes/{episode}/now": "what the episode's page shows, by the same template",
+    "/episodes/{episode}/window": "events",
+    "/episodes/{episode}/detail": "what the episode's page shows, by the same template",
+    "/episodes/{episode}/search": "events",
+    "/episodes/{episode}/live": "says that there is something new",
+    "/episodes/{episode}/pictures/{sha256}": "a picture",
+    "/episodes/{episode}/replay": "pictures and events",
+    "/episodes/{episode}/visual": "pictures",
+    "/audit": "health and differences, as /v1/audit/report",
+    "/audit/report": "what /v1/audit/report gives",
+    "/training": "tests/pages/test_drawn.py: what a version was paid is not known where no episode has a total",
+    "/tasks": "tasks",
+    "/tasks/{id:path}": "rates over what is known, as /v1/audit/report",
+    "/editor": "a task; tried on stored episodes as /v1/rescores",
+    "/fleet": "sandboxes",
+    "/fleet/live": "sandboxes",
+    "/label": "milestones by name",
+    "/label/preferences.zip": "people's words",
+    "/login": "nothing",
+    "/static/{digest}/{name}": "files",
+}
+"""Pages without a reward of their own, and why."""
+
+
+def paths_of_pages() -> set[str]:
+    """Every page, as the features declare them."""
+    found: set[str] = set()
+    for file in sorted((ROOT / "api/pages").glob("*.py")):
+        module = import_module(f"api.pages.{file.stem}")
+        router = getattr(module, "router", None)
+        if router is not None:
+            found |= {route.path for route in router.routes if "GET" in route.methods}
+    return found
+
+
+def test_every_page_is_in_a_table() -> None:
+    assert paths_of_pages() == PAGES.keys() | ELSEWHERE.keys()
+
+
+@pytest.mark.parametrize("check", [one for checks in PAGES.values() for one in checks], ids=lambda one: one.__name__)
+async def test_no_page_and_no_file_gives_a_number_for_what_is_not_known(
+    unknown: Way, check: Callable[[Way], Awaitable[None]]
+) -> None:
+    await check(unknown)
+
+
+# -- commands
+
+
+async def replay(way: Way, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, task = await way.recording(folder)
+    assert await asyncio.to_thread(main, ["replay", str(file), "--task", str(task), "--json"]) == 0
+    of_rewards([orjson.loads(line) for line in capsys.readouterr().out.splitlines()])
+    assert await asyncio.to_thread(main, ["replay", str(file), "--task", str(task)]) == 0
+    said = capsys.readouterr().out
+    assert said.count("  null  ") == 4
+    assert "total not known (seen: 0.25)" in said
+
+
+async def exported(way: Way, folder: Path, _capsys: pytest.CaptureFixture[str]) -> None:
+    import pyarrow.parquet as pq
+
+    assert await way.command("export", "--stored", "--out", folder / "out") == 0
+    held({name: pq.read_table(folder / "out" / f"{name}.parquet").to_pylist() for name in TABLES})
+
+
+async def rescored(way: Way, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, task = await way.recording(folder)
+    again = folder / "again.yaml"
+    written(again, {**TASK, "weights": {"nav": 0.5, "form": 0.2, "file": 0.2, "ui": 0.1}})
+    asked = ["rescore", str(file), "--task", str(again), "--against", str(task), "--json", "--workers", "1"]
+    assert await asyncio.to_thread(main, asked) == 1
+    one, _ = map(orjson.loads, capsys.readouterr().out.splitlines())
+    assert [one["old"]["total"], one["new"]["total"]] == [None, None]
+
+
+async def explained(way: Way, _folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for step, value in enumerate(PAID):
+        assert await way.command("audit", "explain", way.id, step) == 0
+        said = capsys.readouterr().out
+        assert said.startswith(f"{way.id} step {step}: {'null' if value is None else '+0.250'}, {STATUS[step]}")
+
+
+async def reported(way: Way, _folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert await way.command("audit", "report") == 0
+    assert "mean total not known of 1" in capsys.readouterr().out
+
+
+GIVE: dict[str, Any] = {
+    "replay": replay,
+    "export": exported,
+    "rescore": rescored,
+    "audit explain": explained,
+    "audit report": reported,
+}
+"""Commands that give a number for a reward, held here."""
+OTHERS = {
+    "serve": "the service",
+    "demo": "shows what the stream gives; its total by `api.wording.total_in_words`",
+    "watch": "shows what the stream gives; its total by `api.wording.total_in_words`",
+    "task new": "a file",
+    "task check": "what can be paid, not what was",
+    "task explain": "milestones in words, with the replay's own words for a step",
+    "task test": "whether rewards are those that the task names; null is one of its words",
+    "task import": "task files",
+    "task schema": "a schema",
+    "coverage": "counts of tasks",
+    "audit verify": "differences",
+    "audit key": "a key",
+    "rm prefer": "preferences",
+    "rm train": "a model",
+    "rm eval": "accuracies",
+    "rm promote": "a model's name",
+    "rm schema": "a schema",
+    "cascade eval": "precision and recall over labels",
+    "recording show": "events; what they come to as `replay` says it",
+    "recording verify": "whether a file is whole",
+    "episode open": "an id",
+    "token create": "a token",
+    "token list": "tokens",
+    "token revoke": "a token",
+    "db upgrade": "the schema",
+    "db check": "the schema",
+    "db adopt-key": "a key",
+    "db prune": "tombstones",
+    "db move": "copies",
+}
+"""Commands without a reward of their own, and why."""
+
+
+def leaves(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
+    """The command's own subcommands, or itself."""
+    below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    if not below:
+        yield name
+    for action in below:
+        for choice, inner in action.choices.items():
+            yield from leaves(f"{name} {choice}", inner)
+
+
+def test_every_command_is_in_a_table() -> None:
+    there: set[str] = set()
+    for name, (module, _) in COMMANDS.items():
+        parser = argparse.ArgumentParser(prog=name)
+        import_module(module).add(parser)
+        there |= set(leaves(name, parser))
+    assert there == GIVE.keys() | OTHERS.keys()
+
+
+@pytest.mark.parametrize("check", GIVE.values(), ids=list(GIVE))
+async def test_no_command_gives_a_number_for_what_is_not_known(
+    unknown: Way, tmp_path: Path, capsys: pytest.CaptureFixture[str], check: Any
+) -> None:
+    await check(unknown, tmp_path, capsys)
+
+
+# -- the client's adapters
+
+ADAPTERS = {
+    "gymnasium": ("test_light.py", "test_gymnasium_wrapper_where_nobody_can_know"),
+    "inspect_ai": ("test_heavy.py", "test_inspect"),
+    "nemo_gym": ("test_heavy.py", "test_nemo_gym"),
+    "openenv": ("test_light.py", "test_openenv_client_and_rubric"),
+    "openrlhf": ("test_light.py", "test_openrlhf_with_a_url"),
+    "openrlhf_agent": ("test_light.py", "test_openrlhf_agent_whose_first_turn_is_not_known"),
+    "skyrl": ("test_functions.py", "test_an_outage_is_no_reward_of_0"),
+    "slime": ("test_functions.py", "test_slime_takes_a_sample_and_a_group"),
+    "trl": ("test_functions.py", "test_trl_keeps_order_and_length_and_leaves_out_what_nobody_knows"),
+    "verifiers": ("test_heavy.py", "test_verifiers"),
+    "verl": ("test_functions.py", "test_verl_raises_where_nobody_knows"),
+    "verl_manager": ("test_heavy.py", "test_verl"),
+}
+"""Each adapter, and the test that holds it where nobody knows: each speaks to the routes above."""
+SHARED = {"__init__", "carried", "paid", "rollout", "scoring", "settings"}
+
+
+def test_every_adapter_is_in_the_table_and_its_test_is_there() -> None:
+    there = {path.stem for path in (ROOT / "client/milestoned_client/adapters").glob("*.py")}
+    assert there == ADAPTERS.keys() | SHARED
+    for file, test in ADAPTERS.values():
+        assert f"def {test}" in (ROOT / "tests/trainers" / file).read_text(), (file, test)
