@@ -8,16 +8,16 @@ somebody gave the database another key meanwhile (`milestoned db adopt-key`), no
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import orjson
 import structlog
 import zstandard
 
 from api import background
+from api.audit.counting import Counting
 from api.audit.delivery import Delivery, DeliveryError
-from api.audit.facts import FactReader, Facts
+from api.audit.facts import Facts
 from api.audit.judging import chain_head
 from api.audit.note import Checkpoint, PublicKey, Signing, signed
 from api.audit.statement import encoded, episode_head, log_origin, rewards_digest, statement
@@ -36,8 +36,6 @@ TOGETHER = 64
 """The most episodes in one transaction."""
 
 log = structlog.get_logger(__name__)
-
-Counted = TypeVar("Counted")
 
 
 class _Closed(NamedTuple):
@@ -111,7 +109,7 @@ class Checkpointer:
         if row is None or task is None:
             return _Closed(episode, None, None, None)
         digests = []
-        counting = _Counting(episode)
+        counting = Counting(episode)
         try:
             async for segment in self._audits.segments(episode):
                 digests.append(segment.digest)
@@ -120,7 +118,8 @@ class Checkpointer:
             facts = counting.finish([orjson.loads(body) for body in bodies])
             head = episode_head(self._signer.name, episode, digests)
             said = chain_head(await self._audits.verdicts(episode))
-            leaf = encoded(statement(row, bytes(task.body), head, rewards_digest(bodies), said))
+            opener = await self._audits.opener(row.opened_by)
+            leaf = encoded(statement(row, task, opener, head, rewards_digest(bodies), said))
             return _Closed(episode, leaf, head, facts)
         except (zstandard.ZstdError, ValueError) as error:
             # It was stored whole: somebody changed it since. Unsigned, it is named by `audit verify`.
@@ -172,34 +171,6 @@ class Checkpointer:
             for row in rows:
                 await self._delivery.send(row.note)
                 await self._audits.delivered(row.number)
-
-
-class _Counting:
-    """Counts one episode for reports. What daemons wrote may be anything: where it can't be counted, the episode is
-    signed all the same."""
-
-    def __init__(self, episode: str) -> None:
-        self._episode = episode
-        self._reader: FactReader | None = FactReader()
-
-    def read(self, frame: bytes) -> None:
-        """One stored segment. Raises `zstandard.ZstdError`."""
-        text = zstandard.decompress(frame)
-        self._count(lambda reader: reader.read(text))
-
-    def finish(self, rewards: Sequence[Mapping[str, Any]]) -> Facts | None:
-        """The facts, or None."""
-        return self._count(lambda reader: reader.finish(rewards))
-
-    def _count(self, work: Callable[[FactReader], Counted]) -> Counted | None:
-        if self._reader is None:
-            return None
-        try:
-            return work(self._reader)
-        except Exception:  # a fault of ours
-            log.exception("A closed episode can't be counted, so reports lack it.", episode=self._episode)
-            self._reader = None
-            return None
 
 
 def _today() -> str:

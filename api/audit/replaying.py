@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 import orjson
 
+from api.audit.counting import Counting
 from api.audit.difference import Compared, Difference, differs
+from api.audit.facts import Facts
 from api.audit.judging import Judged
 from api.detection.advance import marks
 from api.earned import milestone_rows, reward_rows
@@ -39,6 +41,13 @@ class Replaying:
         self.digests: list[str] = []
         """Of the segments as they are stored."""
         self.events = self.rewards = 0
+        self._counting = Counting(self._id)
+        self.whole = False
+        """Whether every link of the chain held."""
+
+    def facts(self, rewards: Sequence[Mapping[str, Any]]) -> Facts | None:
+        """What is counted of the segments that were read and of these rewards; None where that can't be."""
+        return self._counting.finish(rewards)
 
     async def differences(self) -> AsyncIterator[Difference]:
         """Chain, milestones, rewards, steps, stored state, the episode's row; the first broken link ends the walk."""
@@ -58,8 +67,11 @@ class Replaying:
             if isinstance(segment, Difference):
                 yield segment
                 return
-            for one in differs(self._id, f"segment {stored.first}.last", stored.last, segment.last):
-                yield one
+            for name in ("first", "last", "prev"):
+                wanted = getattr(segment, name)
+                for one in differs(self._id, f"segment {stored.first}.{name}", getattr(stored, name), wanted):
+                    yield one
+            await asyncio.to_thread(self._counting.read, bytes(stored.frame))
             self._reached_state |= state is not None and state.through == segment.last
             if self._engine is not None:
                 async for one in self._feed(self._engine, segment, earned, paid, state):
@@ -69,6 +81,7 @@ class Replaying:
                 yield one
         async for one in self._end(state):
             yield one
+        self.whole = True
 
     def _compared(self, what: str, key: str, read: Any) -> Compared:
         async def page(after: int, count: int) -> Any:
@@ -88,6 +101,7 @@ class Replaying:
         found = [
             *differs(self._id, "task.id", task.id, self._row.task),
             *differs(self._id, "task.version", task.version, self._row.version),
+            *differs(self._id, "task.tenant", task.tenant, self._row.tenant),
         ]
         if rules.digest != self._row.digest:
             wanted = f"{self._row.digest}, under which the episode was opened: the task was edited, or by another build"

@@ -30,6 +30,10 @@ _AS_IT_IS = (
 )
 
 
+OPENER = ("id", "label", "scope", "tenant", "created_at")
+"""What an explanation shows of the token that opened an episode."""
+
+
 def log_origin(name: str) -> str:
     """The tree over all closed episodes of the service ``name``."""
     return name
@@ -59,18 +63,24 @@ def rewards_digest(bodies: Iterable[bytes]) -> str:
     return found.hexdigest()
 
 
-def statement(row: Any, task_body: bytes, head: Checkpoint, rewards: str, verdicts: tuple[int, str]) -> dict[str, Any]:
-    """What is said of a closed episode: its row, its task, the root of its log, the digest of its rewards, and how long
-    its log of verdicts was with which head.
+def statement(
+    row: Any, task: Any, opener: Any, head: Checkpoint, rewards: str, verdicts: tuple[int, str]
+) -> dict[str, Any]:
+    """What is said of a closed episode: its row, its task's, the token's that opened it, the root of its log, the
+    digest of its rewards, and how long its log of verdicts was with which head.
 
-    Labels are in it as a digest only: a statement outlives the episode.
+    Labels, and what the token is called, are in it as digests only: a statement outlives the episode. ``task`` and
+    ``opener`` are None where there is no such row.
     """
     return {
         "episode": row.id,
         **{name: getattr(row, name) for name in _AS_IT_IS},
         "ruleset": row.digest,
         "labels_sha256": sha256(row.labels.encode()),
-        "task_sha256": sha256(task_body),
+        "task_sha256": sha256(b"" if task is None else bytes(task.body)),
+        "task_digest": None if task is None else task.digest,
+        "attainable": None if task is None else task.attainable,
+        "opener_sha256": None if opener is None else sha256(canonical([getattr(opener, name) for name in OPENER])),
         "segments": head.size,
         "root": head.root.hex(),
         "rewards_sha256": rewards,

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
-import orjson
-
 from api.audit.difference import Difference, differs, shown
 from api.audit.judging import chain_head
 from api.audit.note import Checkpoint, NoteError, PublicKey, opened, parse_checkpoint
 from api.audit.replaying import Replaying
 from api.audit.statement import encoded, episode_head, episode_of, log_origin, rewards_digest, statement
+from api.audit.stored import checkpoints, derived, parsed, stored_tree, tasks, tombstones
 from api.audit.tree import Tree
 from api.ledger import Ledger
 from api.settings import Limits
@@ -63,6 +62,9 @@ class Verifier:
                 yield one
         async for one in self._tree():
             yield one
+        for check in (checkpoints(self._audits, self._key), tombstones(self._audits, self._key), tasks(self._audits)):
+            async for one in check:
+                yield one
         for origin in self._outside.roots:
             episode = episode_of(self._key.name, origin)
             # Those that have a leaf were looked for with it.
@@ -92,6 +94,9 @@ class Verifier:
             yield one
         async for one in self._statement(row, head):
             yield one
+        if replaying.whole:
+            async for one in derived(self._audits, self._ledger, row, replaying):
+                yield one
 
     async def _heads(self, row: Any, head: Checkpoint) -> AsyncIterator[Difference]:
         """The signed heads of one episode, in the database and outside."""
@@ -119,12 +124,12 @@ class Verifier:
                 yield Difference(row.id, "statement", "none", "one: the episode is closed")
             return
         task = await self._audits.task(row.task_number)
-        body = b"" if task is None else bytes(task.body)
-        signed = _parsed(bytes(leaf.body))
+        opener = await self._audits.opener(row.opened_by)
+        signed = parsed(bytes(leaf.body))
         # What a person or an audit said later lengthens the log of verdicts; what was signed stays its beginning.
         until = signed.get("verdicts")
         said = chain_head(await self._audits.verdicts(row.id), until if type(until) is int and until >= 0 else None)
-        found = statement(row, body, head, rewards_digest(await self._ledger.all(row.id)), said)
+        found = statement(row, task, opener, head, rewards_digest(await self._ledger.all(row.id)), said)
         if encoded(found) == bytes(leaf.body):
             return
         for name in sorted(found.keys() | signed.keys()):
@@ -150,10 +155,8 @@ class Verifier:
                     yield one
         for size in wanted:
             yield Difference("", "tree", f"{tree.size} leaves", f"{size} at least, by a signed checkpoint")
-        kept = await self._audits.tree()
-        if kept is not None:
-            for one in differs("", "stored tree", (kept.size, bytes(kept.full)), (tree.size, tree.dump())):
-                yield one
+        async for one in stored_tree(self._audits, self._key, tree):
+            yield one
 
     async def _heads_over_all(self) -> tuple[dict[int, bytes], list[Difference]]:
         """The signed roots by size, in the database and outside; and notes that are none."""
@@ -177,11 +180,3 @@ class Verifier:
             yield Difference(episode, "episode", "none", "its log, or a tombstone")
         elif not is_genuine(tombstone, self._key.key):
             yield Difference(episode, "tombstone", shown(bytes(tombstone.body)), "one that this key signed")
-
-
-def _parsed(body: bytes) -> dict[str, Any]:
-    try:
-        found = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return {}
-    return found if isinstance(found, dict) else {}

@@ -19,6 +19,7 @@ from api.tables import (
     closings,
     engine_states,
     episode_facts,
+    episode_marks,
     episodes,
     escalations,
     leaves,
@@ -30,6 +31,7 @@ from api.tables import (
     tokens,
     verdicts,
 )
+from api.tables import tombstones as tombstones_table
 
 TREE = "episodes"
 """The one tree: a leaf for each closed episode."""
@@ -47,7 +49,9 @@ _PENDING = (
     .limit(bindparam("count"))
 )
 _TASK = select(tasks).where(tasks.c.number == bindparam("number"))
-_OPENER = select(tokens.c.id, tokens.c.label, tokens.c.scope).where(tokens.c.id == bindparam("id"))
+_OPENER = select(tokens.c.id, tokens.c.label, tokens.c.scope, tokens.c.tenant, tokens.c.created_at).where(
+    tokens.c.id == bindparam("id")
+)
 _SEGMENTS = (
     select(segments)
     .where(segments.c.episode == _episode, segments.c.first > bindparam("after"))
@@ -88,6 +92,8 @@ _LEAVES = (
     .order_by(leaves.c.number)
     .limit(bindparam("count"))
 )
+_COUNTED = select(episode_facts).where(episode_facts.c.episode == _episode)
+_MARKS = select(episode_marks).where(episode_marks.c.episode == _episode)
 _LEAF = select(leaves).where(leaves.c.episode == _episode)
 _QUEUED = select(closings.c.episode).where(closings.c.episode == _episode)
 _TREE = select(audit_trees).where(audit_trees.c.name == TREE)
@@ -159,9 +165,31 @@ class Audits:
         """A task's row, or None."""
         return await self._database.first(_TASK, {"number": number})
 
-    async def opener(self, token: str) -> Any:
-        """Id, label and scope of a token; never the token itself."""
-        return await self._database.first(_OPENER, {"id": token})
+    async def tasks(self) -> AsyncIterator[Any]:
+        """Every registered task, in order."""
+        async for row in self._pages(select(tasks), tasks.c.number, "number"):
+            yield row
+
+    async def opener(self, token: str | None) -> Any:
+        """Id, label, scope, tenant and time of a token, never the token itself; None where there is none."""
+        return None if token is None else await self._database.first(_OPENER, {"id": token})
+
+    async def facts(self, episode: str) -> Any:
+        """What is counted of an episode, or None."""
+        return await self._database.first(_COUNTED, {"episode": episode})
+
+    async def marks(self, episode: str) -> set[tuple[str, str, str]]:
+        """What lists find an episode by: key, tenant and time of opening."""
+        rows = await self._database.all(_MARKS, {"episode": episode})
+        return {(row.key, row.tenant, row.opened_at) for row in rows}
+
+    async def _pages(self, statement: Any, column: Any, name: str) -> AsyncIterator[Any]:
+        page = statement.order_by(column).limit(PAGE)
+        rows = await self._database.all(page)
+        while rows:
+            for row in rows:
+                yield row
+            rows = await self._database.all(page.where(column > getattr(rows[-1], name))) if len(rows) == PAGE else []
 
     async def segments(self, episode: str) -> AsyncIterator[Any]:
         """Every stored segment, in order, one in memory at a time."""
@@ -229,6 +257,19 @@ class Audits:
     async def notes(self, origin: str) -> Sequence[Any]:
         """Checkpoints of one origin, the oldest first."""
         return await self._database.all(_NOTES, {"origin": origin})
+
+    async def all_notes(self) -> AsyncIterator[Any]:
+        """Every checkpoint, the oldest first."""
+        async for row in self._pages(select(checkpoints), checkpoints.c.number, "number"):
+            yield row
+
+    async def tombstones(self) -> AsyncIterator[Any]:
+        """Every tombstone, with the tenant of its episode's statement (``leaf``, None where it was never signed)."""
+        statement = select(tombstones_table, leaves.c.body.label("leaf")).outerjoin(
+            leaves, leaves.c.episode == tombstones_table.c.episode
+        )
+        async for row in self._pages(statement, tombstones_table.c.episode, "episode"):
+            yield row
 
     # -- signing
 

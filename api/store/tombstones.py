@@ -50,7 +50,7 @@ def document(row: Any) -> dict[str, Any]:
 def is_genuine(row: Any, public: bytes) -> bool:
     """Whether the tombstone's statement is about its episode and signed by the key ``public``."""
     body = bytes(row.body)
-    return orjson.loads(body)["episode"] == row.episode and verify(public, PREAMBLE + body, bytes(row.signature))
+    return orjson.loads(body).get("episode") == row.episode and verify(public, PREAMBLE + body, bytes(row.signature))
 
 
 async def refuse_deleted(conn: AsyncConnection, episode: str, intent: str | None) -> None:

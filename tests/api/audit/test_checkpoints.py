@@ -188,7 +188,7 @@ class _NotCounted(FactReader):
 async def test_what_can_not_be_counted_is_signed_all_the_same(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("api.audit.checkpointer.FactReader", _NotCounted)
+    monkeypatch.setattr("api.audit.counting.FactReader", _NotCounted)
     await service.app.state.parts.checkpointer.stop()
     ids = [await told(service, [went("/stumble")]), await told(service)]
     await sign(service)

@@ -275,13 +275,15 @@ async def test_each_of_them_is_named_without_what_is_outside(store: Store, fresh
 async def rolled_back(service: Service) -> None:
     """Put back how it was before the newest episode, as whoever has a backup of the database can."""
     tree = await service.app.state.parts.audits.tree()
-    kept = {"size": tree.size, "full": bytes(tree.full)}
+    kept = {"size": tree.size, "full": bytes(tree.full), "at": tree.signed_size, "day": tree.signed_day}
     id = await told(service)
     await sign(service)
     await deleted_episode_and_its_leaf(service, id)
-    await tamper(service, "DELETE FROM episode_facts WHERE episode = :id", id=id)
+    for table in ("episode_facts", "episode_marks"):
+        await tamper(service, f"DELETE FROM {table} WHERE episode = :id", id=id)
     await tamper(service, "DELETE FROM checkpoints WHERE origin = 'milestoned' AND size > :size", size=tree.size)
-    await tamper(service, 'UPDATE audit_trees SET size = :size, "full" = :full', **kept)
+    said = 'UPDATE audit_trees SET size = :size, "full" = :full, signed_size = :at, signed_day = :day'
+    await tamper(service, said, **kept)
 
 
 async def signed_again(service: Service) -> None:

@@ -1,0 +1,43 @@
+"""Counts one episode for reports, when it is signed and when it is verified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import structlog
+import zstandard
+
+from api.audit.facts import FactReader, Facts
+
+log = structlog.get_logger(__name__)
+
+Counted = TypeVar("Counted")
+
+
+class Counting:
+    """Counts one episode for reports. What daemons wrote may be anything: where it can't be counted, the episode is
+    signed all the same."""
+
+    def __init__(self, episode: str) -> None:
+        self._episode = episode
+        self._reader: FactReader | None = FactReader()
+
+    def read(self, frame: bytes) -> None:
+        """One stored segment. Raises `zstandard.ZstdError`."""
+        text = zstandard.decompress(frame)
+        self._count(lambda reader: reader.read(text))
+
+    def finish(self, rewards: Sequence[Mapping[str, Any]]) -> Facts | None:
+        """The facts, or None."""
+        return self._count(lambda reader: reader.finish(rewards))
+
+    def _count(self, work: Callable[[FactReader], Counted]) -> Counted | None:
+        if self._reader is None:
+            return None
+        try:
+            return work(self._reader)
+        except Exception:  # a fault of ours
+            log.exception("A closed episode can't be counted, so reports lack it.", episode=self._episode)
+            self._reader = None
+            return None
