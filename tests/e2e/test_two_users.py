@@ -6,6 +6,7 @@ other users' processes.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -138,6 +139,59 @@ def test_the_agent_reads_and_ends_nothing_and_drives_its_browser(stack: Stack, f
         run(AGENT, OPEN_TAB, f"{browser.endpoint}/json/new?{shop}products/lamp")
         reward = _sealed(episode)
         assert [milestone.id for milestone in reward.milestones] == ["lamp"]
+
+
+ASKED = "the text that is asked for"
+WRITE = """
+import os, pathlib, sys
+os.umask(0o022)
+exec(sys.argv[1], {"here": pathlib.Path(sys.argv[2]), "os": os})
+"""
+SEEN = 'here.joinpath("readable.txt").write_text("done")'
+UNREADABLE = 'os.close(os.open(here / "private.txt", os.O_CREAT | os.O_WRONLY, 0o600)); ' \
+    f'here.joinpath("private.txt").write_text({ASKED!r})'  # fmt: skip
+LOCKED = 'here.joinpath("locked").mkdir(mode=0o700); here.joinpath("locked/forbidden.txt").write_text("x")'
+AFTERWARDS = 'here.joinpath("other.txt").write_text("nobody asked for it")'
+OPENED = 'here.joinpath("locked").chmod(0o755); here.joinpath("private.txt").chmod(0o644)'
+
+
+def test_what_the_agent_s_files_keep_from_the_daemon_s_user_is_null_and_not_0(stack: Stack, folder: Path) -> None:
+    """Root may read everything, so that only two users show what a mode hides."""
+    files = folder / "files"
+    files.mkdir(mode=0o755)
+    os.chown(files, AGENT, AGENT)
+    stack.open(
+        {
+            "id": "two/users-files",
+            "version": "1",
+            "instruction": "Write what is asked for and nothing that is forbidden.",
+            "settings": {"settle_ms": 10_000},
+            "milestones": [
+                {"id": "readable", "when": {"file_created": {"name": "readable.txt"}}},
+                {
+                    "id": "text",
+                    "when": {
+                        "file_matches": {"name": "private.txt", "sha256": hashlib.sha256(ASKED.encode()).hexdigest()}
+                    },
+                },
+                {"id": "forbidden", "penalty": 0.5, "when": {"file_created": {"name": "forbidden.txt"}}},
+            ],
+        }
+    )
+    episode = stack.watch(files=[files])
+    assert owner(stack.daemon.part.pid) == KEEPER
+    rewards = []
+    for step, code in enumerate((SEEN, UNREADABLE, LOCKED, OPENED, AFTERWARDS)):
+        episode.step({"run": code}, step=step)
+        run(AGENT, WRITE, code, str(files))
+        episode.end_step(step)
+        rewards.append(episode.reward(step, wait_s=30))
+    readable, *hidden, afterwards = rewards
+    assert [one.id for one in readable.milestones] == ["readable"]
+    for one in hidden:  # until the end of the step in which the modes were opened
+        assert (one.status, one.mask) == ("unobserved", True), one
+        assert one.reason
+    assert (afterwards.status, afterwards.reward) == ("sealed", 0), afterwards
 
 
 def kept_by(folder: Path) -> list[Path]:

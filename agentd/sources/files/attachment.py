@@ -96,6 +96,7 @@ class Attachment:
                     self._do(label, self._folds[label].present(one.path, facts, told))
             self._gone(label, {spoken(one.path) for one, _ in found}, {spoken(path) for path in closed})
         self._begun = True
+        self._troubles.note_start()
         self._drain()
         self._rounds.start()
         self._over()

@@ -28,8 +28,10 @@ class FilesSource:
 
     def recall(self, events: Iterable[tuple[int, str, Mapping[str, Any]]]) -> None:
         """Told before the first `run` what this source reported before the daemon was restarted."""
-        for _, kind, data in events:
+        told = [(kind, data) for _, kind, data in events]
+        for kind, data in told:
             self._memory.note(kind, data)
+        self._troubles.recall(told)
 
     async def run(self, sink: Sink, ready: Callable[[], None]) -> None:
         """Report the baseline, then what happens; raises `SourceLostError` when a root is gone."""
