@@ -18,34 +18,42 @@ import orjson
 
 from api.importing.base import BadSourceError, Imported, Table
 from api.importing.json_patch import PatchError, patched
-from api.importing.state_facts import changes, stamped_days
+from api.importing.state_facts import NothingToTellError, changes, new_ids
+from api.importing.state_values import Context, Start
 
 STATE = "/api/state"
 ORIGIN = "http://127.0.0.1:8000"
 """Where the applications serve by default."""
+ALREADY_TRUE = "already true"
+_COLUMNS = {
+    "tasks": "tasks",
+    "solved": "already true at the start: pay 0",
+    "milestones": "step milestones",
+    "facts": "facts of the state",
+    "none": "no task made",
+}
 
 
 def tasks(source: Path, sites: Mapping[str, str]) -> Iterator[Imported]:
     """One task each; ``sites`` says where an application is, by its name. Raises `BadSourceError`, `OSError`."""
-    for app, tree, days in _apps(source):
-        for one in tree["tasks"]:
-            yield _imported(app, tree["seed"], one, sites.get(app, ORIGIN), days)
+    for app, tree in _apps(source):
+        yield from _imported_all(app, tree, sites.get(app, ORIGIN))
 
 
 def coverage(source: Path) -> Table:
     """One line an application: its tasks, those that are already solved, milestones. Raises as `tasks`."""
     rows: list[list[object]] = []
     sums: Counter[str] = Counter()
-    for app, tree, days in _apps(source):
-        found = [_imported(app, tree["seed"], one, ORIGIN, days) for one in tree["tasks"]]
-        counted = Counter({"tasks": len(found), "solved": sum(one.kind == "already true" for one in found)})
+    for app, tree in _apps(source):
+        found = list(_imported_all(app, tree, ORIGIN))
+        counted = Counter({"tasks": len(found), "solved": sum(one.kind == ALREADY_TRUE for one in found)})
         counted["milestones"] = sum(len(one.spec["milestones"]) - 1 for one in found if one.spec is not None)
         counted["facts"] = sum(_facts(one.spec) for one in found if one.spec is not None)
-        rows.append([app, *(counted[name] for name in ("tasks", "solved", "milestones", "facts"))])
+        counted["none"] = sum(one.spec is None for one in found)
+        rows.append([app, *(counted[name] for name in _COLUMNS)])
         sums += counted
-    rows.append(["**all**", *(sums[name] for name in ("tasks", "solved", "milestones", "facts"))])
-    columns = ("application", "tasks", "already true at the start: pay 0", "step milestones", "facts of the state")
-    return Table("WebArena-Infinity", columns, rows)
+    rows.append(["**all**", *(sums[name] for name in _COLUMNS)])
+    return Table("WebArena-Infinity", ("application", *_COLUMNS.values()), rows)
 
 
 def _facts(spec: Mapping[str, Any]) -> int:
@@ -53,8 +61,8 @@ def _facts(spec: Mapping[str, Any]) -> int:
     return sum(len(when["state_accepted"]["facts"]) for when in whens if "state_accepted" in when)
 
 
-def _apps(source: Path) -> Iterator[tuple[str, dict[str, Any], frozenset[str]]]:
-    """Each application's name, tree, and the days on which its patches say that things were done."""
+def _apps(source: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each application's name and tree."""
     paths = sorted(source.glob("*.json*")) if source.is_dir() else [source]
     if not paths:
         raise BadSourceError("wanted .json or .json.gz files, each with app, seed and tasks")
@@ -65,8 +73,7 @@ def _apps(source: Path) -> Iterator[tuple[str, dict[str, Any], frozenset[str]]]:
         except (orjson.JSONDecodeError, gzip.BadGzipFile, zlib.error, EOFError) as error:
             raise BadSourceError(f"{path.name}: no JSON: {error}") from None
         _check(tree, path.name)
-        patches = [one["patch"] for one in tree["tasks"]]
-        yield str(tree.get("app") or path.name.partition(".")[0]), tree, stamped_days(patches)
+        yield str(tree.get("app") or path.name.partition(".")[0]), tree
 
 
 def _check(tree: Any, where: str) -> None:
@@ -75,14 +82,30 @@ def _check(tree: Any, where: str) -> None:
         raise BadSourceError(f"{where}: wanted an object with app, seed and tasks, the seed an object")
     for n, one in enumerate(tree["tasks"]):
         said = isinstance(one, dict) and all(isinstance(one.get(key), str) for key in ("id", "instruction"))
-        patch = one.get("patch") if said else None
-        if not isinstance(patch, list) or not all(isinstance(operation, dict) for operation in patch):
+        if not said or not _is_patch(one.get("patch")):
             wanted = "an object with id, instruction and patch, a list of operations"
             raise BadSourceError(f"{where}: tasks[{n}]: got {one!r:.80}, wanted {wanted}")
+        runs = one.get("runs") or []
+        if not isinstance(runs, list) or not all(map(_is_patch, runs)):
+            raise BadSourceError(
+                f"{where}: tasks[{n}].runs: got {runs!r:.80}, wanted a list of patches of further runs"
+            )
 
 
-def _imported(app: str, seed: Any, one: Mapping[str, Any], origin: str, days: frozenset[str]) -> Imported:
+def _is_patch(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(operation, dict) for operation in value)
+
+
+def _imported_all(app: str, tree: Mapping[str, Any], origin: str) -> Iterator[Imported]:
+    start = Start.of(tree["seed"], tree["tasks"])
+    for one in tree["tasks"]:
+        yield _imported(app, tree["seed"], one, origin, start)
+
+
+def _imported(app: str, seed: Any, one: Mapping[str, Any], origin: str, start: Start) -> Imported:
     name = f"{app}/{one['id']}"
+    if one.get("expect_solved") is False:
+        return Imported(name, None, "solution fails", ("skipped: expect_solved is false, its own solution fails",))
     try:
         solved = patched(seed, one["patch"])
     except PatchError as error:
@@ -90,7 +113,11 @@ def _imported(app: str, seed: Any, one: Mapping[str, Any], origin: str, days: fr
     if not isinstance(solved, dict):
         raise BadSourceError(f"{name}: patch: got a state that is {solved!r:.80}, wanted an object")
     already = bool(one.get("expect_seed"))
-    groups = changes(seed, solved, days)
+    context = Context.of(start, one, new_ids(seed, solved))
+    try:
+        groups = changes(seed, solved, context)
+    except NothingToTellError as error:
+        return Imported(name, None, "nothing to tell apart", (f"skipped: {error}",))
     if not groups:
         return Imported(name, None, "nothing to see", ("the patch changes nothing that a state could show",))
     milestones: list[dict[str, Any]] = []
@@ -111,4 +138,4 @@ def _imported(app: str, seed: Any, one: Mapping[str, Any], origin: str, days: fr
         "weights": {"form": 0, "goal": 0} if already else {"form": 0.5, "goal": 0.5},
         "milestones": milestones,
     }
-    return Imported(name, spec, "already true" if already else "state")
+    return Imported(name, spec, ALREADY_TRUE if already else "state", context.remarks())

@@ -159,7 +159,7 @@ def test_patches_that_can_t_be_done_are_named(tmp_path: Path) -> None:
 def replayed(site: StateSite, every: int) -> tuple[int, list[str]]:
     """Every so-manieth task, sent to the server as the applications do: how many, and the names that went wrong."""
     found, wrong = 0, []
-    trees = {app: tree for app, tree, _ in infinity._apps(CASES)}
+    trees = dict(infinity._apps(CASES))
     for number, one in enumerate(infinity.tasks(CASES, dict.fromkeys(trees, site.url))):
         if number % every:
             continue

@@ -1,0 +1,86 @@
+"""Days: those that an instruction names, and the one that a value of an application's state is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from typing import Any
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = (
+    r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
+    r"nov(?:ember)?|dec(?:ember)?)\.?"
+)
+_DAY = r"(\d{1,2})(?:st|nd|rd|th)?\b"
+_YEAR = r"(?:,?\s+(\d{4})\b)?"
+_MONTH_FIRST = re.compile(rf"\b{_MONTH}\s+{_DAY}{_YEAR}", re.IGNORECASE)
+_DAY_FIRST = re.compile(rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}{_YEAR}", re.IGNORECASE)
+_ISO = re.compile(r"\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
+_SLASHED = re.compile(r"(?<![\d/.-])(\d{1,2})[/.-](\d{1,2})(?:[/.-](\d{4}|\d{2}))?(?![\d/])")
+_STAMP = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::\d\d(?:[.,]\d+)?)?\s?(?:Z|[+-]\d\d:?\d\d)?)?")
+_CLOCK = re.compile(r"\b(\d{1,2})(?::(\d\d))?\s*([ap])\.?m\b|\b(\d{1,2}):(\d\d)\b", re.IGNORECASE)
+_SECONDS = (1e9, 4e9)
+"""Numbers that are a time in seconds since 1970: 2001 to 2096."""
+
+
+def day_of(value: Any) -> str | None:
+    """The day of a point in time, as 2026-03-08; None for what is none.
+
+    A text is one as ISO 8601 has it, with a time of day or without. A number is one in seconds or in milliseconds since
+    1970, from 2001 to 2096.
+    """
+    if isinstance(value, str):
+        found = _STAMP.fullmatch(value)
+        return found[1] if found and _is_day(found[1]) else None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        for seconds in (value, value / 1000 if abs(value) < 1e15 else 0):
+            if _SECONDS[0] <= seconds <= _SECONDS[1]:
+                return datetime.fromtimestamp(float(seconds), UTC).date().isoformat()
+    return None
+
+
+def minute_of(value: Any) -> str | None:
+    """The time of day of a text that is a point in time, as 08:30; None for a day alone."""
+    found = _STAMP.fullmatch(value) if isinstance(value, str) else None
+    return found[2] if found else None
+
+
+def is_named(day: str, text: str) -> bool:
+    """Whether ``text`` names ``day``: a date without its year names that day of every year."""
+    year, month, number = map(int, day.split("-"))
+    return any((month, number) == (m, d) and (y is None or y in (year, year % 100)) for y, m, d in _dates(text))
+
+
+def is_minute_named(minute: str, text: str) -> bool:
+    """Whether ``text`` names the time of day ``minute`` (HH:MM), in 12 or 24 hours."""
+    return minute in set(_minutes(text))
+
+
+def _dates(text: str) -> Iterator[tuple[int | None, int, int]]:
+    """(year or None, month, day) of all dates; one of two numbers is told both ways, as America's and as Europe's."""
+    for y, m, d in _ISO.findall(text):
+        yield int(y), int(m), int(d)
+    for name, d, y in _MONTH_FIRST.findall(text):
+        yield int(y) if y else None, _MONTHS.index(name[:3].lower()) + 1, int(d)
+    for d, name, y in _DAY_FIRST.findall(text):
+        yield int(y) if y else None, _MONTHS.index(name[:3].lower()) + 1, int(d)
+    for one, other, y in _SLASHED.findall(text):
+        yield int(y) if y else None, int(one), int(other)
+        yield int(y) if y else None, int(other), int(one)
+
+
+def _minutes(text: str) -> Iterator[str]:
+    for hour, minute, half, hour_24, minute_24 in _CLOCK.findall(text):
+        if half:
+            yield f"{int(hour) % 12 + (12 if half in 'pP' else 0):02}:{minute or '00'}"
+        else:
+            yield f"{int(hour_24):02}:{minute_24}"
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
