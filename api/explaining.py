@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from api.misses import Misses, in_words
-from api.wording import alarm_in_words, terms, waits_for, window_in_words
+from api.wording import terms, waits_for, window_in_words
 from detectors.conditions import Conditions
 from detectors.engine import Engine
 from detectors.registry import Rule
@@ -67,7 +67,8 @@ class _Why:
         rules = {node.rule.name for node in self._rules.nodes if node.owner == n}
         for alarm in self._alarms:
             if alarm.rule in rules:
-                yield alarm_in_words(alarm)
+                failed = f"a matcher of {alarm.rule} ({alarm.matcher}) failed: {alarm.error}"
+                yield f"event {alarm.seq}: {failed}; that counts as no match"
         told = [m for m in self._reached if m.id == spec.id]
         for m in told:
             yield self._paid(m)

@@ -182,7 +182,8 @@ class Log:
         if isinstance(live.engine, int):
             raise LostError("the engine is in another process")
         try:
-            if segment.count > STATE_EVERY:
+            rules = live.engine.ruleset
+            if segment.count > STATE_EVERY or (rules is not None and rules.metered):
                 return Found(segment, await asyncio.to_thread(advance, live.engine, live.at, segment, now()))
             return Found(segment, advance(live.engine, live.at, segment, now()))
         except BaseException:

@@ -8,7 +8,7 @@ from typing import Any
 from detectors.registry import Rule, rules
 from detectors.ruleset import Ruleset
 from detectors.stakes import goal_worth, most_of_steps, spread_over
-from detectors.types import Alarm, Condition, MilestoneSpec, Window
+from detectors.types import Condition, MilestoneSpec, Window
 
 _COMPOSITES = {
     "all_of": "all of these, in any order",
@@ -55,12 +55,6 @@ def tiers_in_words(rules: Ruleset) -> Iterator[str]:
         yield f"steps: {' + '.join(f'{weight:g} {name}' for name, weight in policy.weights.items())}"
     if "goal" in policy.escalate:
         yield "the goal: what is left of its worth, less what steps were offered"
-
-
-def alarm_in_words(alarm: Alarm) -> str:
-    """What a matcher failed on, and what that means."""
-    failed = f"a matcher of {alarm.rule} ({alarm.matcher}) failed: {alarm.error}"
-    return f"event {alarm.seq}: {failed}; that counts as no match"
 
 
 def waits_for(condition: Condition, depth: int = 0) -> Iterator[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from detectors.bound import HIDDEN, value_of
+from detectors.budget import MAX_EPISODE, MAX_EVENT, Meter
 from detectors.codec import sha256
-from detectors.errors import UnseenError
+from detectors.errors import BudgetError, UnseenError
 from detectors.matchers.faults import Fault
 from detectors.registry import Composite, Moment, Rule, Standing
 from detectors.ruleset import Node, Ruleset
@@ -44,6 +45,9 @@ class Conditions:
     faults: list[Fault]
     """What matchers threw while the leaves were read; the engine makes it anew for each batch."""
 
+    meter: Meter
+    """What is left of the budget of the event at hand; the engine makes it anew for each batch."""
+
     def __init__(self, ruleset: Ruleset, state: State, report: Report) -> None:
         self._nodes, self._slots = ruleset.nodes, ruleset.slots
         self._state, self._report = state, report
@@ -53,6 +57,7 @@ class Conditions:
         self._supposed: set[int] = set()
         self.faults = []
         self.alarms: dict[Alarm, None] = {}
+        self.meter = Meter()
         self.settled: set[int] = set()
         for owner, award in state.awards.items():
             if award.earned and ruleset.final[owner]:
@@ -95,6 +100,7 @@ class Conditions:
             return  # as most events go
         baseline = not self._state.seen(event)
         self._supposed.clear()
+        allowed = self.meter.left = max(0, min(MAX_EVENT, MAX_EPISODE - self._state.spent))
         read: list[tuple[int, Reading]] = []
         for leaf in asked:
             node = self._nodes[leaf]
@@ -105,7 +111,8 @@ class Conditions:
                 for reading in node.rule.read(event, self._state.world, node.args):
                     long = len(reading.key) > MAX_KEY
                     read.append((leaf, reading._replace(key=short_key(reading.key)) if long else reading))
-            except UnseenError as unseen:
+            except (UnseenError, BudgetError) as error:
+                unseen = self._beyond(node, error) if isinstance(error, BudgetError) else error
                 supposed = self.unseen(node, unseen, event)
                 taken = unseen.could if supposed else unseen.known
                 if supposed:
@@ -116,6 +123,7 @@ class Conditions:
                 self._failed(node.rule.name, error, event)
             if self.faults:
                 self._raise_alarms(node.rule.name, event)
+        self._state.spent += allowed - self.meter.left
         if not read and not stale:
             return
         if stale:
@@ -149,6 +157,11 @@ class Conditions:
             raise error  # that is the machine's, and another's replay would not have it
         # Not the error's own words: they may have a page's in them.
         self._state.blind.setdefault("rules", [event.seq, f"{what} failed: {type(error).__name__}"])
+
+    def _beyond(self, node: Node, error: BudgetError) -> UnseenError:
+        """Nobody knows what the rule would have said, which is told; ``could`` is that it was fulfilled."""
+        self.faults.append(Fault(error.what, "BudgetError"))
+        return UnseenError(f"{error.what} is over its budget", Reading(1.0, f"budget:{node.rule.name}"))
 
     def _raise_alarms(self, rule: str, event: Event) -> None:
         """What a matcher threw is told, and changes nothing else: it has not matched."""

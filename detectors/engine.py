@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from detectors.budget import metered
 from detectors.conditions import Conditions
 from detectors.credit import Credit
 from detectors.deciding import asks, offered_by
@@ -121,7 +122,7 @@ class Engine:
         self._out = Outcome()
         self.credit.reached = self._out.milestones
         state, heard = self.state, self._heard
-        with collected() as self.conditions.faults:
+        with collected() as self.conditions.faults, metered() as self.conditions.meter:
             for event in events:
                 if event.seq != state.through + 1:
                     raise GapError(state.through + 1, event.seq)

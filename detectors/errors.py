@@ -41,6 +41,14 @@ class UnseenError(DetectorError):
         super().__init__(words)
 
 
+class BudgetError(DetectorError):
+    """What a rule is asked of an event would cost more than `detectors.budget` allows; ``what`` would, as CEL."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        super().__init__(f"{what}: over its budget")
+
+
 class StateError(DetectorError):
     """A stored engine state belongs to another ruleset or engine version."""
 

@@ -15,8 +15,15 @@ from typing import Any
 
 import orjson
 
+from detectors.errors import BudgetError
+from detectors.json_path_cost import MAX_DESCENTS, Query
+
 MAX_REGEX_MEMORY = 1 << 20
 """Bytes that RE2 may use for one pattern."""
+MAX_PATH = 500
+"""Characters of a JSON Path."""
+MAX_NESTING = 16
+"""Brackets within brackets of a JSON Path."""
 
 LIBRARIES = {
     "regex": "google-re2",
@@ -31,6 +38,15 @@ LIBRARIES = {
     "location-name": "rapidfuzz",
 }
 """The word in a task that needs a library, and the distribution that it comes from."""
+
+
+METERED = frozenset(("common-expression-language", "jsonpath-rfc9535"))
+"""Libraries whose work is bounded by `detectors.budget`, which is more than a moment."""
+
+
+def metered(task: Any) -> bool:
+    """Whether a task's JSON asks for what `detectors.budget` bounds."""
+    return not METERED.isdisjoint(_needed(task))
 
 
 def versions(task: Any) -> dict[str, str]:
@@ -177,7 +193,13 @@ def currency(code: str, locale: str) -> frozenset[str] | None:
 @lru_cache(maxsize=256)
 def json_path(path: str) -> Callable[[Any], list[Any]]:
     """What stands in a JSON value at the places that a JSON Path (RFC 9535) names; its two functions that match
-    patterns are left out. Raises `ValueError`."""
+    patterns are left out. Raises `ValueError`; what it gives raises `BudgetError`."""
+    depth = deepest = 0
+    for letter in path:
+        depth += (letter in "([") - (letter in ")]")
+        deepest = max(deepest, depth)
+    if len(path) > MAX_PATH or deepest > MAX_NESTING:
+        raise ValueError(f"a JSON Path of at most {MAX_PATH} characters, {MAX_NESTING} brackets deep")
     if _NAMES.fullmatch(path):
         return partial(_at, tuple(path.split(".")[1:]))
     import jsonpath_rfc9535
@@ -186,14 +208,18 @@ def json_path(path: str) -> Callable[[Any], list[Any]]:
     for name in ("match", "search"):
         env.function_extensions.pop(name, None)
     try:
-        query = env.compile(path)
+        query = Query(env.compile(path))
     except jsonpath_rfc9535.JSONPathError as error:
         raise ValueError(f"a JSON Path as in RFC 9535: {error}") from None
+    if query.descents > MAX_DESCENTS:
+        raise ValueError(f"a JSON Path with at most {MAX_DESCENTS} of ..")
 
     def found(value: Any) -> list[Any]:
         try:
-            return list(query.find(value).values())
-        except (jsonpath_rfc9535.JSONPathError, RecursionError):
+            return [node.value for node in query.find(value)]
+        except (jsonpath_rfc9535.JSONPathRecursionError, RecursionError):
+            raise BudgetError("JSON Path") from None
+        except jsonpath_rfc9535.JSONPathError:
             return []
 
     return found
@@ -212,5 +238,5 @@ def _at(names: tuple[str, ...], value: Any) -> list[Any]:
 
 
 def json_values(path: str, value: Any) -> list[Any]:
-    """What stands at the places that a JSON Path names."""
+    """What stands at the places that a JSON Path names. Raises `BudgetError`."""
     return json_path(path)(value)

@@ -92,7 +92,8 @@ class Ruleset:
     """See the module. ``share[i]``: what a full level of milestone i is worth, as part of the episode's reward;
     ``gates[i]``: the node of its ``only_if``; ``negative[i]``: whether it rests on something *not* having happened;
     ``turning[i]``: the ids of all that it rests on, itself too, if more that happens there may be worth less;
-    ``final[i]``: whether, once earned, it can't change any more: then its leaf need not be read again."""
+    ``final[i]``: whether, once earned, it can't change any more: then its leaf need not be read again; ``metered``:
+    whether a rule may cost as much as `detectors.budget` allows, and is not to be asked where others wait."""
 
     task: Task
     digest: str
@@ -107,6 +108,7 @@ class Ruleset:
     negative: list[bool]
     turning: list[frozenset[str]]
     final: list[bool]
+    metered: bool
     _leaning: dict[tuple[str, str | None], bool] = field(default_factory=dict)
 
     @property
@@ -215,6 +217,7 @@ def compile_task(task: Task) -> Ruleset:
         negative=(negative := _negative(task, nodes)),
         turning=_turning(task, nodes, negative),
         final=[_is_final(task, m, nodes[top].rule) for m, top in zip(task.milestones, tops, strict=True)],
+        metered=outside.metered(task_to_json(task)["milestones"]),
     )
 
 

@@ -39,9 +39,9 @@ class Award:
 class State:
     """The engine's memory. ``step`` is -1 before the first, ``steps`` how many began, ``began_at`` and ``step_at`` the
     times (ns) of the first and the latest; ``gaps`` are open, ``blind`` those of this step; ``potential`` is Φ at the
-    latest seal; ``hidden`` is what a milestone's rule could not know last (id → [seq, why]), ``supposed`` the other
-    stories (detectors/supposed.py); ``offered`` is the most that tiers could add to the
-    steps that they were asked about."""
+    latest seal; ``spent`` units of `detectors.budget`; ``hidden`` is what a milestone's rule could not know last
+    (id → [seq, why]), ``supposed`` the other stories (detectors/supposed.py); ``offered`` is the most that tiers could
+    add to the steps that they were asked about."""
 
     episode: str
     digest: str
@@ -61,6 +61,7 @@ class State:
     unseen: bool = False
     masked: int = 0
     penalties: float = 0.0
+    spent: int = 0
     doubt: bool = False
     gaps: dict[str, list[Any]] = field(default_factory=dict)
     blind: dict[str, list[Any]] = field(default_factory=dict)
@@ -116,5 +117,5 @@ class State:
 
 _PLAIN = (
     "episode digest through step began sealed sealed_at closed success total masked penalties doubt unseen gaps blind "
-    "steps began_at step_at potential offered hidden"
+    "steps began_at step_at potential offered hidden spent"
 ).split()

@@ -9,7 +9,7 @@ from detectors.deciding import Word, decide, escalating, unasked, waits
 from detectors.engine import Engine, Outcome
 from detectors.rewards import episode_total
 from detectors.ruleset import Ruleset
-from detectors.types import Alarm, Ask, Event, Reward, Verdict
+from detectors.types import Ask, Event, Reward, Verdict
 
 GIVEN, DECIDED = "verdict.given", "step.decided"
 """The kinds of the log's events: a word of a stage or person; the value of a step, sealed by the words before it."""
@@ -65,13 +65,11 @@ class Playback:
     def __init__(self, rules: Ruleset, episode: str, said: Sequence[Mapping[str, Any]] = ()) -> None:
         self.engine = Engine(rules, episode)
         self.rewards: list[Reward] = []
-        self.alarms: list[Alarm] = []
         self._recorded = Recorded(said)
 
     def take(self, events: Sequence[Event]) -> Outcome:
         """Go on; what the engine made of it."""
         outcome = self.engine.feed(events)
-        self.alarms += outcome.alarms
         self.rewards += self._recorded.told(self.engine.ruleset, outcome.rewards, outcome.asks)
         return outcome
 

@@ -10,7 +10,7 @@ from api.cascade.recorded import Playback
 from api.commands.common import overrides
 from api.recordings import RecordingError, play
 from api.tasks import BadTaskError, load_task_file
-from api.wording import GOAL, alarm_in_words, total_in_words
+from api.wording import GOAL, total_in_words
 from detectors.rewards import encode_reward
 from detectors.rewards import total as sum_of
 from detectors.ruleset import Ruleset, compile_task
@@ -51,8 +51,6 @@ def run(args: argparse.Namespace) -> int:
             "(another task, version or origin)",
             file=sys.stderr,
         )
-    for alarm in playback.alarms:
-        print(f"alarm: {alarm_in_words(alarm)}", file=sys.stderr)
     if args.json:
         for reward in rewards:
             sys.stdout.buffer.write(encode_reward(reward) + b"\n")

@@ -158,8 +158,11 @@ class Engines:
 
     async def _feed(self, engine: Engine, after: int, row: Any) -> None:
         for segment in await self._database.all(_AFTER, {"episode": row.id, "after": after, "through": row.through}):
-            text = zstandard.decompress(bytes(segment.frame))
-            engine.feed(decode_segment(text).events)
+            events = decode_segment(zstandard.decompress(bytes(segment.frame))).events
+            if engine.ruleset.metered:
+                await asyncio.to_thread(engine.feed, events)
+            else:
+                engine.feed(events)
 
 
 def _standing(row: Any, stored: int) -> Standing:

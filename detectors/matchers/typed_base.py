@@ -12,7 +12,6 @@ from detectors.errors import SpecError
 Path = tuple[str | int, ...]
 MAX_EXACT = 2.0**53
 """Whole numbers below it are the same as floats."""
-MAX_FLOAT = 1e308
 
 
 class Form:
@@ -48,9 +47,8 @@ def _whole(value: Any) -> Any:
 
 
 def number_of(value: Any) -> float | int | None:
-    """The number that a JSON value is; None for a text, null, true and false, and for what no float comes near."""
-    known = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MAX_FLOAT
-    return value if known else None
+    """The number that a JSON value is; None for a text, null, true and false."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 @dataclass(frozen=True, slots=True)

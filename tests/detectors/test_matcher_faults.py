@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from decimal import InvalidOperation
-from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
-import zstandard
 
-from api.cli import main
 from api.explaining import of_events
 from detectors import outside
 from detectors.arguments import MATCHERS, SchemaMatch
-from detectors.codec import GENESIS, encode_segment
 from detectors.engine import Engine
 from detectors.matchers import TextMatch
 from detectors.matchers.faults import collected
@@ -108,19 +103,3 @@ def test_every_matcher_answers_though_it_fails(matcher: Any) -> None:
     asked = [getattr(matcher, name) for name in ("matches", "share", "is_at", "holds") if hasattr(matcher, name)]
     assert asked
     assert [method.otherwise for method in asked] in ([False], [False, False], [0.0])
-
-
-@pytest.mark.usefixtures("faulty")
-def test_a_replay_tells_of_it_beside_the_rewards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """On the error stream: the rewards are the same bytes with it and without."""
-    task: dict[str, Any] = {"id": "t", "version": "1", "instruction": "Say it.", "weights": {"answer": 1}}
-    task["milestones"] = [right({"money": 3})]
-    (tmp_path / "t.yaml").write_bytes(orjson.dumps(task))
-    text = encode_segment(log(*episode([answered("3.00")])), GENESIS)
-    (tmp_path / "t.mrec").write_bytes(zstandard.ZstdCompressor().compress(text))
-    assert main(["replay", str(tmp_path / "t.mrec"), "--task", str(tmp_path / "t.yaml")]) == 0
-    told = capsys.readouterr()
-    assert told.err.splitlines()[-1] == (
-        "alarm: event 3: a matcher of answer_matches (Money) failed: InvalidOperation; that counts as no match"
-    )
-    assert told.out.startswith("step   0  +0.000")

@@ -1,0 +1,173 @@
+"""What an expression of a task's author costs over an event is counted, never timed: beyond its budget the step that it
+could have paid in is null, on every machine the same, and what came before and after it is paid."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import orjson
+import pytest
+
+from detectors.budget import MAX_EVENT, metered, weight
+from detectors.cel_cost import SCALAR, Value, cost_of
+from detectors.engine import Engine
+from detectors.errors import BudgetError
+from detectors.outside import json_path, json_values
+from detectors.types import Reward
+from tests.support.logs import Said, episode, finished, log, resumed, ruleset, run
+
+ROWS = [[f"name{n}", f"{n}"] for n in range(500)]
+DEEP: dict[str, Any] = {}
+_at = DEEP
+for _ in range(89):
+    _at["a"] = {"b": 1}
+    _at = _at["a"]
+
+MANY = "1" + "+1" * 300
+FIVE = "$[?@..a && @..b && @..c && @..d && @..e]"
+FOUND = (
+    "$..n",
+    "$.l[?@.n==7].t",
+    "$.l[?@.m.n==1 && count(@.t)>2].n",
+    "$.l[-1]",
+    "$.l[1:9:2]..n",
+    "$.l[?@.t==$.l[0].t]",
+)
+CHEAP = "data.form.method == 'post'"
+COSTLY = {
+    "a loop that makes a list in a loop": "data.fields.map(a, data.fields.map(b, a)).size() > 0",
+    "a loop over a loop": "data.fields.all(a, data.fields.all(b, a[0] != b[1]))",
+    "a concatenation in a loop": "data.fields.map(a, data.form.name + data.form.name + data.form.name).size() > 0",
+    "a concatenation that grows": " + ".join(["data.form.name"] * 55) + " == ''",
+    "a loop over a concatenation": f"({' + '.join(['data.fields'] * 20)}).map(a, a).size() > 0",
+    "a list of lists": "data.fields.map(a, [data, data, data]).size() > 0",
+}
+PATHS = {
+    "descents": "$..*..*..*..*",
+    "names that multiply": "$" + "['a','a','a']" * 12,
+    "a filter that looks at the whole": "$..[?$..*]..[?$..*]",
+}
+
+
+def sent(rows: Any = ROWS, text: str = "x" * 60_000) -> Said:
+    form = {"name": text, "action": "http://shop.test/a", "method": "post"}
+    return ("form.submitted", {"tab": "T", "frame": "T", "form": form, "fields": rows, "trusted": True})
+
+
+def milestone(id: str, expression: str) -> dict[str, Any]:
+    return {"id": id, "when": {"cel": {"kind": "form.submitted", "expression": expression}}}
+
+
+def rewards(when: dict[str, Any] | str, *steps: Said) -> list[Reward]:
+    when = milestone("x", when)["when"] if isinstance(when, str) else when
+    return run(ruleset({"id": "x", "when": when}), *episode(*([said] for said in steps)))
+
+
+@pytest.mark.parametrize("expression", COSTLY.values(), ids=COSTLY)
+def test_a_costly_expression_makes_its_step_null_in_bounded_time(expression: str) -> None:
+    began = time.process_time()
+    got = rewards(expression, sent(), sent([], ""))
+    assert time.process_time() - began < 2
+    assert got[0].reward is None
+    assert got[0].mask
+    assert "cel: CEL is over its budget" in str(got[0].reason)
+
+
+@pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
+def test_a_costly_path_stops_where_its_budget_does(path: str) -> None:
+    began = time.process_time()
+    with metered() as meter, pytest.raises(BudgetError):
+        json_values(path, DEEP)
+    assert meter.left == 0
+    assert time.process_time() - began < 5
+
+
+def test_it_is_told_as_an_alarm() -> None:
+    rules = ruleset(milestone("x", COSTLY["a loop over a loop"]))
+    outcome = Engine(rules, "ep_1").feed(log(*episode([sent()])))
+    assert [(alarm.rule, alarm.matcher, alarm.error) for alarm in outcome.alarms] == [("cel", "CEL", "BudgetError")]
+
+
+def test_a_costly_path_makes_its_step_null() -> None:
+    body = {"text": orjson.dumps(DEEP).decode(), "mime": "application/json"}
+    when = {"state_accepted": {"method": "POST", "url": "http://shop.test/a", "facts": [{"path": PATHS["descents"]}]}}
+    got = rewards(when, finished("POST", "/a", 200, body=body), finished("POST", "/a", 200, body={**body, "text": "1"}))
+    assert (got[0].reward, got[0].mask) == (None, True)
+    assert "JSON Path is over its budget" in str(got[0].reason)
+
+
+def test_what_is_cheap_is_paid_beside_what_is_not() -> None:
+    rules = ruleset(milestone("cheap", CHEAP), milestone("costly", COSTLY["a loop that makes a list in a loop"]))
+    got = run(rules, *episode([sent([], "")], [sent()]))
+    assert got[0].reward is not None
+    assert got[0].reward > 0
+    assert got[1].reward is None
+
+
+def test_the_budget_is_the_event_s_and_the_next_has_its_own() -> None:
+    got = rewards("data.fields.exists(a, a[1] == '3')", *[sent()] * 3)
+    assert got[0].reward is not None
+    assert got[0].reward > 0
+
+
+def test_it_is_the_same_however_the_log_is_cut() -> None:
+    rules = ruleset(milestone("costly", COSTLY["a loop over a loop"]), milestone("cheap", CHEAP))
+    events = episode([sent()], [sent([], "")], [sent()])
+    assert resumed(rules, *events) == run(rules, *events)
+
+
+def test_an_episode_has_a_budget_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("detectors.conditions.MAX_EPISODE", 60_000)
+    rules, events = ruleset(milestone("x", "data.fields.exists(a, a[1] == '900')")), episode(*[[sent()]] * 12)
+    got = run(rules, *events)
+    assert got[0].reward == 0
+    assert got[11].reward is None
+    assert resumed(rules, *events) == got
+
+
+@pytest.mark.parametrize(
+    ("expression", "units"),
+    [
+        ("true", 1),
+        ("data.a", 2),
+        ("data.a == 1", 7),
+        ("data.a.exists(x, x == 1)", 170),
+        ("data.a.map(x, x)", 1_600),
+        ("data.a.map(x, data.a.map(y, y))", 30_000),
+    ],
+)
+def test_the_bound_grows_with_the_event(expression: str, units: int) -> None:
+    """Of an event of weight 100 with lists of 10."""
+    found = cost_of(expression)({"data": Value(100, 10), "kind": SCALAR, "url": SCALAR})
+    assert units / 3 <= found.units <= units * 30
+
+
+@pytest.mark.parametrize(
+    "text", ["a ? b ? c : d : e", "Foo{a: 1}", "a.?b", "now()", "x.matches('a')", "a.b(", "`a`", "1" + "+1" * 300]
+)
+def test_what_has_no_bound_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"expression|not here"):
+        cost_of(text)
+
+
+@pytest.mark.parametrize(
+    "path", ["$..a..b..c..d..e", "$" + "[?(" * 20, "$" + ".a" * 400, "$[?@..a && @..b && @..c && @..d && @..e]"]
+)
+def test_a_path_that_is_too_long_or_too_deep_is_refused(path: str) -> None:
+    with pytest.raises(ValueError, match="a JSON Path"):
+        json_path(path)
+
+
+def test_a_path_finds_what_the_library_finds_within_its_budget() -> None:
+    import jsonpath_rfc9535
+
+    value = {"l": [{"n": n, "t": ["x"] * 3, "m": {"n": n % 3}} for n in range(50)]}
+    for path in FOUND:
+        assert json_values(path, value) == list(jsonpath_rfc9535.find(path, value).values()), path
+
+
+def test_a_weight_stops_at_the_most() -> None:
+    assert weight(list(range(10)), MAX_EVENT) == (11, 10)
+    assert weight("x" * 25_600, MAX_EVENT) == (101, 0)
+    assert weight([[0] * 1_000] * 1_000, 5_000)[0] < 8_000
