@@ -20,7 +20,7 @@ from detectors.matchers import FactsMatch
 from detectors.reader import Path, Reader, is_mapping, is_number, is_text
 
 RANGES: Mapping[str, Mapping[str, tuple[float, float]]] = {
-    "when": {"right": (0.5, 1.5), "wrong": (-0.2, -0.2)},
+    "when": {"right": (0.5, 1.5), "no_call": (0.3, 1.0), "wrong": (-0.2, -0.2)},
     "which": {"right": (0.5, 2.0), "wrong": (-0.7, -0.3)},
     "syntax": {"right": (0.3, 1.0), "other": (0.3, 1.0), "wrong": (-1.0, -1.0)},
     "execution": {"right": (0.5, 1.0), "wrong": (-2.0, -1.0)},
@@ -30,7 +30,7 @@ RANGES: Mapping[str, Mapping[str, tuple[float, float]]] = {
 """What the literature pays, lowest and highest; beyond it only with ``free: true``."""
 
 DEFAULT: Mapping[str, Mapping[str, float]] = {
-    "when": {"right": 1.0, "wrong": -0.2},
+    "when": {"right": 1.0, "no_call": 1.0, "wrong": -0.2},
     "which": {"right": 1.5, "wrong": -0.5},
     "syntax": {"right": 1.0, "other": 0.5, "wrong": -1.0},
     "execution": {"right": 1.0, "wrong": -1.0},
@@ -41,6 +41,8 @@ FLOOR = -5.0
 """The penalty floor of a task with the preset, unless it gives its own."""
 TIMES = 10
 """How often one mistake is punished."""
+PREFIX = "tools/"
+"""Begins the ids of the milestones that the preset writes."""
 LONGEST_ID = 64
 _SHORTEST = LONGEST_ID - len("execution.")
 """How much of a tool's name is left in the longest of its ids."""
@@ -155,7 +157,7 @@ def _milestones(
 def _when(needed: bool, pay: Mapping[str, float]) -> Milestones:
     called: dict[str, Any] = {"tool_called": {}}
     silent = {"all_of": {"holding": True, "of": [{"none_of": [called]}, _ANY_ANSWER]}}
-    yield _right("when", called if needed else silent, pay["right"])
+    yield _right("when", called if needed else silent, pay["right" if needed else "no_call"])
     yield {**_wrong("not-when", silent if needed else called, pay["wrong"]), "repeat": 1 if needed else TIMES}
 
 
@@ -177,11 +179,11 @@ def _syntax(
 
 def _right(name: str, when: Any, worth: float, times: int = 1) -> dict[str, Any]:
     more = {"repeat": times} if times > 1 else {}
-    return {"id": f"tools/{name[:LONGEST_ID]}", "component": "tool", "weight": worth * times, "when": when, **more}
+    return {"id": f"{PREFIX}{name[:LONGEST_ID]}", "component": "tool", "weight": worth * times, "when": when, **more}
 
 
 def _wrong(name: str, when: Any, worth: float) -> dict[str, Any]:
-    return {"id": f"tools/{name[:LONGEST_ID]}", "component": "tool", "penalty": -worth, "repeat": TIMES, "when": when}
+    return {"id": f"{PREFIX}{name[:LONGEST_ID]}", "component": "tool", "penalty": -worth, "repeat": TIMES, "when": when}
 
 
 def _names(tools: set[str]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from api.explaining import Explained, in_general, of_events
 from api.recordings import RecordingError
 from api.schema import task_schema
 from api.task_tests import BadTestError, as_bytes, bundled, lacking, read_events, run_tests
+from api.task_warnings import warnings_of
 from api.tasks import BadTaskError, check_task, load_task_file, read_task_file
 from api.wording import GOAL, tiers_in_words, total_in_words
 from detectors.codec import CodecError
@@ -90,6 +91,8 @@ def _check(args: argparse.Namespace) -> int:
             f"{path}: ok: {task.id} version {task.version}, {len(task.milestones)} milestones, "
             f"at most {rules.attainable:g}, ruleset {rules.digest[:12]}"
         )
+        for warning in warnings_of(rules):
+            print(f"{path}: warning: {warning}", file=sys.stderr)
     return failed
 
 

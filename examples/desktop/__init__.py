@@ -1,1 +1,1 @@
-"""The six families of desktop work, a task file each; see docs/tasks.md."""
+"""Six example tasks of desktop work, a file each; see docs/tasks.md."""

@@ -1,4 +1,4 @@
-"""Writes the recordings beside the presets that were made by hand: a few events each, as the sources tell them.
+"""Writes the recordings beside the example tasks that were made by hand: a few events each, as the sources tell them.
 
 `python -m examples.desktop.record` writes them anew. shop.jsonl is no such file: it is a run of `milestoned demo` on
 real Chromium, printed by `milestoned recording show --json`.

@@ -14,6 +14,7 @@ import yaml
 from api.cli import main
 from api.explaining import of_events
 from api.task_tests import BadTestError, bundled, read_events, run_tests
+from api.task_warnings import warnings_of
 from api.tasks import load_task_file, read_task_file
 from api.wording import tiers_in_words
 from detectors.codec import GENESIS, encode_segment
@@ -43,6 +44,64 @@ def test_a_new_task_is_a_good_one_and_overwrites_none(tmp_path: Path) -> None:
     assert (alone.returncode, "an oracle test and an adversarial test" in alone.stderr) == (1, True)
 
 
+A = {"id": "a", "when": {"url_reached": {"url": "/a"}}}
+GOAL = {"id": "g", "when": {"goal": {"requires": ["a"]}}}
+TOOLS = {"expected": [{"tool": "search"}]}
+
+
+@pytest.mark.parametrize(
+    ("milestones", "top", "told"),
+    [
+        pytest.param("goal", {"weights": {"nav": 0.4, "goal": 0.6}}, [], id="all of 1, most of it the goal's"),
+        pytest.param("goal", {"weights": {"nav": 0.5, "goal": 0.5}}, [], id="as much as the rest"),
+        pytest.param(
+            "goal", {}, ["(nav 0.1, goal 0.2) sum to 0.3, not 1; an episode can be worth at most 0.3"], id="too little"
+        ),
+        pytest.param(
+            "goal",
+            {"weights": {"nav": 0.5, "goal": 1}},
+            ["(nav 0.5, goal 1) sum to 1.5, not 1; an episode can be worth at most 1.5"],
+            id="too much",
+        ),
+        pytest.param(
+            "goal",
+            {"weights": {"nav": 0.7, "goal": 0.3}},
+            ["nav is worth 0.7, more than reaching the goal (0.3); without the goal 0.7 of 1 is attainable"],
+            id="a goal that is not the largest",
+        ),
+        pytest.param(
+            "goal", {"weights": {"nav": 1, "goal": 0}, "outcome": {"success": 2}}, [], id="the outcome is the goal's"
+        ),
+        pytest.param(
+            "goal",
+            {"weights": {"nav": 1, "goal": 0}, "outcome": {"success": 2, "alpha": 0.9}},
+            ["nav is worth 0.9, more than reaching the goal (0.2); without the goal 0.9 of 1.1 is attainable"],
+            id="by its part",
+        ),
+        pytest.param("goal", {"weights": {"goal": 0}, "tools": TOOLS}, [], id="the preset weighs by itself"),
+        pytest.param("no goal", {"weights": {"nav": 1}}, [], id="nothing to be the largest"),
+    ],
+)
+def test_pay_that_its_author_may_not_have_meant_is_a_warning(
+    milestones: str, top: dict[str, Any], told: list[str]
+) -> None:
+    """No refusal: it says what is attainable."""
+    found = list(warnings_of(ruleset(A, *([GOAL] if milestones == "goal" else []), **top)))
+    assert [one for one in found if not any(part in one for part in told)] == []
+    assert len(found) == len(told)
+
+
+def test_a_warning_is_no_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It stands beside the word that the task is right."""
+    file = tmp_path / "task.yaml"
+    spec = {"id": "t", "version": "1", "instruction": "Go.", "origin": "http://shop.test", "milestones": [A, GOAL]}
+    file.write_text(yaml.safe_dump(spec))
+    assert main(["task", "check", str(file)]) == 0
+    said = capsys.readouterr()
+    assert "ok: t version 1, 2 milestones, at most 0.3" in said.out
+    assert said.err.startswith(f"{file}: warning: weights: ")
+
+
 @pytest.mark.parametrize(
     ("name", "id"), [("my task", "my-task"), ("2024", "2024"), ("Ünï", "n"), ("日本", "task"), ("null", "null")]
 )
@@ -55,8 +114,8 @@ def test_a_new_task_has_an_id_whatever_its_file_is_called(name: str, id: str, tm
     assert f": ok: {id} version 1" in capsys.readouterr().out
 
 
-def test_every_preset_passes_its_own_tests() -> None:
-    """The six families of desktop work: the oracle has it all, claims have nothing."""
+def test_every_example_passes_its_own_tests() -> None:
+    """The six of examples/desktop: the oracle has it all, claims have nothing."""
     done = milestoned("test", *DESKTOP)
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(DESKTOP) == 6
@@ -72,7 +131,6 @@ def test_the_recordings_made_by_hand_are_what_their_maker_writes() -> None:
 
 GO = {"id": "go", "when": {"element_clicked": {"role": "button", "name": "Add to cart"}}}
 FORM = {"id": "form", "when": {"form_filled": {"fields": {"Name": "Ada", "Mail": "a@b"}}}}
-A = {"id": "a", "when": {"url_reached": {"url": "/a"}}}
 POST = {"id": "post", "when": {"request_accepted": {"method": "POST", "url": "/orders", "status": 201}}}
 WHY: dict[str, tuple[dict[str, Any], list[list[Said]], str]] = {
     "paid": (GO, [[clicked("Add to cart")]], "paid +0.2 in step 0 (events 3)"),
@@ -131,9 +189,8 @@ def test_why_a_milestone_paid_or_did_not(name: str) -> None:
 )
 def test_what_tiers_may_add_is_explained(escalation: dict[str, Any] | None, told: list[str]) -> None:
     """In units of reward, before anything runs."""
-    goal = {"id": "g", "when": {"goal": {"requires": ["a"]}}}
     top: dict[str, Any] = {} if escalation is None else {"escalation": escalation}
-    assert list(tiers_in_words(ruleset(A, goal, weights={"goal": 0.6}, limits={"steps": 10}, **top))) == told
+    assert list(tiers_in_words(ruleset(A, GOAL, weights={"goal": 0.6}, limits={"steps": 10}, **top))) == told
 
 
 def test_what_was_so_at_the_start_is_told() -> None:

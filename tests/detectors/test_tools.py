@@ -79,6 +79,24 @@ def test_values_lie_in_the_ranges_of_the_literature_unless_the_task_says_free() 
     assert paid(tools(pay={"which": {"right": 3.0}}, free=True), [called("search", q="x")]) == 1.0 + 3.0 + 1.0 - 0.5
 
 
+@pytest.mark.parametrize("pays", [0.3, 1.0])
+def test_a_task_that_needs_no_call_pays_less_for_making_none(pays: float) -> None:
+    """From 0.3 to 1, where a call that is needed is worth 0.5 to 1.5."""
+    own = tools(expected=(), pay={"when": {"no_call": pays, "right": 1.5}})
+    assert paid(own, [answered("2")]) == pytest.approx(pays - 0.5)
+    assert paid(tools(pay={"when": {"no_call": pays, "right": 1.5}}), [called("search", q="x")]) == 1.5 + 1.5 + 1 - 0.5
+
+
+@pytest.mark.parametrize("pays", [0.29, 1.01])
+def test_beyond_it_only_where_the_task_says_free(pays: float) -> None:
+    """As for all of the preset's values."""
+    with pytest.raises(TaskError, match=r"pay\.when\.no_call: got .*, wanted a number from 0\.3 to 1"):
+        tools(expected=(), pay={"when": {"no_call": pays}})
+    assert paid(tools(expected=(), pay={"when": {"no_call": pays}}, free=True), [answered("2")]) == pytest.approx(
+        pays - 0.5
+    )
+
+
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "no list": ({"tools": {"expected": "search"}}, "a list of at most 64 calls"),
     "a call without tool": ({"tools": {"expected": [{"arguments": {}}]}}, "{tool, arguments\\?}"),

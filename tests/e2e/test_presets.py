@@ -1,4 +1,4 @@
-"""The presets of examples/desktop on a real page: the right way has all of it, as the recordings beside them say."""
+"""The tasks of examples/desktop on a real page: the right way has all of it, as the recordings beside them say."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parent.parent.parent / "examples" / "desktop"
 
 
 def opened(shopping: Session, name: str) -> Session:
-    """The preset's task at this shop, its episode watched."""
+    """The example's task at this shop, its episode watched."""
     spec, _ = read_task_file(FOLDER / f"{name}.yaml", {"origin": shopping.shop.rstrip("/")})
     del spec["tests"], spec["version"]
     shopping.open(*spec.pop("milestones"), **spec)
