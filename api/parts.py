@@ -19,6 +19,7 @@ from api.cascade.seen import Readings
 from api.cascade.stages import Stages
 from api.cascade.worker import Stores, Worker
 from api.channel import Channel
+from api.credits import Credits
 from api.detection.crew import Crew
 from api.errors import UnavailableError
 from api.fleet.ending import end
@@ -105,6 +106,7 @@ class Parts:
     overview: Overview
     preferences: Preferences
     scorer: Scorer
+    credits: Credits
     turns: Turns
     sandboxes: Sandboxes
     leases: Leases
@@ -177,6 +179,7 @@ class Parts:
             overview=Overview(database),
             preferences=Preferences(database),
             scorer=scorer,
+            credits=Credits(ledger, episodes, tasks),
             sandboxes=sandboxes,
             leases=leases,
             watch=Watch(

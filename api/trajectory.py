@@ -77,8 +77,13 @@ class _Seen:
         }
 
 
-def transitions(events: Iterable[Event], rewards: Mapping[int, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One transition a step, in order; ``reward`` and ``next_observation`` are null while a step is open."""
+def transitions(
+    events: Iterable[Event], rewards: Mapping[int, Mapping[str, Any]], credit: Mapping[int, float | None] | None = None
+) -> list[dict[str, Any]]:
+    """One transition a step, in order; ``reward`` and ``next_observation`` are null while a step is open.
+
+    ``credit``: what a view credits to each step; the step's own reward where it is not given.
+    """
     seen = _Seen()
     steps: list[dict[str, Any]] = []
     is_open = False
@@ -98,6 +103,9 @@ def transitions(events: Iterable[Event], rewards: Mapping[int, Mapping[str, Any]
                 steps.append(_transition(closing, None, seen.summary(), event.seq, rewards))
                 steps[-1]["next_observation"] = seen.summary()
         seen.take(event)
+    for one in steps:
+        paid = one["reward"]["reward"] if one["reward"] else None
+        one["credit"] = paid if credit is None else credit.get(one["step"])
     return steps
 
 

@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from detectors.attribution import CREDITS
+
 if TYPE_CHECKING:
     from api.settings import Settings
 
@@ -62,3 +64,9 @@ def hold(data: Path) -> int | None:
         os.close(lock)
         return None
     return lock
+
+
+def add_credit(parser: argparse.ArgumentParser, of: str) -> None:
+    """The option `--credit-to`, which is ``of`` what the command gives."""
+    says = f"{of}: as it was paid (default), or by the step that set a milestone with `credit_to: cause` in motion"
+    parser.add_argument("--credit-to", choices=CREDITS, default="as_paid", help=says)

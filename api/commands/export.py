@@ -10,13 +10,14 @@ from typing import Any
 
 from tqdm import tqdm
 
-from api.commands.common import overrides
+from api.commands.common import add_credit, overrides
 from api.commands.corpus import UsageError, add_corpus, database_of, guarded, selection, tasks_of
 from api.exporting.rows import Exported, Rows, tables
 from api.exporting.stored import of_store
 from api.rescoring import recorded, stored
 from api.rescoring.work import Material
 from api.store.corpus import Selection
+from detectors.attribution import Credit
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +36,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gamma", action="append", type=float, metavar="γ", help="of returns-to-go (default 0.99); may be repeated"
     )
+    add_credit(parser, "of the column `credit` and of returns-to-go")
     parser.set_defaults(run=lambda args: guarded(args, run))
 
 
@@ -51,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     chosen = selection(args)
     episodes, count = _recorded(args) if chosen is None else _stored(args, chosen)
     with tqdm(total=count, unit="episode", disable=None, leave=False) as bar:
-        counts = write(args.out, _tables(episodes, gammas, bar))
+        counts = write(args.out, _tables(episodes, gammas, args.credit_to, bar))
     print(f"{args.out}: " + ", ".join(f"{count} {name}" for name, count in counts.items()))
     return 0
 
@@ -79,7 +81,7 @@ def _stored(args: argparse.Namespace, chosen: Selection) -> tuple[Iterator[Expor
     return map(of_store, stored.episodes(url, chosen)), count
 
 
-def _tables(episodes: Iterator[Exported], gammas: list[float], bar: tqdm[Any]) -> Iterator[Rows]:
+def _tables(episodes: Iterator[Exported], gammas: list[float], credit_to: Credit, bar: tqdm[Any]) -> Iterator[Rows]:
     for one in episodes:
-        yield tables([one], gammas)
+        yield tables([one], gammas, credit_to)
         bar.update()

@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 
 from api.cascade.recorded import Playback
-from api.commands.common import overrides
+from api.commands.common import add_credit, overrides
 from api.recordings import RecordingError, play
 from api.tasks import BadTaskError, load_task_file
 from api.wording import GOAL, total_in_words
-from detectors.rewards import encode_reward
+from detectors.attribution import causes_of, credit
+from detectors.codec import canonical
+from detectors.rewards import encode_reward, reward_to_json
 from detectors.rewards import total as sum_of
 from detectors.ruleset import Ruleset, compile_task
 from detectors.types import Reward
@@ -26,6 +28,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", type=Path, required=True, metavar="FILE", help="the task file to score it by")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="replace a top-level key")
     parser.add_argument("--json", action="store_true", help="one reward a line, the very bytes that the service gives")
+    add_credit(parser, "what is credited to each step")
     parser.set_defaults(run=run)
 
 
@@ -51,12 +54,21 @@ def run(args: argparse.Namespace) -> int:
             "(another task, version or origin)",
             file=sys.stderr,
         )
-    if args.json:
+    if args.json and args.credit_to == "as_paid":
         for reward in rewards:
             sys.stdout.buffer.write(encode_reward(reward) + b"\n")
         return 0
+    told = [reward_to_json(reward) for reward in rewards]
+    credits = credit(told, causes_of(ruleset.task), args.credit_to, closed=engine.closed)
+    if args.json:
+        for one in told:
+            sys.stdout.buffer.write(canonical({**one, "credit": credits[one["step"]]}) + b"\n")
+        return 0
     for reward in rewards:
         print(describe(reward))
+        if args.credit_to != "as_paid":
+            found = credits[reward.step]
+            print(f"          {'null' if found is None else f'{found:+.3f}'}  credited")
     print(_summary(playback))
     return 0
 

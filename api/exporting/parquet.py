@@ -28,7 +28,7 @@ def _table(needed: str, optional: str, types: dict[str, pa.DataType]) -> pa.Sche
 _NUMBERS = dict.fromkeys(
     ("events", "steps", "masked", "seed", "step", "first", "last", "through", "cause_step", "unknown"), _whole
 )
-_REALS = dict.fromkeys(("total", "reward", "value", "worth", "gamma", "return_to_go", "seen"), _real)
+_REALS = dict.fromkeys(("total", "reward", "credit", "value", "worth", "gamma", "return_to_go", "seen"), _real)
 _TRUTHS = dict.fromkeys(("closed", "success", "done", "mask", "baseline", "paid"), _truth)
 _TYPES = {**_NUMBERS, **_REALS, **_TRUTHS}
 
@@ -41,7 +41,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     "steps": _table("episode step first last done observation", "action next_observation", _TYPES),
     "rewards": _table(
         "episode step ruleset status mask components done through",
-        "reward reason decided_by success",
+        "reward credit reason decided_by success",
         {**_TYPES, "components": pa.map_(_text, _real)},
     ),
     "milestones": _table(

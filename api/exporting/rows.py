@@ -11,6 +11,7 @@ from api.exporting.returns import returns_to_go
 from api.recordings import read_frames, read_said
 from api.rescoring.scored import Result, ruleset_of, score
 from api.trajectory import transitions
+from detectors.attribution import Credit, credit, credited_to_cause
 from detectors.codec import canonical
 from detectors.types import Segment
 
@@ -22,8 +23,8 @@ _OF_MILESTONE = ("id", "rule", "version", "component", "value", "worth", "eviden
 
 
 class Exported(NamedTuple):
-    """An episode to write: its frames, its result, or the canonical task to score it by; ``facts`` are labels, seed
-    and times, where a service knows them."""
+    """An episode to write: its frames, its result where it has one, and the canonical task, by which it is scored where
+    it has none; ``facts`` are labels, seed and times, where a service knows them."""
 
     name: str
     content: bytes
@@ -32,17 +33,22 @@ class Exported(NamedTuple):
     facts: Mapping[str, Any] = {}
 
 
-def tables(episodes: Sequence[Exported], gammas: Sequence[float]) -> Rows:
-    """The rows of ``episodes``, table by table. Raises `RecordingError`, `TaskError`."""
+def tables(episodes: Sequence[Exported], gammas: Sequence[float], credit_to: Credit = "as_paid") -> Rows:
+    """The rows of ``episodes``, table by table; ``credit_to``: the view that `credit` and returns-to-go are of.
+
+    Raises `RecordingError`, `TaskError`.
+    """
     found: Rows = {name: [] for name in ("episodes", "steps", "rewards", "milestones", "returns")}
     for one in episodes:
         segments = list(read_frames(one.content, one.name))
         result: Result = orjson.loads(one.result) if one.result is not None else _scored(one, segments)
         found["episodes"].append(_episode(one, result))
         found["steps"].extend(_steps(segments, result))
-        found["rewards"].extend(_reward(result, reward) for reward in result["rewards"])
+        to_cause = credited_to_cause(orjson.loads(one.task)) if one.task is not None else frozenset()
+        credits = credit(result["rewards"], to_cause, credit_to, closed=result["closed"])
+        found["rewards"].extend(_reward(result, reward, credits[reward["step"]]) for reward in result["rewards"])
         found["milestones"].extend(_milestones(result))
-        found["returns"].extend(_returns(result, gammas))
+        found["returns"].extend(_returns(result, gammas, credits))
     return found
 
 
@@ -79,8 +85,8 @@ def _steps(segments: Sequence[Segment], result: Result) -> list[dict[str, Any]]:
     ]
 
 
-def _reward(result: Result, reward: Mapping[str, Any]) -> dict[str, Any]:
-    told = {name: reward[name] for name in _OF_REWARD}
+def _reward(result: Result, reward: Mapping[str, Any], credited: float | None) -> dict[str, Any]:
+    told = {**{name: reward[name] for name in _OF_REWARD}, "credit": credited}
     components = sorted(reward["components"].items())
     return {"episode": result["episode"], "ruleset": result["ruleset"], **told, "components": components}
 
@@ -95,9 +101,9 @@ def _milestones(result: Result) -> list[dict[str, Any]]:
     ]
 
 
-def _returns(result: Result, gammas: Sequence[float]) -> list[dict[str, Any]]:
+def _returns(result: Result, gammas: Sequence[float], credits: Mapping[int, float | None]) -> list[dict[str, Any]]:
     rewards = result["rewards"]
-    values = [reward["reward"] for reward in rewards]
+    values = [credits[reward["step"]] for reward in rewards]
     return [
         {
             "episode": result["episode"],

@@ -13,7 +13,7 @@ from detectors.codec import canonical
 def of_store(one: Stored) -> Exported:
     """Its frames, its result and its facts."""
     result = canonical(stored_result(one.row, one.rewards, one.milestones))
-    return Exported(one.row.id, one.content, result=result, facts=describe(one.row))
+    return Exported(one.row.id, one.content, result=result, task=one.task, facts=describe(one.row))
 
 
 def recording(one: Stored) -> bytes:

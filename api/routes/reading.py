@@ -9,11 +9,13 @@ import orjson
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
+from api.errors import InvalidError
 from api.recording_verdicts import frame_of
 from api.routes.describe import problems, query
 from api.routes.shapes import EventsShape, TrajectoryShape, VerdictsShape
 from api.routes.support import READ, SEQ_MOST, answer, caller, parts_of, whole_query
 from api.trajectory import transitions
+from detectors.attribution import CREDITS, Credit
 
 router = APIRouter(tags=["evidence"])
 _KIND = {
@@ -24,6 +26,22 @@ _KIND = {
     "schema": {"type": "array", "items": {"type": "string"}},
     "explode": True,
 }
+
+_CREDIT_TO = {
+    "name": "credit_to",
+    "in": "query",
+    "required": False,
+    "description": "Which step a milestone is credited to: the one it was paid in, or the one that set it in motion.",
+    "schema": {"enum": list(CREDITS), "default": "as_paid"},
+}
+
+
+def _credit_to(request: Request) -> Credit:
+    said = request.query_params.get("credit_to", "as_paid")
+    found = next((one for one in CREDITS if one == said), None)
+    if found is None:
+        raise InvalidError(f"credit_to: got {said[:40]!r}, wanted one of {', '.join(CREDITS)}")
+    return found
 
 
 @router.get(
@@ -74,16 +92,22 @@ async def verdicts(request: Request) -> Response:
 @router.get(
     "/v1/episodes/{episode}/trajectory",
     summary="The episode as transitions",
-    responses={200: {"model": TrajectoryShape}, **problems(401, 403, 404)},
+    responses={200: {"model": TrajectoryShape}, **problems(401, 403, 404, 422)},
+    openapi_extra={"parameters": [_CREDIT_TO]},
 )
 async def trajectory(request: Request) -> Response:
-    """(o, a, r, o') tuples: a pure function of the log and its sealed rewards."""
+    """(o, a, r, o') tuples: a pure function of the log and its sealed rewards.
+
+    `credit_to=cause` credits what a milestone with `credit_to: cause` paid to the step that set it in motion, once the
+    episode is closed; the sealed reward stands beside it as it was paid.
+    """
     await caller(request, READ)
     parts = parts_of(request)
     row = await parts.episodes.get(request.path_params["episode"])
     rewards = [orjson.loads(body) for body in await parts.ledger.all(row.id)]
     seen = [event async for event in parts.follower.events(row.id)]
-    steps = await asyncio.to_thread(transitions, seen, {one["step"]: one for one in rewards})
+    credit = await parts.credits.of(row, rewards, _credit_to(request))
+    steps = await asyncio.to_thread(transitions, seen, {one["step"]: one for one in rewards}, credit)
     return answer({"episode": row.id, "steps": steps})
 
 

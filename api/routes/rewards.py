@@ -49,7 +49,21 @@ async def rewards(request: Request) -> Response:
     parts.metrics.reward_reads.inc(len(query.items))
     deadline = Deadline(query.wait_ms)
     found = await asyncio.gather(*(_one(parts, who.tenant, item, deadline) for item in query.items))
+    if query.credit_to != "as_paid":
+        found = await _credited(parts, query, found)
     return Response(b'{"rewards":[' + b",".join(found) + b"]}", media_type=JSON)
+
+
+async def _credited(parts: Parts, query: Query, found: list[bytes]) -> list[bytes]:
+    """The same rewards with the credit of their steps; each episode is read once."""
+    documents = [orjson.loads(body) for body in found]
+    pairs = list(zip(query.items, documents, strict=True))
+    there = dict.fromkeys(item.episode for item, one in pairs if "error" not in one)
+    credit = {episode: await parts.credits.of_episode(episode, query.credit_to) for episode in there}
+    return [
+        body if "error" in one else orjson.dumps({**one, "credit": credit[item.episode].get(item.step)})
+        for (item, one), body in zip(pairs, found, strict=True)
+    ]
 
 
 async def _one(parts: Parts, tenant: str, item: Item, deadline: Deadline) -> bytes:

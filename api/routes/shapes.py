@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 from api.frames import MOST
 from api.routes.sandbox_shapes import LeaseShape
 from api.routes.support import Body
+from detectors.attribution import Credit
 
 NO_NUL = r"^[^\x00]*$"
 """Postgres has no character of that number in a text."""
@@ -95,6 +96,10 @@ class Query(Body):
 
     items: Annotated[list[Item], Field(max_length=1_000)]
     wait_ms: Wait = 0
+    credit_to: Annotated[
+        Credit,
+        Field(description="`cause`: give `credit` beside each reward, what its step set in motion credited to it."),
+    ] = "as_paid"
 
 
 class ProblemShape(BaseModel):
@@ -266,6 +271,13 @@ class RewardShape(BaseModel):
     digest: str
 
 
+class CreditedShape(RewardShape):
+    """A reward, and what the view that was asked for credits to its step: null while the episode is not closed, and
+    where the reward is."""
+
+    credit: float | None
+
+
 class RefusedShape(BaseModel):
     """One item's problem."""
 
@@ -275,7 +287,7 @@ class RefusedShape(BaseModel):
 class RewardsShape(BaseModel):
     """Rewards in the order asked."""
 
-    rewards: list[RewardShape | RefusedShape]
+    rewards: list[RewardShape | CreditedShape | RefusedShape]
 
 
 class ClosedShape(BaseModel):
@@ -315,13 +327,14 @@ class VerdictsShape(BaseModel):
 
 
 class TransitionShape(BaseModel):
-    """One step as (o, a, r, o')."""
+    """One step as (o, a, r, o'). `credit` is the reward's number, or what the view `credit_to` makes of it."""
 
     step: int
     action: Any
     observation: dict[str, Any]
     next_observation: dict[str, Any] | None
     reward: RewardShape | None
+    credit: float | None
     first: int
     last: int
     done: bool

@@ -107,6 +107,11 @@ class Tasks:
         named = {one["component"] for one in body.get("milestones", ()) if "component" in one}
         return sorted(named | {name for name in _ENDINGS if name in body})
 
+    async def document(self, number: int) -> dict[str, Any]:
+        """A task as it was registered, by its row's number."""
+        found: dict[str, Any] = orjson.loads((await self._database.first(_BODY, {"number": number})).body)
+        return found
+
     async def ruleset(self, number: int) -> Ruleset:
         """The compiled rules of a task, by its row's number. Raises `RulesetChangedError` where this build can't."""
         rules = self._compiled.get(number)

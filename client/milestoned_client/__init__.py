@@ -26,6 +26,7 @@ from milestoned_client.errors import (
 from milestoned_client.exchange import Retry
 from milestoned_client.results import (
     Closing,
+    CreditTo,
     EpisodeStatus,
     Event,
     Lease,
@@ -51,6 +52,7 @@ __all__ = [
     "ConflictError",
     "Control",
     "ControlDir",
+    "CreditTo",
     "Episode",
     "EpisodeStatus",
     "Event",

@@ -19,6 +19,7 @@ from milestoned_client.exchange import Attempt, Flow, Pause, Peers, Retry, perfo
 from milestoned_client.numbering import Numbering
 from milestoned_client.results import (
     Closing,
+    CreditTo,
     EpisodeStatus,
     Event,
     Lease,
@@ -93,9 +94,13 @@ class AsyncRewardClient:
         """A handle on an episode that was opened elsewhere."""
         return AsyncEpisode(self, episode)
 
-    async def rewards(self, items: Iterable[tuple[str, int]], wait_s: float = 0.0) -> list[Reward | ProblemError]:
-        """Many (episode, step) at once, in order; each gives its reward or the problem that it has."""
-        return await self.call(calls.rewards(items, wait_s))
+    async def rewards(
+        self, items: Iterable[tuple[str, int]], wait_s: float = 0.0, *, credit_to: CreditTo = "as_paid"
+    ) -> list[Reward | ProblemError]:
+        """Many (episode, step) at once, in order; each gives its reward or the problem that it has.
+
+        ``credit_to="cause"``: with `credit`, what the step set in motion credited to it once the episode is closed."""
+        return await self.call(calls.rewards(items, wait_s, credit_to))
 
     async def score(
         self,
@@ -236,9 +241,9 @@ class AsyncEpisode:
         direct = self._client.peers.daemon is not None
         return await self._client.run(wait_closed(self._client.peers, self.id, reason, truncated, wait_s, direct))
 
-    async def trajectory(self) -> list[Transition]:
-        """The episode as (o, a, r, o') tuples."""
-        return await self._client.call(calls.trajectory(self.id))
+    async def trajectory(self, *, credit_to: CreditTo = "as_paid") -> list[Transition]:
+        """The episode as (o, a, r, o') tuples; ``credit_to`` is the view that `credit` is of."""
+        return await self._client.call(calls.trajectory(self.id, credit_to))
 
     async def events(self, after: int = 0, *, limit: int | None = None, kind: str | None = None) -> list[Event]:
         """Events after number ``after``, oldest first, at most ``limit`` (or as many as a page holds)."""

@@ -16,6 +16,7 @@ from milestoned_client import results
 from milestoned_client.errors import ProblemError, UnexpectedAnswerError
 from milestoned_client.results import (
     Closing,
+    CreditTo,
     EpisodeStatus,
     Event,
     Lease,
@@ -170,14 +171,16 @@ def reward(episode: str, step: int, wait_s: float) -> Call[Reward]:
     )
 
 
-def rewards(items: Iterable[tuple[str, int]], wait_s: float) -> Call[list[Reward | ProblemError]]:
+def rewards(
+    items: Iterable[tuple[str, int]], wait_s: float, credit_to: CreditTo = "as_paid"
+) -> Call[list[Reward | ProblemError]]:
     """Many steps' rewards at once, in the order asked; each is a reward or the problem that it has."""
     wanted = [{"episode": episode, "step": step} for episode, step in items]
 
     def parse(document: Any, _body: bytes) -> list[Reward | ProblemError]:
         return [results.reward_or_problem(one) for one in _list(document, "rewards")]
 
-    return post("/v1/rewards:query", parse, wait_s, items=wanted, wait_ms=milliseconds(wait_s))
+    return post("/v1/rewards:query", parse, wait_s, items=wanted, wait_ms=milliseconds(wait_s), credit_to=credit_to)
 
 
 def close(episode: str, reason: str | None, truncated: bool, wait_s: float) -> Call[Closing]:
@@ -207,13 +210,13 @@ def events(episode: str, after: int, limit: int | None, kind: str | None) -> Cal
     return get(episode_path(episode, "/events"), parse, after=after, limit=limit, kind=kind)
 
 
-def trajectory(episode: str) -> Call[list[Transition]]:
+def trajectory(episode: str, credit_to: CreditTo = "as_paid") -> Call[list[Transition]]:
     """The episode as (o, a, r, o') tuples, one a step."""
 
     def parse(document: Any, _body: bytes) -> list[Transition]:
         return [results.transition(one) for one in _list(document, "steps")]
 
-    return get(episode_path(episode, "/trajectory"), parse)
+    return get(episode_path(episode, "/trajectory"), parse, credit_to=credit_to)
 
 
 def recording(episode: str) -> Call[bytes]:

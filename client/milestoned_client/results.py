@@ -12,6 +12,8 @@ from typing import Any, Literal, TypeVar
 from milestoned_client.errors import ProblemError, UnexpectedAnswerError, problem_from_json
 
 T = TypeVar("T")
+CreditTo = Literal["as_paid", "cause"]
+"""Which step a milestone is credited to: the one in which it was paid, or the one that set it in motion."""
 Status = Literal["settling", "escalating", "sealed", "unobserved", "unscored"]
 
 
@@ -117,7 +119,8 @@ class Verdict:
 class Reward:
     """One step's reward. ``reward`` is None wherever it is not known, and then ``mask`` is true.
 
-    ``body`` holds the bytes that the service sent, empty where the reward came among others.
+    ``body`` holds the bytes that the service sent, empty where the reward came among others. ``credit``: what the view
+    that `rewards` was asked for credits to the step.
     """
 
     episode: str
@@ -135,6 +138,7 @@ class Reward:
     through: int
     digest: str
     body: bytes = field(default=b"", repr=False, compare=False)
+    credit: float | None = None
 
     @property
     def settled(self) -> bool:
@@ -169,7 +173,8 @@ class Event:
 class Transition:
     """One step as a learner wants it: (o, a, r, o'). ``reward`` is None while the step is open.
 
-    ``first`` and ``last`` are the numbers of the step's first and last event.
+    ``first`` and ``last`` are the numbers of the step's first and last event. ``credit``: the reward's number, or what
+    the view `credit_to` credits to the step.
     """
 
     step: int
@@ -180,6 +185,7 @@ class Transition:
     first: int
     last: int
     done: bool
+    credit: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

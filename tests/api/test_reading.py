@@ -87,7 +87,7 @@ async def test_the_trajectory_has_what_the_agent_saw_did_and_got(service: Servic
 
 
 def _steps(*said: Said, rewards: tuple[int, ...] = ()) -> list[dict[str, object]]:
-    return transitions(events("ep_1", *said), {n: {"step": n, "done": False} for n in rewards})
+    return transitions(events("ep_1", *said), {n: {"step": n, "done": False, "reward": 0.0} for n in rewards})
 
 
 def test_a_step_that_is_open_has_no_next_observation() -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from detectors.attribution import attributed
+from detectors.attribution import attributed, causes_of
+from detectors.rewards import reward_to_json
 from detectors.task_json import TaskError, task_from_json, task_to_json
 from tests.support.logs import (
     Said,
@@ -304,7 +305,8 @@ def test_credit_to_the_cause_names_the_step_where_the_chain_is_known() -> None:
         rules = ruleset(milestone, A)
         rewards = run(rules, *said)
         assert worth(rewards) == [0.0, 0.1, 0.3]
-        assert list(attributed(rewards, rules.task).values()) == wanted
+        told = [reward_to_json(one) for one in rewards]
+        assert list(attributed(told, causes_of(rules.task)).values()) == wanted
     blind = run(
         ruleset({**file, "credit_to": "cause"}),
         *episode(
@@ -312,7 +314,7 @@ def test_credit_to_the_cause_names_the_step_where_the_chain_is_known() -> None:
             [created("a.csv")],
         ),
     )
-    assert attributed(blind, rules.task) == {0: None, 1: 0.3}
+    assert attributed([reward_to_json(one) for one in blind], causes_of(rules.task)) == {0: None, 1: 0.3}
 
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
