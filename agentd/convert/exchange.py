@@ -36,6 +36,9 @@ _BINARY = 2
 """The kind of a socket's message that is no text."""
 _REDIRECTS = (301, 302, 303, 307, 308)
 
+UNSEEN = "unseen"
+"""The kind of a telling that is no event: a part of the browser's that may have changed unseen (`Tape.interrupt`)."""
+
 Attachment = Callable[[str], bytes | None]
 """Reads what an entry names as the file of a body; None where it is not there."""
 
@@ -74,8 +77,15 @@ class Exchange:
     messages: list[dict[str, Any]] = field(default_factory=list)
 
     @property
+    def redirects(self) -> bool:
+        """Whether the answer sends the browser elsewhere."""
+        return self.status in _REDIRECTS and bool(self.location) and self.failure is None
+
+    @property
     def commits(self) -> bool:
         """Whether the frame shows this answer as its document."""
+        if self.redirects:
+            return False
         if self.type != "Document" or self.failure is not None or self.status in (None, 204, 205) or self.onward:
             return False
         return not self.answer_headers.get("content-disposition", "").lower().startswith("attachment")
@@ -129,7 +139,7 @@ def join(exchanges: Iterable[Exchange]) -> list[Exchange]:
     """Link each redirect with the request that followed it; gives the first of every chain, all of them told."""
     ordered = sorted(exchanges, key=lambda one: one.at)
     for index, one in enumerate(ordered):
-        if one.status not in _REDIRECTS or not one.location or one.failure is not None:
+        if not one.redirects:
             continue
         try:
             target = urldefrag(urljoin(one.url, one.location)).url
@@ -150,14 +160,16 @@ def tellings(first: Exchange, frame: str, secrets: Secrets) -> Iterator[Telling]
     while True:
         about = base | {"method": one.method, "url": secrets.mask_url(one.url)}
         yield Telling(one.at, "request.sent", about | {"type": first.type})
-        if one.status not in _REDIRECTS or not one.location or one.failure is not None:
+        if not one.redirects:
             break
         hop = {"method": one.method, "url": about["url"], "status": one.status}
         hop |= {"location": secrets.mask_header("location", one.location)} | _kept(one, secrets)
         hops.append(hop)
         yield Telling(one.end, "request.redirected", base | hop)
         if one.onward is None:
-            return  # what followed is not in the file
+            for part in ("request", *(("page", "frame") if one.type == "Document" else ())):
+                yield Telling(one.end, UNSEEN, {"part": part, "reason": "where a redirect led to is not in the file"})
+            return
         one = one.onward
     yield from _messages(one, about, secrets)
     yield _end(one, about | {"type": first.type}, hops, secrets)

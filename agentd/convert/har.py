@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from agentd.convert.errors import shown
-from agentd.convert.exchange import MS, Exchange, exchange, join, secret_fields, tellings
+from agentd.convert.exchange import MS, UNSEEN, Exchange, exchange, join, secret_fields, tellings
 from agentd.convert.page_state import MAIN, Pages, Telling
 from agentd.convert.source import Source
 from agentd.convert.tape import Tape
@@ -84,6 +84,8 @@ class HarReading:
                 if one.kind == "step":
                     tape.end(one.at)
                     tape.begin(one.at, one.data)
+                elif one.kind == UNSEEN:
+                    tape.interrupt(one.at, **one.data)
                 else:
                     tape.tell(one.at, one.kind, one.data)
 

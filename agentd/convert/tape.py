@@ -32,6 +32,7 @@ class Tape:
         self.shown: frozenset[str] = frozenset()
         """Cookies whose values are no secrets, as the operator says."""
         self._ended = True
+        self._blind: set[str] = set()
 
     def tell(self, at: float, kind: str, data: Mapping[str, Any]) -> None:
         """Add an event that happened ``at`` nanoseconds after the beginning, or when the last one did if that is
@@ -59,7 +60,17 @@ class Tape:
             hidden = [name for name in kinds if name not in shown and not _is_vouched(name, vouched)]
             for part in [None] if hidden == kinds else _parts(source, kinds, hidden):
                 about = {"source": source, "reason": f"not in {where}"}
+                self._blind.add(part or source)
                 self.tell(0, "gap.began", about | ({} if part is None else {"of": part}))
+
+    def interrupt(self, at: float, part: str, reason: str) -> None:
+        """A gap in a ``part`` of the browser's, as long as the moment: the running step is blind for it.
+
+        Nothing, where the whole file is blind for that part.
+        """
+        if not {"cdp", part} & self._blind:
+            self.tell(at, "gap.began", {"source": "cdp", "of": part, "reason": reason})
+            self.tell(at, "gap.ended", {"source": "cdp", "of": part})
 
     def begin(self, at: float, action: Any = None) -> None:
         """Begin the next step; the one before is sealed if it ended."""

@@ -133,6 +133,8 @@ def _put(tape: Tape, told: Telling) -> None:
             tape.begin(told.at, told.data)
         case "step.ended":
             tape.end(told.at)
+        case "unseen":
+            tape.interrupt(told.at, **told.data)
         case _:
             tape.tell(told.at, told.kind, told.data)
 

@@ -94,7 +94,9 @@ def _load(source: Source, pack: Zip, name: str, trace: TraceFile) -> None:
             _take(trace, row)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             where = f"{name}: row {number}"
-            raise source.wrong(where, f"{type(error).__name__} {error} in {shown(row)}", "wanted a trace's") from None
+            raise source.wrong(
+                where, f"{type(error).__name__} {str(error)[:200]} in {shown(row)}", "wanted a trace's"
+            ) from None
 
 
 def _take(trace: TraceFile, row: dict[str, Any]) -> None:

@@ -11,6 +11,9 @@ import orjson
 import pytest
 
 from agentd.sources.cdp.asks import LONGEST_BODY
+from api.recordings import replay
+from api.tasks import check_task
+from detectors.ruleset import compile_task
 from tests.convert.hand_made import entry, har, write
 from tests.convert.making import converted, gaps, of
 
@@ -46,6 +49,56 @@ def test_a_redirect_whose_answer_is_not_in_the_file_ends_there(tmp_path: Path) -
     events = told(tmp_path, entry(f"{SHOP}/a", 0, 302, to="/elsewhere"), entry(f"{SHOP}/b", 9))
     assert [data["url"] for data in of(events, "request.finished")] == [f"{SHOP}/b"]
     assert [data["location"] for data in of(events, "request.redirected")] == ["/elsewhere"]
+
+
+LANDING = {
+    "id": "order",
+    "version": "1",
+    "instruction": "Order.",
+    "origin": SHOP,
+    "milestones": [
+        {"id": "ordered", "component": "goal", "when": {"request_accepted": {
+            "method": "POST", "url": "/order", "redirect_to": "/thanks"}}},
+        {"id": "asked", "component": "nav", "when": {"request_accepted": {"method": "GET", "url": "/cart"}}},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("landing", "total", "known"),
+    [
+        pytest.param([entry(f"{SHOP}/thanks", 9)], 0.2, True, id="it came"),
+        pytest.param([entry(f"{SHOP}/thanks", 9, 500)], 0.0, True, id="it failed"),
+        pytest.param([], None, False, id="it is not in the file"),
+        pytest.param([entry(f"{SHOP}/other", 9)], None, False, id="another page is"),
+    ],
+)
+def test_where_a_redirect_led_to_is_unknown_and_not_zero_if_it_is_not_in_the_file(
+    landing: list[Any], total: float | None, known: bool, tmp_path: Path
+) -> None:
+    """The rule that needs the landing page gives null with a reason, and so does no page of the redirect itself."""
+    goal = {**LANDING, "milestones": LANDING["milestones"][:1]}
+    events = told(tmp_path, entry(f"{SHOP}/order", 0, 302, "POST", to="/thanks", type="document"), *landing)
+    rewards = replay(tmp_path / "made.mrec", compile_task(check_task(goal)))[1]
+    assert [reward.reward for reward in rewards] == [total]
+    assert [reward.mask for reward in rewards] == [not known]
+    assert f"{SHOP}/order" not in [data["url"] for data in of(events, "page.navigated")]
+    reasons = [data["reason"] for data in of(events, "gap.began") if data.get("of") == "request"]
+    assert reasons == ([] if known else ["where a redirect led to is not in the file"])
+
+
+def test_the_gap_of_a_lost_landing_page_ends_with_its_step(tmp_path: Path) -> None:
+    """Before it and after it what is in the file counts, and pages that are vouched for are a gap there as well."""
+    pages = [{"id": f"p{n}", "title": "Shop", "startedDateTime": f"2026-01-02T03:04:0{n}.000Z"} for n in range(3)]
+    path = write(tmp_path / "a.har", har(
+        entry(f"{SHOP}/cart", 0), entry(f"{SHOP}/order", 1500, 302, "POST", to="/thanks", type="document"),
+        entry(f"{SHOP}/cart", 2500), pages=pages,
+    ))  # fmt: skip
+    events = converted(path, tmp_path, vouch=("page",))
+    rewards = replay(tmp_path / "made.mrec", compile_task(check_task(LANDING)))[1]
+    assert [reward.mask for reward in rewards] == [False, True, False]
+    lost = [data for data in of(events, "gap.began") if data["reason"].startswith("where a redirect")]
+    assert {data["of"] for data in lost} >= {"request", "page"}
 
 
 @pytest.mark.parametrize(
