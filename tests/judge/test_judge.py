@@ -34,7 +34,7 @@ async def test_a_verdict_says_how_it_came_about(judge: Make, success: bool, scor
     """Votes, evidence, model, prompt digest, tokens and money are there for the audit; the probe was a call as well."""
     opinion = await judge("honest", price_in=2.0, price_out=8.0).ask(session(success=success))
     verdict, record = opinion.verdict, opinion.record
-    assert (verdict.stage, verdict.score, verdict.confidence, opinion.again) == ("judge", score, 0.75, False)
+    assert (verdict.stage, verdict.score, verdict.confidence, opinion.again) == ("judge", score, 0.8, False)
     assert (record["outcome"], record["calls"], len(record["votes"])) == ("agreed", 4, 3)
     assert verdict.cost == pytest.approx(4 * (1000 * 2.0 + 100 * 8.0) / 1e6)
     assert verdict.by == f"honest@{record['prompt'][:12]}"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from api.stages.base import Criterion, Opinion, Question
 from api.stages.judge.answers import SCHEMA, Said, score_of
 from api.stages.judge.ballot import Bill, Vote, vote
+from api.stages.judge.confidence import Answered, support_of
 from api.stages.judge.endpoint import Endpoint
 from api.stages.judge.evidence import Evidence, fitted
 from api.stages.judge.facts import Reader, facts_of
@@ -120,10 +121,13 @@ class Judge:
         bill: Bill,
     ) -> Opinion:
         settings = self.settings
+        readable = [_answered(one) for one in votes if one.said is not None]
+        support = support_of(readable, whole=evidence.cut == 0)
+        sure = support.confidence if settings.accuracy is None else settings.accuracy
         verdict = Verdict(
             stage="judge",
             score=score,
-            confidence=0.0 if score is None else settings.accuracy,
+            confidence=0.0 if score is None else sure,
             why=found.why,
             by=f"{settings.model}@{self._prompt[:12]}",
             cost=settings.cost(bill.tokens_in, bill.tokens_out),
@@ -137,10 +141,17 @@ class Judge:
             "evidence": {"keys": [fact.key for fact in evidence.facts], "cut": evidence.cut},
             "flags": {fact.key: list(fact.flags) for fact in evidence.facts if fact.flags},
             "votes": [one.record for one in votes],
+            "support": asdict(support),
             "calls": bill.calls,
             "tokens": {"in": bill.tokens_in, "out": bill.tokens_out, "counted": bill.counted},
         }
         return Opinion(verdict, record, again=found.outcome == "unavailable")
+
+
+def _answered(vote: Vote) -> dict[str, Answered]:
+    """A vote that can be read, as its support is counted."""
+    said = vote.said or {}
+    return {name: Answered(one.met, frozenset(vote.cited.get(name, ()))) for name, one in said.items()}
 
 
 def _votes(question: Question) -> int:

@@ -15,7 +15,8 @@ class JudgeSettings:
     """Which model judges, and how much it is shown.
 
     ``price_in`` and ``price_out`` are of a million tokens, in the operator's currency. ``accuracy`` is what the judge
-    was measured to have on the operator's own audit set (`milestoned cascade eval`): the confidence of its verdicts.
+    was measured to have on the operator's own audit set (`milestoned cascade eval`): the confidence of its verdicts;
+    None: it was not measured, and the confidence is derived (confidence.py).
     ``evidence_chars`` and ``text_chars`` bound the evidence and one text in it. ``mark`` stands in place of every
     space of untrusted text (spotlighting, arXiv 2403.14720), empty: it does not. ``pictures`` is a folder of
     screenshots as the daemon keeps them; None: the judge sees text alone. ``tools``: it may ask for more, ``turns``
@@ -26,7 +27,7 @@ class JudgeSettings:
     model: str
     price_in: float = 0.0
     price_out: float = 0.0
-    accuracy: float = 0.75
+    accuracy: float | None = None
     temperature: float = 0.0
     seed: int = 7
     max_tokens: int = 600
@@ -73,7 +74,7 @@ def judge_settings(env: Mapping[str, str] = os.environ) -> JudgeSettings | None:
         model=model,
         price_in=number(env, "MILESTONED_JUDGE_PRICE_IN", 0.0),
         price_out=number(env, "MILESTONED_JUDGE_PRICE_OUT", 0.0),
-        accuracy=number(env, "MILESTONED_JUDGE_ACCURACY", 0.75, most=1.0),
+        accuracy=number(env, measured, 0.0, most=1.0) if env.get(measured := "MILESTONED_JUDGE_ACCURACY") else None,
         evidence_chars=int(number(env, "MILESTONED_JUDGE_EVIDENCE_CHARS", 24_000, least=1_000)),
         pictures=Path(pictures) if pictures else None,
         tools=env.get("MILESTONED_JUDGE_TOOLS", "") == "1",
