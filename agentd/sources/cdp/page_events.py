@@ -90,9 +90,6 @@ def _said(browser: Browser, session: SessionState, frame: str, payload: str) -> 
         if session.arrival is not None and frame == session.root:  # what stands within has its observer in time
             yield from gap(PAGE_PARTS, "somebody acted in a document before its observer was there")
         return
-    if kind == "reopened":
-        session.reopened.add(frame)
-        return
     if kind == "hidden":
         yield from _hidden([kind for kind in data["of"] if kind in FIELDS])
         return
