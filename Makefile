@@ -86,7 +86,7 @@ $(HEAVY:%=$(VENV)-%/ready): $(VENV)-%/ready: requirements/trainers-%.txt require
 	@PYTHON="$(PYTHON)" tools/set-up-trainers $(VENV)-$* $*
 
 # The page script is bundled by the set-up; here again when one of its parts changed since.
-$(BUNDLE): $(filter-out $(BUNDLE),$(wildcard $(PAGE)/*.js)) | $(VENV)/ready
+$(BUNDLE): $(filter-out $(BUNDLE),$(wildcard $(PAGE)/*.js) $(PAGE)/dom_names.json) | $(VENV)/ready
 	$(BIN)/python tools/build_page_script.py
 
 clean: ## take away what the verbs above made

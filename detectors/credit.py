@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -309,10 +310,15 @@ class Credit:
             if had:
                 self._revoke(upper.owner, evidence, event, forget=False)
 
-    def deliver(self, milestones: tuple[Milestone, ...], *, known: bool) -> None:
+    def is_certain_penalty(self, milestone: Milestone) -> bool:
+        """Whether it is a penalty that rests on nothing which somebody may have failed to see."""
+        n = self._rules.index.get(milestone.id)
+        if n is None or self._specs[n].penalty is None:
+            return False
+        return not self._rules.negative[n] and not self._turns(n)
+
+    def forget(self, milestones: Iterable[Milestone]) -> None:
         """After a seal: what a masked step would have paid or taken back was not, so the books forget it."""
-        if known:
-            return
         for m in milestones:
             n = self._rules.index.get(m.id)
             if n is None:

@@ -52,8 +52,8 @@ def asks(rules: Ruleset, state: State, reward: Reward, *, acted: bool = True) ->
     ``acted``: the step is the agent's, and not the close after the last one, which has no deed to look at.
     """
     policy = rules.task.escalation
-    if policy is None or reward.reward is None:
-        return ()
+    if policy is None or reward.reward is None or reward.reason is not None:
+        return ()  # not known, or in part
     found = [
         Ask(reward.step, m.id, (m.when.rule,)) for n, m in enumerate(rules.task.milestones) if _due(rules, state, n)
     ]

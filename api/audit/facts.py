@@ -14,6 +14,7 @@ import orjson
 
 from api.store.marks import FINDINGS, Finding
 from detectors.codec import canonical
+from detectors.rewards import PARTLY
 
 _KINDS = ("step.began", "agent.tool_called", "agent.tool_returned", "edge.computed", "gap.began")
 ODD_SCHEMES = ("file", "chrome", "view-source", "data", "devtools", "chrome-extension", "filesystem")
@@ -43,7 +44,8 @@ _LONGEST = 200
 @dataclass(slots=True)
 class Facts:
     """Counts of one episode. ``masks``: cause → [steps, of these with a gap that began after the first step], where a
-    step of several causes is counted with each; ``masked_while_acting``: such steps, each counted once;
+    step of several causes is counted with each; ``masked_while_acting``: such steps, each counted once; both with the
+    steps of which only a penalty is paid, which are not ``masked``;
     ``milestones``: id → [times, Σ value, Σ worth]; ``tamper``: [seq, step, address, whether it names a secret]."""
 
     steps: int = 0
@@ -134,8 +136,10 @@ class FactReader:
         """The facts, with what the sealed rewards say."""
         facts = self.facts
         for reward in rewards:
-            if reward["mask"]:
-                self._masked(reward["reason"])
+            facts.masked += reward["mask"]
+            reason = reward["reason"] or ""
+            if reward["mask"] or reason.startswith(PARTLY):
+                self._masked(reason.removeprefix(PARTLY))
             for one in reward["milestones"]:
                 known = facts.milestones.setdefault(one["id"], [0, 0.0, 0.0])
                 known[:] = [known[0] + 1, known[1] + one["value"], known[2] + (0.0 if reward["mask"] else one["worth"])]
@@ -146,14 +150,14 @@ class FactReader:
                 facts.edge.append([reward["step"], said, paid, said == paid])
         return facts
 
-    def _masked(self, reason: str | None) -> None:
+    def _masked(self, reason: str) -> None:
+        """Count the causes of a step that was masked, or would have been but for a penalty that was seen."""
         facts, while_acting = self.facts, False
         for cause, seq in dict(causes(reason)).items():
             later = seq > self._first_step > 0
             of = facts.masks.setdefault(cause, [0, 0])
             of[:] = [of[0] + 1, of[1] + later]
             while_acting = while_acting or later
-        facts.masked += 1
         facts.masked_while_acting += while_acting
 
     def _verdicts(self, verdicts: Sequence[Mapping[str, Any]]) -> None:

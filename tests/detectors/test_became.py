@@ -199,12 +199,11 @@ def test_what_was_not_there_can_not_be_kept(path: str, start: Any, later: Any, p
     assert pays is not None or f"at {path}" in str(reward.reason)
 
 
-def test_a_penalty_of_a_masked_step_leaves_the_floor_alone() -> None:
-    """It was not taken, so another may be: as many as the floor allows."""
+def test_a_penalty_that_was_seen_in_a_masked_step_is_paid_and_counts_for_the_floor() -> None:
     dead, alive = ("gap.began", {"source": "cdp", "reason": "x"}), ("gap.ended", {"source": "cdp"})
     rules = ruleset({"id": "bad", "when": {"element_clicked": {"name": "No"}}, "penalty": 0.6, "repeat": 5})
     steps: list[list[Said]] = [[dead, clicked("No"), alive], [clicked("No")], [clicked("No")], [clicked("No")]]
-    assert worth(run(rules, *episode(*steps))) == [None, -0.6, -0.4, 0.0]
+    assert worth(run(rules, *episode(*steps))) == [-0.6, -0.4, 0.0, 0.0]
 
 
 LONG = "x" * 2000

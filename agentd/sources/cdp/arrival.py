@@ -38,7 +38,8 @@ LISTING = """(() => {
   if (!/^https?:/.test(location.href)) return null;
   const [own] = performance.getEntriesByType("navigation");
   const rest = performance.getEntriesByType("resource").slice(0, 500);
-  const icons = Array.from(document.querySelectorAll("link[rel~=icon]"), (one) => one.href);
+  const all = Document.prototype.querySelectorAll.call(document, "link[rel~=icon]"); // by no name that a form has
+  const icons = Array.from(all, (one) => one.href);
   icons.push(new URL("/favicon.ico", location.href).href);
   const kind = (one) => one.initiatorType === "other" && icons.includes(one.name) ? "icon" : one.initiatorType;
   return {
@@ -46,7 +47,7 @@ LISTING = """(() => {
     status: own?.responseStatus ?? 0,
     redirects: own?.redirectCount ?? 0,
     ended: own?.responseEnd > 0,
-    complete: document.readyState === "complete",
+    complete: Object.getOwnPropertyDescriptor(Document.prototype, "readyState").get.call(document) === "complete",
     loaded: rest.map((one) => [one.name, kind(one), one.responseStatus ?? 0, one.redirectStart > 0]),
   };
 })()"""

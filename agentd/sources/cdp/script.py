@@ -16,6 +16,7 @@ from detectors.kinds.page import PAGE
 
 BUNDLE = Path(__file__).with_name("page") / "observer.bundle.js"
 VISUAL = BUNDLE.with_name("visual.bundle.js")
+DOM_PLACEHOLDER = "__MILESTONED_DOM__"
 PLACEHOLDER = '"__MILESTONED_CONFIG__"'
 VISUAL_PLACEHOLDER = '"__MILESTONED_VISUAL__"'
 MAKE = "python tools/build_page_script.py"
@@ -68,7 +69,8 @@ class PageScript(NamedTuple):
             "names": _names(self.mask),
             "initial": initial,
         }
-        text = bundle().replace(PLACEHOLDER, orjson.dumps(config).decode(), 1)
+        text = bundle().replace(DOM_PLACEHOLDER, f"{self.binding}_")
+        text = text.replace(PLACEHOLDER, orjson.dumps(config).decode(), 1)
         if self.visual:
             slot = orjson.dumps({"slot": f"{self.binding}_observer"}).decode()
             text += "\n" + bundle(VISUAL).replace(VISUAL_PLACEHOLDER, slot, 1)

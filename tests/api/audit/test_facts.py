@@ -117,6 +117,13 @@ def test_a_step_that_several_sources_did_not_see_is_counted_once() -> None:
     assert (found.masked, found.masked_while_acting) == (1, 1)
 
 
+def test_a_step_of_which_only_a_penalty_is_paid_counts_with_those_masked_while_acting() -> None:
+    rules = ruleset({"id": "bad", "when": {"element_clicked": {"name": "Buy"}}, "penalty": 0.5})
+    gap: list[Said] = [("gap.began", {"source": "cdp", "reason": "gone"}), ("gap.ended", {"source": "cdp"})]
+    found = facts_of(*episode([went("/"), sealed(0)], [clicked("Buy"), *gap]), rules=rules)
+    assert (found.masked, found.masked_while_acting, found.masks) == (0, 1, {"cdp: gone": [1, 1]})
+
+
 @pytest.mark.parametrize("data", [{}, {"step": []}, {"step": "0"}, {"step": {}, "reward": {}}])
 def test_a_hint_that_is_none_is_left_out(data: dict[str, Any]) -> None:
     assert facts_of(*episode([("edge.computed", data)])).edge == []

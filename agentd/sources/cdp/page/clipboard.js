@@ -19,7 +19,7 @@ export function openClipboard({ on, say, describe, secrets, wants }) {
     on("copy cut", (event, trusted) => {
       flush();
       const element = holderOf(event);
-      const text = selectedText(element && "selectionStart" in element ? element : document, secrets);
+      const text = selectedText(element ?? document, secrets);
       const told = { text, ...(element && { element: describe(element) }), trusted };
       if (event.type === "cut") told.cut = true;
       copied = told;

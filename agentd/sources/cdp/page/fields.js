@@ -131,6 +131,11 @@ export function isField(element) {
   return element.localName === "textarea" || element.localName === "select" || isEditingHost(element);
 }
 
+// Not an editable form, which may have controls that are called "value" and "form".
+export function hasValue(element) {
+  return element.localName !== "form" && "value" in element;
+}
+
 function filesOf(element) {
   return Array.from(element.files ?? [], (file) => [file.name, file.size]).slice(0, MOST);
 }
@@ -148,7 +153,7 @@ function printOf(element) {
   if (isMarked(element)) return element.checked;
   if (element.type === "file") return filesOf(element).join("\n");
   if (element.localName === "select") return Array.from(element.selectedOptions, (option) => option.value).join("\n");
-  return "value" in element ? element.value : element.textContent;
+  return hasValue(element) ? element.value : element.textContent;
 }
 
 export function valueOf(element) {
@@ -160,7 +165,7 @@ function heldBy(element) {
     return Array.from(element.selectedOptions, (option) => option.value);
   }
   if (element.type === "file") return filesOf(element).map(([name]) => name).join(", ");
-  return String(("value" in element ? element.value : (element.innerText ?? element.textContent)) ?? "");
+  return String((hasValue(element) ? element.value : (element.innerText ?? element.textContent)) ?? "");
 }
 
 function cutOff(held) {
@@ -174,6 +179,6 @@ function goesOn(held) {
 // A control inside a custom element stands in the form that this stands in.
 function formKey(element) {
   const root = element.getRootNode();
-  const form = element.form ?? (root instanceof ShadowRoot ? root.host.closest("form") : null);
+  const form = (element.localName === "form" ? null : element.form) ?? (root instanceof ShadowRoot ? root.host.closest("form") : null);
   return form ? form.getAttribute("id") || form.getAttribute("name") || "" : "";
 }

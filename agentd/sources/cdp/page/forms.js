@@ -52,7 +52,7 @@ function actionOf(form, submitter) {
   try {
     return new URL(own ?? form.getAttribute("action") ?? "", document.baseURI).href;
   } catch {
-    return document.location.href; // an action that is no URL is submitted to the document's own
+    return location.href; // an action that is no URL is submitted to the document's own
   }
 }
 

@@ -7,6 +7,7 @@ import { openAttributes } from "./attributes.js";
 import { openChanges } from "./changes.js";
 import { openChannel } from "./channel.js";
 import { openClipboard } from "./clipboard.js";
+import { nameSafely } from "./dom.js";
 import { openDragging } from "./dragging.js";
 import { openDropping } from "./dropping.js";
 import { describe } from "./element.js";
@@ -161,6 +162,7 @@ function open(context, config, kinds) {
 
 // A window is kept when its first, empty document gives way to the real one: begin anew for each document.
 const config = "__MILESTONED_CONFIG__";
+nameSafely();
 const slot = `${config.binding}_observer`;
 const before = globalThis[slot];
 if (!before || before.document !== document) {

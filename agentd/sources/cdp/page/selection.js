@@ -29,7 +29,7 @@ export function openSelection({ on, say, describe, secrets }) {
 
 // What is selected in a field, or else in the document; null: it is a secret.
 export function selectedText(source, secrets) {
-  if (source.nodeType === 1 && "selectionStart" in source) {
+  if (/^(input|textarea)$/.test(source.localName)) {
     if (secrets.isSecret(source)) return null;
     if (source.selectionStart === null) return "";
     return source.value.slice(source.selectionStart, source.selectionEnd).slice(0, LONGEST);
