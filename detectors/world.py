@@ -34,7 +34,8 @@ FIELD = "field:"
 
 @dataclass(slots=True)
 class World:
-    """``frames``: frame → {tab, url, fields: {field key → names, value, checked, long, filled, cut, seq, trusted}};
+    """``frames``: frame → {tab, url, fields: {field key → names, value, checked, long, filled, cut, seq, trusted,
+    gone where it stands there no more}};
     ``downloads``: download → [suggested file name, seq of download.began, step, bytes once it is in, seq of that];
     ``calls``: tool call → [tool, seq, step]; ``probes``: probe → [its answer at the start]."""
 
@@ -130,6 +131,7 @@ _REPLACED: dict[str, tuple[tuple[str, ...], Callable[[Any, World], tuple[str, ..
     "page.navigated": (("url", "doc"), _left),
     "page.titled": (("title",), lambda data, _: (f"title:{data.get('tab')}",)),
     "field.filled": (("field",), lambda data, _: (f"{FIELD}{data.get('frame')}:{data.get('field')}",)),
+    "field.removed": (("field",), lambda data, _: (f"{FIELD}{data.get('frame')}:{data.get('field')}",)),
     "frame.detached": (("url", "doc"), lambda data, _: (f"url:{data.get('frame')}", f"doc:{data.get('frame')}")),
     "tab.closed": (("title", "url", "doc"), _tab_left),
     "file.created": (_FILE, _file_changed),
@@ -238,6 +240,13 @@ def _fill(world: World, event: Event, step: int) -> None:
     _keep_frame(world, frame, known)
 
 
+def _remove(world: World, event: Event, step: int) -> None:
+    """The field stands in its frame no more; what it held is kept, for forms that come in parts."""
+    known = world.fields(str(event.data.get("frame"))).get(str(event.data.get("field"))[:MAX_NAME])
+    if known is not None:
+        known["gone"] = True
+
+
 def _detach(world: World, event: Event, step: int) -> None:
     world.frames.pop(str(event.data.get("frame")), None)
 
@@ -281,6 +290,7 @@ def _answer(world: World, event: Event, step: int) -> None:
 _FOLDS: dict[str, Callable[[World, Event, int], None]] = {
     "page.navigated": _navigate,
     "field.filled": _fill,
+    "field.removed": _remove,
     "frame.detached": _detach,
     "tab.closed": _close_tab,
     "download.began": _begin_download,

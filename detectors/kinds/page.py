@@ -24,6 +24,12 @@ PAGE: dict[str, Kind] = {
     "element.right_clicked": kind(
         "cdp", "tab frame element trusted around? class? color?", "A context menu was asked for."
     ),
+    "element.pressed": kind(
+        "cdp",
+        "tab frame element at moved? trusted around? class? color?",
+        "The pointer was pressed on the element and let go, and no click followed: what was pressed was replaced "
+        "meanwhile, is disabled, or was left. `at`: where in it, [x, y] in CSS pixels; `moved`: how far it was let go.",
+    ),
     "element.focused": kind("cdp", "tab frame element trusted", "The element has the focus now.", asked=True),
     "element.hovered": kind(
         "cdp", "tab frame element trusted", "The pointer rests on the element for 100 ms.", asked=True
@@ -62,6 +68,12 @@ PAGE: dict[str, Kind] = {
         "there is one; list: a multiple select; `cut`: it goes on), `checked` for boxes and radios; `files`: the "
         "chosen files' [name, size]; `field`: a key stable within the frame; `commit`: on change. `trusted` is false "
         "where script set it.",
+    ),
+    "field.removed": kind(
+        "cdp",
+        "tab frame element field",
+        "A field that was told stands in the page no more, and no other in its place. One that is drawn anew is told "
+        "as field.filled, under the same `field`.",
     ),
     "field.typed": kind(
         "cdp",

@@ -37,6 +37,7 @@ _HOP = _NAMES(name.removesuffix("?") for name in NETWORK["request.redirected"].f
 _FIELDS: dict[str, Shape] = {"element": _ELEMENT, "onto": _ELEMENT, "widget": _WIDGET}
 """By the name of the field, whatever the kind."""
 _OF_KIND: dict[str, dict[str, Shape]] = {
+    "element.pressed": {"at": [LEAF], "moved": [LEAF]},
     "element.dropped": {"files": [LEAF], "moved": [LEAF], "within": [LEAF]},
     "field.filled": {"value": [LEAF], "files": [[LEAF]]},
     "form.submitted": {"form": _NAMES(("id", "attr_name", "name", "action", "method")), "fields": [[ANY]]},
@@ -50,7 +51,7 @@ _OF_KIND: dict[str, dict[str, Shape]] = {
     "agent.tool_returned": {"result": ANY, "error": ANY},
 }
 
-_CLICKS = ("element.clicked", "element.double_clicked", "element.right_clicked")
+_CLICKS = ("element.clicked", "element.double_clicked", "element.right_clicked", "element.pressed")
 _BODIES = {("body",): "request_bodies", ("answer", "body"): "response_bodies"}
 _HEADS = {("headers",): "request_headers", ("answer", "headers"): "response_headers"}
 

@@ -31,6 +31,7 @@ class Args:
         "The text of what it stands in, where that says more than itself: of a row, a card, a message.", None
     )
     url: UrlMatch | None = arg("Only in a frame at this address.", None)
+    presses: bool = arg("A press that no click followed, as on what the page replaces meanwhile, counts too.", False)
 
     def __post_init__(self) -> None:
         if all(part is None for part in (self.name, self.role, self.text, self.id, self.tag)):
@@ -54,10 +55,18 @@ def _given(event: Event) -> Keys:
     return tuple([f"{part}:{text_key(str(element.get(part) or ''))}" for part in ("name", "text", "id")])
 
 
-@rule(component="ui", hears=("element.clicked",), args=Args, index_args=_wanted, index_event=_given, occurrence=True)
+@rule(
+    version=2,
+    component="ui",
+    hears=("element.clicked", "element.pressed"),
+    args=Args,
+    index_args=_wanted,
+    index_event=_given,
+    occurrence=True,
+)
 def element_clicked(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A trusted click on the element. A click that page script makes (`isTrusted: false`) never counts."""
-    if event.data.get("trusted") is not True:
+    if event.data.get("trusted") is not True or (event.kind == "element.pressed" and not args.presses):
         return
     element = mapping(event.data.get("element"))
     pairs = (("name", args.name), ("role", args.role), ("text", args.text), ("id", args.id), ("tag", args.tag))

@@ -23,9 +23,9 @@ class Args:
 
 
 @rule(
-    version=2,
+    version=3,
     component="form",
-    hears=("field.filled",),
+    hears=("field.filled", "field.removed"),
     args=Args,
     index_args=lambda args: args.fields.keys,
     index_event=field_keys,
@@ -33,14 +33,16 @@ class Args:
 def form_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """Filled / expected: half of the fields right is a level of one half; all fields stand in one frame.
 
-    A field that is emptied again takes its part back from the level, but progress once credited is not paid
-    twice. What a password field holds is not known: a step that fills one whose value is asked for is null.
+    A field that is emptied again, or stands in the page no more, takes its part back from the level, but progress once
+    credited is not paid twice. While a form is filled in parts, a field that a later part took the place of counts as
+    it was left, unless another of its name stands there. What a password field holds is not known: a step that fills
+    one whose value is asked for is null.
     """
     frame = str(event.data.get("frame"))
     if args.url is not None and not args.url.matches(world.url(frame)):
         return
     fields, keys = args.fields.fields, args.fields.keys
-    named = _named(world.fields(frame), set(keys))
+    named = _named(world.fields(frame), set(keys), gone_too=event.kind == "field.filled")
     found = [_filled(named.get(key, ()), value, args.trusted) for key, (_, value) in zip(keys, fields, strict=True)]
     right = [one for one in found if isinstance(one, int)]
     hidden = [one for one in found if isinstance(one, tuple)]
@@ -51,14 +53,16 @@ def form_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
     yield reading
 
 
-def _named(known: Mapping[str, Any], keys: set[str]) -> dict[str, list[Any]]:
-    """The fields of each of these names, in one walk: pages may have many."""
+def _named(known: Mapping[str, Any], keys: set[str], *, gone_too: bool) -> dict[str, list[Any]]:
+    """The fields of each of these names, in one walk: pages may have many. With ``gone_too`` those that stand in the
+    page no more, where none of their name does."""
     found: dict[str, list[Any]] = {}
+    gone: dict[str, list[Any]] = {}
     for data in known.values():
         for name in data["names"]:
             if name in keys:
-                found.setdefault(name, []).append(data)
-    return found
+                (gone if data.get("gone") else found).setdefault(name, []).append(data)
+    return gone | found if gone_too else found
 
 
 def _filled(named: Sequence[Any], wanted: Any, trusted: bool) -> int | tuple[int, str] | None:

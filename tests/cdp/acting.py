@@ -12,7 +12,7 @@ PLAN = {"also": [name for name, kind in PAGE.items() if kind.asked], "attributes
 SECRET = "1234geheim"
 BODY = """<title>Board</title><style>body { height: 3000px } #zone, #log { width: 300px; height: 60px; overflow: auto;
 border: 1px solid } #log p { height: 500px } #chip { position: absolute; left: 500px; top: 20px; width: 40px;
-height: 40px; background: gold }</style><h1>Board</h1>
+height: 40px; background: gold } #stamp, #pen { width: 60px; height: 20px }</style><h1>Board</h1>
 <form id=f action=/sent onsubmit="event.preventDefault()"><label>Name <input name=who></label>
 <label>Code <input name=otp></label><button>Send</button></form>
 <details id=more><summary>More</summary>inside</details>
@@ -20,7 +20,9 @@ height: 40px; background: gold }</style><h1>Board</h1>
 <div id=log role=log aria-label=Log><p>x</p></div>
 <div id=menu role=button tabindex=0 aria-expanded=false
   onclick="this.setAttribute('aria-expanded', 'true'); note.hidden = !note.hidden">Menu</div>
-<p id=note role=alert hidden>It is open</p><canvas id=pad width=100 height=40></canvas><div id=chip>chip</div><script>
+<p id=note role=alert hidden>It is open</p><canvas id=pad width=100 height=40></canvas><div id=chip>chip</div>
+<div id=stamp>stamp</div><p id=pen><input aria-label=Pen></p><script>
+stamp.onmousedown = () => stamp.replaceWith('stamped');
 card.ondragstart = (event) => event.dataTransfer.setData('text/plain', 'card 7');
 zone.ondragover = (event) => event.preventDefault();
 zone.ondrop = (event) => { event.preventDefault(); zone.append(card) };
@@ -43,8 +45,14 @@ async def acting(page: Page, site: Site, watch: Watch) -> None:
     await watch.one("element.hovered")
     await page.mouse.wheel(0, 90)
     await watch.until(lambda: [data for data in watch.all("page.scrolled") if "element" in data])
+    await page.click("#stamp")
+    await watch.one("element.pressed")
+    await page.locator("[aria-label=Pen]").press_sequentially("blue")
+    await watch.one("field.filled", value="blue")
+    await page.evaluate("pen.textContent = ''")
     await page.get_by_role("button", name="Send").click()
     await watch.one("form.submitted")
+    await watch.one("field.removed")
     await watch.fence()
 
 

@@ -12,6 +12,10 @@ export function openFields({ listenTo, say, describe, secrets, roots }) {
   const holders = new Map(); // key -> WeakRef of the element that holds it
   const told = new Map(); // WeakRef of a field -> {print, trusted} as last told or met; bounded, oldest forgotten
   const refs = new WeakMap();
+  const states = new WeakMap(); // field -> the same, for one that leaves the document and comes back
+  const reported = new WeakMap(); // field -> as it was described when it was last told
+  const met = new WeakSet(); // fields that were looked at once
+  let stood = false; // what stood in the document when it came was told
 
   // Stable in the frame: a re-rendered field gets the key of the one that it replaces.
   function keyOf(element, described) {
@@ -41,11 +45,14 @@ export function openFields({ listenTo, say, describe, secrets, roots }) {
     const ref = refOf(element);
     told.delete(ref);
     told.set(ref, state);
+    states.set(element, state);
+    met.add(element);
     if (told.size > MOST) told.delete(told.keys().next().value);
   }
 
   function state(element, whole) {
     const described = describe(element);
+    reported.set(element, described);
     const found = { field: keyOf(element, described), element: described };
     const form = formKey(element);
     if (form) found.form = form;
@@ -63,12 +70,21 @@ export function openFields({ listenTo, say, describe, secrets, roots }) {
   // The same value again, by whatever event (a blur's change, a framework's echo), stays whose it was.
   function report(element, extra) {
     const print = printOf(element);
-    const before = told.get(refOf(element));
+    const before = states.get(element);
     const trusted = extra.trusted || (before?.print === print && before.trusted === true);
     note(element, { print, trusted });
     if (trusted && typeof print === "string" && !secrets.isSecret(element)) secrets.noteClear(print);
     const whole = extra.commit === true || extra.baseline === true;
     say("field.filled", { ...state(element, whole), ...extra, ...("trusted" in extra && { trusted }) });
+  }
+
+  // What it held a moment ago, `value` with `print`, and does not hold any more: what was filled in before it was cleared.
+  function reportHeld(element, { print, value }, extra) {
+    note(element, { print, trusted: extra.trusted });
+    if (extra.trusted && !secrets.isSecret(element)) secrets.noteClear(print);
+    const about = state(element, false);
+    const held = secrets.isSecret(element) ? { filled: print !== "" } : { value };
+    say("field.filled", { ...about, ...held, ...extra });
   }
 
   // A radio that loses its mark fires no event of its own.
@@ -80,45 +96,73 @@ export function openFields({ listenTo, say, describe, secrets, roots }) {
     }
   }
 
-  // What stands in fields that nobody filled now; a field that an event told of already is left out.
-  function reportStanding() {
-    let count = 0;
+  // The fields that were not looked at before; of more than the most only that they are there.
+  function takeNew() {
+    const found = [];
     let over = 0;
     for (const root of roots.all()) {
       for (const element of root.querySelectorAll(FIELDS)) {
-        if (!isField(element)) continue;
-        if (count >= MOST) {
+        if (met.has(element) || !isField(element)) continue;
+        met.add(element);
+        if (found.length >= MOST) {
           over += 1;
           continue;
         }
         if (!isEditingHost(element)) listenTo(element);
         secrets.isSecret(element);
-        if (told.has(refOf(element))) continue;
-        count += 1;
-        if (isEmpty(element)) note(element, { print: printOf(element), trusted: false });
-        else report(element, { baseline: true });
+        found.push(element);
       }
     }
     if (over) say("dropped", { count: over, of: ["field.filled"] });
+    return found;
+  }
+
+  // What stands in fields that nobody filled now; a field that an event told of already is left out.
+  function reportStanding() {
+    stood = true;
+    for (const element of takeNew()) {
+      if (told.has(refOf(element))) continue;
+      if (isEmpty(element)) note(element, { print: printOf(element), trusted: false });
+      else report(element, { baseline: true });
+    }
   }
 
   function reportIfChanged(element, extra) {
     if (element.isConnected && told.get(refOf(element))?.print !== printOf(element)) report(element, extra);
   }
 
-  // Values that no event told of: a script set them, or a form was reset.
-  function reportChanged(trusted) {
+  // Values that no event told of: a script set them, or a form was reset. What a script drew anew stands for the field
+  // of the same key that it drew over; what it took away, with nothing of its key, stands there no more.
+  function reportChanged(trusted, isLeftOut = () => false) {
+    const left = new Map(); // key -> a field that was told and is gone
     for (const ref of [...told.keys()]) {
       const element = ref.deref();
-      if (element?.isConnected) reportIfChanged(element, { trusted });
-      else told.delete(ref);
+      if (element?.isConnected) {
+        if (!isLeftOut(element)) reportIfChanged(element, { trusted });
+        continue;
+      }
+      told.delete(ref);
+      if (!element) continue;
+      met.delete(element); // it may come back
+      if (reported.has(element)) left.set(keys.get(element), reported.get(element));
     }
+    if (!stood) return;
+    for (const element of takeNew()) {
+      if (told.has(refOf(element))) continue;
+      const known = states.get(element);
+      const isNews = known ? reported.has(element) || known.print !== printOf(element) : !isEmpty(element);
+      if (isNews || (left.size && left.has(keyOf(element, describe(element))))) report(element, { trusted });
+      else note(element, { print: printOf(element), trusted: false });
+      left.delete(keys.get(element));
+    }
+    for (const [key, element] of left) say("field.removed", { field: key, element });
   }
 
   return {
     keyOf: (element) => keyOf(element, describe(element)),
     printOf,
     report,
+    reportHeld,
     reportIfChanged,
     reportUnmarked,
     reportStanding,
@@ -136,11 +180,16 @@ export function hasValue(element) {
   return element.localName !== "form" && "value" in element;
 }
 
+// Whether a file may have a size that is not known yet: until this process may look at it, it reads 0.
+export function isUnsized(element) {
+  return element.localName === "input" && element.type === "file" && filesOf(element).some(([, size]) => size === 0);
+}
+
 function filesOf(element) {
   return Array.from(element.files ?? [], (file) => [file.name, file.size]).slice(0, MOST);
 }
 
-function isMarked(element) {
+export function isMarked(element) {
   return element.type === "checkbox" || element.type === "radio";
 }
 
@@ -151,7 +200,7 @@ function isEmpty(element) {
 // What has to be the same for a field to be unchanged; cheap, and never told.
 function printOf(element) {
   if (isMarked(element)) return element.checked;
-  if (element.type === "file") return filesOf(element).join("\n");
+  if (element.type === "file") return filesOf(element).map(([name]) => name).join("\n");
   if (element.localName === "select") return Array.from(element.selectedOptions, (option) => option.value).join("\n");
   return hasValue(element) ? element.value : element.textContent;
 }

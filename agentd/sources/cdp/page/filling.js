@@ -1,16 +1,20 @@
 // What a person puts into fields and forms: input told as one when it rests, changes at once, then the submit.
 
-import { isField, openFields } from "./fields.js";
+import { isField, isMarked, isUnsized, openFields, valueOf } from "./fields.js";
 import { formState } from "./forms.js";
 import { isEditingHost } from "./role.js";
 
 const INPUT_WAIT_MS = 30;
+const SIZE_WAIT_MS = 25;
+const SIZE_TRIES = 8;
 
 export function openFilling(context) {
   const { on, listenTo, say, secrets, trust, wants } = context;
   const fields = openFields(context);
   const typing = wants("field.typed") ? openTyping(context, fields) : null;
-  const filled = new Map(); // element -> {trusted, print of its last trusted input}, to be told as one
+  // element -> {trusted, print of its last trusted input, settled: what it held after that}, to be told as one
+  const filled = new Map();
+  const unsized = new Map(); // file field -> how it was filled, until its files' sizes are known
   let timer = null;
 
   // A framework's own event behind a person's, for the same value, leaves that the person's.
@@ -22,9 +26,10 @@ export function openFilling(context) {
   function flushInput() {
     clearTimeout(timer);
     timer = null;
-    const told = Array.from(filled.keys(), (element) => [element, trustOf(element)]);
+    const told = Array.from(filled, ([element, { settled }]) => [element, trustOf(element), settled]);
     filled.clear();
-    for (const [element, trusted] of told) {
+    for (const [element, trusted, settled] of told) {
+      reportCleared(element, settled);
       if (isEditingHost(element)) fields.reportIfChanged(element, { trusted });
       else fields.report(element, { trusted });
     }
@@ -36,6 +41,35 @@ export function openFilling(context) {
     if (timer === null) timer = setTimeout(flushInput, INPUT_WAIT_MS);
   }
 
+  // A page may empty a field as soon as it has what was typed (on Enter, on a comma), before that was told.
+  function reportCleared(element, settled) {
+    if (settled && settled.print !== "" && settled.print !== fields.printOf(element)) {
+      fields.reportHeld(element, settled, { trusted: true });
+    }
+  }
+
+  // What the field holds once the page's own handlers of an input are through, which may format it; at the latest
+  // before anything else is done.
+  function settle(element, state) {
+    if (filled.get(element) === state && typeof fields.printOf(element) === "string") {
+      state.settled = { print: fields.printOf(element), value: valueOf(element) };
+    }
+  }
+
+  function settleAll() {
+    for (const [element, state] of filled) {
+      if (!state.trusted) continue;
+      settle(element, state);
+      state.isSettled = true;
+    }
+  }
+
+  function settleLater(element, trusted) {
+    const state = filled.get(element);
+    if (trusted) trust.atEnd(() => state.isSettled || settle(element, state));
+  }
+
+  on("keydown pointerdown click", settleAll);
   on("pointerdown focus", (event) => {
     const element = fieldOf(event);
     if (element && !isEditingHost(element)) listenTo(element);
@@ -43,11 +77,14 @@ export function openFilling(context) {
   on("input", (event, trusted) => {
     const element = event.currentTarget;
     note(element, { trusted, print: trusted ? fields.printOf(element) : filled.get(element)?.print });
+    settleLater(element, trusted);
   });
   // What editors make of it, by themselves or by the browser, is there when it is told.
   on("beforeinput", (event, trusted) => {
     const element = fieldOf(event);
-    if (element && isEditingHost(element)) note(element, { trusted });
+    if (!element || !isEditingHost(element)) return;
+    note(element, { trusted });
+    settleLater(element, trusted);
   });
 
   on("change", (event, trusted) => {
@@ -55,9 +92,16 @@ export function openFilling(context) {
     if (!element) return;
     typing?.flush();
     const own = filled.has(element) ? trustOf(element) : trusted;
+    reportCleared(element, filled.get(element)?.settled);
     filled.delete(element);
     flushInput();
     fields.reportUnmarked(element, { trusted: own });
+    if (isUnsized(element)) {
+      unsized.set(element, { trusted: own, commit: true });
+      awaitSizes(SIZE_TRIES);
+      return;
+    }
+    unsized.delete(element);
     fields.report(element, { trusted: own, commit: true });
     // A page that formats what was typed does so in its own handlers, which come after us.
     if (own) trust.atEnd(() => fields.reportIfChanged(element, { trusted: true, commit: true }));
@@ -76,9 +120,20 @@ export function openFilling(context) {
     if (over) say("dropped", { count: over, of: ["form.submitted"] });
   });
 
+  // A file that is empty is told as one once it has been so for a while, or somebody asks.
+  function awaitSizes(tries) {
+    for (const [element, extra] of unsized) {
+      if (tries && isUnsized(element)) continue;
+      unsized.delete(element);
+      fields.report(element, extra);
+    }
+    if (unsized.size) setTimeout(awaitSizes, SIZE_WAIT_MS, tries - 1);
+  }
+
   function flush() {
     typing?.flush();
     flushInput();
+    awaitSizes(0);
   }
 
   return {
@@ -86,6 +141,12 @@ export function openFilling(context) {
     flush() {
       flush();
       fields.reportChanged(false);
+    },
+    // Before it is told what somebody did: what stands in the fields at that moment. A click comes to a box or a radio
+    // that has its new mark already; its `change` follows.
+    flushChanged(event) {
+      flush();
+      fields.reportChanged(false, event.type === "click" ? isMarked : undefined);
     },
     reportStanding() {
       flush(); // what somebody typed while the page was loading did not stand there

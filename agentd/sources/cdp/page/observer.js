@@ -29,7 +29,7 @@ import { openToggles } from "./toggles.js";
 import { openTrust } from "./trust.js";
 
 const CLOSED = ["changes", "attributes", "title", "tab"];
-const FLUSHED = ["dropping", "dragging", "clipboard", "selection", "filling", ...CLOSED];
+const FLUSHED = ["pressing", "dropping", "dragging", "clipboard", "selection", "filling", ...CLOSED];
 
 function observe(config) {
   const channel = openChannel(config.binding);
@@ -137,9 +137,11 @@ function open(context, config, kinds) {
     for (const root of roots.all()) secrets.look(root, event);
   });
   const parts = { filling: openFilling(context), opaque: openOpaque(context, () => context.hidden(1)) };
-  on("click auxclick", () => parts.filling.flushInput());
+  on("pointerdown keydown click auxclick", (event) => {
+    if (event.type !== "keydown" || event.key === "Enter" || event.key === " ") parts.filling.flushChanged(event);
+  });
   if (wants("element.toggled")) openToggles(context);
-  openPointer(context);
+  parts.pressing = openPointer(context);
   if (wants("element.focused")) openFocus(context);
   if (wants("element.dropped")) {
     parts.dropping = openDropping(context);

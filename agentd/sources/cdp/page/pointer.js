@@ -1,4 +1,4 @@
-// Clicks of every kind, and where the pointer comes to rest.
+// Clicks of every kind, presses that no click followed, and where the pointer comes to rest.
 
 import { surroundings } from "./around.js";
 import { clickedElement } from "./element.js";
@@ -19,6 +19,43 @@ export function openPointer({ on, say, describe, wants, secrets, around }) {
   on("dblclick", (event, trusted) => tell("element.double_clicked", event, trusted));
   on("contextmenu", (event, trusted) => tell("element.right_clicked", event, trusted));
   if (wants("element.hovered")) openHover(on, say, describe);
+  return openPress(on, say, (element, described) => (around ? surroundings(element, described, secrets) : {}), describe);
+}
+
+// A press on what the page replaces meanwhile, or that begins on one element and ends on another, is no click to the
+// browser. What was pressed is described as it was before the page's handlers.
+function openPress(on, say, around, describe) {
+  let press = null; // {told, x, y}, from its beginning until a click or the turn after its end
+  let isOver = false;
+
+  function flush() {
+    if (isOver) say("element.pressed", press.told);
+    if (isOver) press = null;
+    isOver = false;
+  }
+
+  on("pointerdown", (event, trusted) => {
+    flush();
+    press = null;
+    const element = clickedElement(event.composedPath());
+    if (!element || event.button !== 0 || !event.isPrimary) return;
+    const box = element.getBoundingClientRect();
+    const described = describe(element);
+    const at = [event.clientX - box.x, event.clientY - box.y].map(Math.round);
+    press = { told: { element: described, at, trusted, ...around(element, described) }, x: event.clientX, y: event.clientY };
+  });
+  on("pointerup", (event) => {
+    if (!press || !event.isPrimary) return;
+    const moved = [event.clientX - press.x, event.clientY - press.y].map(Math.round);
+    if (moved.some((one) => one !== 0)) press.told.moved = moved;
+    isOver = true;
+    setTimeout(flush); // a click comes before that
+  });
+  on("click dragstart pointercancel", () => {
+    press = null;
+    isOver = false;
+  });
+  return { flush };
 }
 
 function openHover(on, say, describe) {

@@ -9,14 +9,16 @@ export function openToggles({ on, say, describe, trust, roots }) {
   const opened = new WeakMap(); // details -> open, when a person's turn began
   const byPerson = new WeakSet(); // details that changed in such a turn and are not told yet
 
-  function tell(element, change) {
-    say("element.toggled", { element: describe(element), ...change });
+  function tell(element, { on, trusted, closing }) {
+    say("element.toggled", { element: closing ?? describe(element), on, trusted });
   }
 
   on("beforetoggle", (event, trusted) => {
     const before = coming.get(event.target);
     if (before?.on === (event.oldState === "open")) tell(event.target, before); // its own event was folded into ours
-    coming.set(event.target, { on: event.newState === "open", trusted });
+    // One that is closed is hidden by the time of its `toggle`, and what is hidden has no name.
+    const closing = event.newState === "open" ? null : describe(event.target);
+    coming.set(event.target, { on: event.newState === "open", trusted, closing });
   });
   on("toggle", (event) => {
     const element = event.target;
@@ -25,7 +27,7 @@ export function openToggles({ on, say, describe, trust, roots }) {
     const change = coming.get(element);
     coming.delete(element);
     const trusted = change?.on === isOpen ? change.trusted : wasByPerson(element);
-    tell(element, { on: isOpen, trusted });
+    tell(element, { on: isOpen, trusted, closing: isOpen ? null : change?.closing });
   });
 
   on("click keydown", (event, trusted) => {

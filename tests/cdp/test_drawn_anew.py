@@ -1,0 +1,161 @@
+"""What a field holds is what stands in the page: text that a page takes at once was filled in, what is drawn anew holds
+what it was drawn with, and what is gone holds nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.async_api import Page
+
+from tests.cdp.site import Site
+from tests.cdp.watching import Watch, watching
+from tests.support.chromium import Chromium, needs_chromium
+from tests.support.logs import Said, began, ruleset, run, worth
+
+pytestmark = [pytest.mark.browser, needs_chromium]
+
+CLEAR = "if (event.key === 'Enter') { out.append(this.value ?? this.innerText); %s; event.preventDefault() }"
+CLEARING = {
+    "keydown": f"""<input id=i aria-label=Todo onkeydown="{CLEAR % "this.value = ''"}">""",
+    "keyup": f"""<input id=i aria-label=Todo onkeyup="{CLEAR % "this.value = ''"}">""",
+    "a text area": f"""<textarea id=i aria-label=Todo onkeydown="{CLEAR % "this.value = ''"}"></textarea>""",
+    "an editor": f"""<div contenteditable id=i aria-label=Todo onkeydown="{CLEAR % "this.textContent = ''"}"></div>""",
+    "a form": """<form onsubmit="out.append(i.value); i.value = ''; return false">
+      <input id=i aria-label=Todo></form>""",
+    "drawn anew": """<p id=p><input id=i aria-label=Todo onkeydown="if (event.key === 'Enter') {
+      const own = p.innerHTML; out.append(this.value); p.innerHTML = ''; p.innerHTML = own; i.focus() }"></p>""",
+}
+
+
+async def fenced(watch: Watch) -> None:
+    """What the daemon does between a step's end and its seal."""
+    await watch.source.fence(1.0)
+    await watch.source.before_seal(0, closing=False)
+
+
+@pytest.mark.parametrize("delay", [0, 5, 20, 40])
+@pytest.mark.parametrize("body", CLEARING.values(), ids=CLEARING)
+async def test_what_enter_clears_was_filled_in(
+    browser: Chromium, page: Page, site: Site, body: str, delay: int
+) -> None:
+    async with watching(browser) as watch:
+        await page.goto(site.page("/", f"{body}<p id=out></p>"))
+        await page.focus("#i")
+        await page.keyboard.type("Buy milk", delay=delay)
+        await page.keyboard.press("Enter")
+        await fenced(watch)
+        assert await page.inner_text("#out") == "Buy milk"
+        assert watch.all("field.filled", value="Buy milk", trusted=True)
+        last = watch.all("field.filled")[-1]
+    assert last["value"].strip() == "", "and it holds nothing now"
+
+
+async def test_what_a_page_formats_at_once_was_never_held(browser: Chromium, page: Page, site: Site) -> None:
+    body = "<input id=i aria-label=Code oninput=\"this.value = this.value.replace(/[^0-9]/g, '')\">"
+    async with watching(browser) as watch:
+        await page.goto(site.page("/", body))
+        await page.focus("#i")
+        await page.keyboard.type("a1b2")
+        await page.keyboard.press("Enter")
+        await fenced(watch)
+        held = {data["value"] for data in watch.all("field.filled")}
+    assert held <= {"", "1", "12"}
+    assert "12" in held
+
+
+FIELD = {"field": "Name", "value": "Ada"}
+BOX = {"field": "Agree", "checked": True}
+FORM = {"fields": {"Name": "Ada", "City": "Oslo"}}
+CLICK = {"element_clicked": {"name": "Go"}}
+BODY = """<div id=d><input aria-label=Name id=n><input type=checkbox aria-label=Agree id=b><input aria-label=City id=c>
+</div><button id=go>Go</button>"""
+ANEW = """d.innerHTML = `<input aria-label=Name id=n value=Eve><input type=checkbox aria-label=Agree id=b>
+<input aria-label=City id=c value=Rome>`"""
+SAME = """d.innerHTML = `<input aria-label=Name id=n value=Ada><input type=checkbox checked aria-label=Agree id=b>
+<input aria-label=City id=c value=Oslo>`"""
+OTHER = "d.innerHTML = `<input aria-label=Name name=other value=Eve><input aria-label=City name=city value=Rome>`"
+AWAY = "d.innerHTML = ''"
+
+
+def holding(condition: dict[str, Any]) -> dict[str, Any]:
+    return {"id": "m", "when": {"all_of": {"of": [condition, CLICK], "holding": True}}, "component": "form"}
+
+
+def at_end(condition: dict[str, Any]) -> dict[str, Any]:
+    return {"id": "m", "when": condition, "must_hold_at_end": True, "component": "form"}
+
+
+@pytest.mark.parametrize("milestone", [holding, at_end])
+@pytest.mark.parametrize("rule", [{"field_filled": FIELD}, {"field_filled": BOX}, {"form_filled": FORM}], ids=str)
+@pytest.mark.parametrize(
+    ("script", "pays"), [("0", True), (SAME, True), (ANEW, False), (OTHER, False), (AWAY, False)],
+    ids=["as it was", "drawn anew alike", "drawn anew otherwise", "others of the same name", "taken away"],
+)  # fmt: skip
+async def test_what_stands_in_the_page_decides(
+    browser: Chromium, page: Page, site: Site, script: str, pays: bool, rule: dict[str, Any], milestone: Any
+) -> None:
+    async with watching(browser) as watch:
+        await page.goto(site.page("/", BODY))
+        await watch.fence()
+        first = watch.count()
+        await page.fill("#n", "Ada")
+        await page.fill("#c", "Oslo")
+        await page.check("#b")
+        await fenced(watch)
+        await page.evaluate(script)
+        await page.click("#go")
+        await fenced(watch)
+        said: list[Said] = [(kind, data) for kind, data in watch.seen[first:] if not data.get("baseline")]
+        assert not [kind for kind, _ in said if kind.startswith("gap.")]
+    rules = ruleset(milestone(rule))
+    total = sum(filter(None, worth(run(rules, ("episode.opened", {}), began(0), *said, ("episode.closed", {})))))
+    assert (total > 0) is pays
+
+
+async def test_fields_that_come_filled_later_are_told(browser: Chromium, page: Page, site: Site) -> None:
+    """A date that a calendar writes into a field of its own: not by the agent's keys, and told nevertheless."""
+    body = """<div id=d></div><button onclick="d.innerHTML = '<input aria-label=Day value=2026-11-03>'">Pick</button>"""
+    rules = ruleset(
+        {"id": "m", "when": {"field_filled": {"field": "Day", "value": "2026-11-03", "trusted": False}}},
+        {"id": "t", "when": {"field_filled": {"field": "Day", "value": "2026-11-03"}}, "component": "ui"},
+    )
+    async with watching(browser) as watch:
+        await page.goto(site.page("/", body))
+        await fenced(watch)
+        first = watch.count()
+        await page.click("button")
+        await fenced(watch)
+        said = watch.seen[first:]
+    [reward] = run(rules, ("episode.opened", {}), began(0), *said, ("episode.closed", {}))
+    assert [m.id for m in reward.milestones] == ["m"]
+
+
+async def test_a_form_in_parts_is_filled_part_by_part(browser: Chromium, page: Page, site: Site) -> None:
+    body = """<div id=d><input aria-label=Name id=n></div><button id=next
+      onclick="d.innerHTML = '<input aria-label=City id=c>'">Next</button>"""
+    async with watching(browser) as watch:
+        await page.goto(site.page("/", body))
+        await watch.fence()
+        first = watch.count()
+        await page.fill("#n", "Ada")
+        await page.click("#next")
+        await fenced(watch)
+        await page.fill("#c", "Oslo")
+        await fenced(watch)
+        said = watch.seen[first:]
+    rules = ruleset({"id": "m", "when": {"form_filled": FORM}})
+    assert worth(run(rules, ("episode.opened", {}), began(0), *said, ("episode.closed", {}))) == [0.2]
+
+
+async def test_a_field_that_comes_back_is_still_the_user_s(browser: Chromium, page: Page, site: Site) -> None:
+    async with watching(browser) as watch:
+        await page.goto(site.page("/", BODY))
+        await page.fill("#n", "Ada")
+        await page.evaluate("window.kept = n; n.remove()")
+        await fenced(watch)
+        assert [data["field"] for data in watch.all("field.removed")] == ["/n"]
+        await page.evaluate("d.prepend(kept)")
+        await fenced(watch)
+        last = watch.all("field.filled")[-1]
+    assert (last["value"], last["trusted"]) == ("Ada", True)

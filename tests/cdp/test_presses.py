@@ -1,0 +1,121 @@
+"""A press that no click followed is an event of its own, with where it was; one that a click follows is that click."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.async_api import Page
+
+from tests.cdp.site import Site
+from tests.cdp.watching import watching
+from tests.support.chromium import Chromium, needs_chromium
+from tests.support.logs import began, ruleset, run, worth
+
+pytestmark = [pytest.mark.browser, needs_chromium]
+
+REPLACED = "this.outerHTML = `<div id=late>done</div>`"
+STYLE = "<style>* { margin: 0 } canvas, svg, button, #a, #b { width: 100px; height: 40px; display: block }</style>"
+PRESSES = {
+    "replaced at mousedown": f'<button id=x onmousedown="{REPLACED}">Go</button>',
+    "replaced at pointerdown": f'<button id=x onpointerdown="{REPLACED}">Go</button>',
+    "a canvas that is replaced": f'<canvas id=x onmousedown="{REPLACED}"></canvas>',
+    "a shape that is taken away": '<svg id=x><rect id=r width=100 height=40 onmousedown="this.remove()" /></svg>',
+    "disabled": "<button id=x disabled>Go</button>",
+}
+
+
+@pytest.mark.parametrize("body", PRESSES.values(), ids=PRESSES)
+async def test_a_press_that_no_click_follows_is_told(browser: Chromium, page: Page, site: Site, body: str) -> None:
+    async with watching(browser) as watch:
+        await page.goto(site.page("/", STYLE + body))
+        await page.mouse.move(30, 10)
+        await page.mouse.down()
+        await page.mouse.up()
+        await watch.fence()
+        told = watch.all("element.pressed")
+        assert watch.all("element.clicked") == []
+    assert [(data["at"], data["trusted"], data.get("moved")) for data in told] == [([30, 10], True, None)]
+    assert told[0]["element"]["id"] in ("x", "r"), "as it was before the page's handlers"
+
+
+CLICKS = {
+    "a button": ("<button id=x>Go</button>", "click"),
+    "a canvas": ("<canvas id=x></canvas>", "click"),
+    "a double click": ("<button id=x>Go</button>", "dblclick"),
+}
+
+
+@pytest.mark.parametrize(("body", "how"), CLICKS.values(), ids=CLICKS)
+async def test_a_press_that_a_click_follows_is_that_click(
+    browser: Chromium, page: Page, site: Site, body: str, how: str
+) -> None:
+    async with watching(browser) as watch:
+        await page.goto(site.page("/", STYLE + body))
+        await getattr(page, how)("#x")
+        await watch.fence()
+        assert watch.all("element.clicked", trusted=True)
+        assert watch.all("element.pressed") == []
+
+
+async def test_a_press_that_is_let_go_elsewhere_says_how_far(browser: Chromium, page: Page, site: Site) -> None:
+    async with watching(browser) as watch:
+        await page.goto(site.page("/", f"{STYLE}<canvas id=x onmousedown='this.remove()'></canvas>"))
+        await page.mouse.move(30, 10)
+        await page.mouse.down()
+        await page.mouse.move(60, 20, steps=3)
+        await page.mouse.up()
+        pressed = await watch.one("element.pressed")
+    assert (pressed["at"], pressed["moved"]) == ([30, 10], [30, 10])
+
+
+@pytest.mark.parametrize(
+    ("when", "pays"),
+    [
+        ({"element_clicked": {"id": "x", "presses": True}}, True),
+        ({"element_clicked": {"id": "x"}}, False),
+        ({"observed": {"kind": "element.pressed", "where": {"at.0": 30, "at.1": 10}}}, True),
+    ],
+    ids=["with presses", "clicks alone", "observed"],
+)
+async def test_a_rule_may_count_presses(
+    browser: Chromium, page: Page, site: Site, when: dict[str, Any], pays: bool
+) -> None:
+    async with watching(browser) as watch:
+        await page.goto(site.page("/", STYLE + PRESSES["replaced at mousedown"]))
+        await watch.fence()
+        first = watch.count()
+        await page.mouse.click(30, 10)
+        await watch.fence()
+        said = watch.seen[first:]
+    rewards = run(ruleset({"id": "m", "when": when}), ("episode.opened", {}), began(0), *said, ("episode.closed", {}))
+    assert (sum(filter(None, worth(rewards))) > 0) is pays
+
+
+async def test_a_dialog_that_closes_has_its_name(browser: Chromium, page: Page, site: Site) -> None:
+    body = """<dialog id=d aria-labelledby=t><h2 id=t>Terms</h2><button onclick="d.close()">Agree</button></dialog>
+    <button onclick="d.showModal()">Open</button>"""
+    async with watching(browser) as watch:
+        await page.goto(site.page("/", body))
+        await page.get_by_role("button", name="Open").click()
+        await page.get_by_role("button", name="Agree").click()
+        await watch.until(lambda: len(watch.all("element.toggled")) == 2)
+        told = [(data["element"]["name"], data["on"], data["trusted"]) for data in watch.all("element.toggled")]
+    assert told == [("Terms", True, True), ("Terms", False, True)]
+
+
+async def test_the_size_of_an_uploaded_file_is_the_file_s(
+    browser: Chromium, page: Page, site: Site, tmp_path: Any
+) -> None:
+    path = tmp_path / "a.bin"
+    path.write_bytes(b"x" * 4711)
+    (tmp_path / "empty.txt").write_bytes(b"")
+    async with watching(browser) as watch:
+        for n in range(12):
+            await page.goto(site.page(f"/{n}", "<input type=file multiple aria-label=Up>"))
+            await page.set_input_files("input", [path] if n else [tmp_path / "empty.txt"])
+            if n % 2:
+                await watch.fence()
+            await watch.until(lambda n=n: len(watch.all("field.filled", commit=True)) == n + 1)
+        sizes = [data["files"][0][1] for data in watch.all("field.filled", commit=True)]
+    assert sizes == [0] + [4711] * 11
