@@ -113,6 +113,7 @@ export function openFilling(context) {
 
   on("submit", (event, trusted) => {
     flush();
+    fields.reportChanged(false);
     const form = event.composedPath().find((node) => node instanceof HTMLFormElement);
     if (!form) return;
     const [state, over] = formState(form, event.submitter, context);

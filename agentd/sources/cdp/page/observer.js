@@ -137,9 +137,7 @@ function open(context, config, kinds) {
     for (const root of roots.all()) secrets.look(root, event);
   });
   const parts = { filling: openFilling(context), opaque: openOpaque(context, () => context.hidden(1)) };
-  on("pointerdown keydown click auxclick", (event) => {
-    if (event.type !== "keydown" || event.key === "Enter" || event.key === " ") parts.filling.flushChanged(event);
-  });
+  on("pointerdown click auxclick", (event) => parts.filling.flushChanged(event));
   if (wants("element.toggled")) openToggles(context);
   parts.pressing = openPointer(context);
   if (wants("element.focused")) openFocus(context);
