@@ -23,7 +23,7 @@ from detectors.registry import Composite, Keys, Rule, foreign, rules
 from detectors.task_json import task_to_json
 from detectors.types import Condition, Event, MilestoneSpec, Task
 
-ENGINE_VERSION = 9
+ENGINE_VERSION = 10
 """Raised whenever the same log and task would give another reward than before."""
 
 
