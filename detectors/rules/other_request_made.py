@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.arguments import arg
+from detectors.errors import UnseenError
 from detectors.matchers import TextMatch, UrlMatch
 from detectors.matchers.url import MAX_URL
 from detectors.registry import rule
+from detectors.request_facts import ENDS, LOST, is_servers
 from detectors.shape import listed, mapping
 from detectors.types import Event, Reading
 from detectors.world import World
 
 _WRITES = TextMatch("one_of", ("POST", "PUT", "PATCH", "DELETE"))
+_REFUSED = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,27 +27,42 @@ class Args:
     method: TextMatch = arg("The methods that count; POST, PUT, PATCH, DELETE by default.", _WRITES)
 
 
-@rule(component="form", version=2, hears=("request.finished",), args=Args, occurrence=True, alone=True)
+@rule(component="form", version=3, hears=ENDS, args=Args, occurrence=True, alone=True)
 def other_request_made(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A request that may change something went to an address that is not among the `allowed`, and was not refused: the
-    server answered below 400.
+    server answered below 400, or its answer was cut off by the page, the agent or the end of the episode.
 
-    A guard: under `none_of`, in an `only_if` or a goal, it says that nothing else was asked for.
+    A guard: under `none_of`, in an `only_if` or a goal, it says that nothing else was asked for. What a service worker
+    or DevTools answered without the server was not asked for. Where the answer to what went out was lost on its way,
+    nobody knows: a step that it could have changed is null.
     """
-    for hop in (*(mapping(hop) for hop in listed(event.data.get("hops"))), event.data):
-        if _counts(hop, args):
-            yield Reading(1.0, f"request:{event.data.get('request')}")
-            return
+    data = event.data
+    hops = [mapping(hop) for hop in listed(data.get("hops"))]
+    reading = Reading(1.0, f"request:{data.get('request')}")
+    if any(_is_meant(hop, args) and _is_taken(hop) for hop in hops):
+        yield reading
+    elif not _is_meant(data, args):
+        return
+    elif event.kind == "request.finished" or type(data.get("status")) is int:
+        if _is_taken(data):
+            yield reading
+    elif data.get("sent") is True:
+        if data.get("canceled") is not True:
+            raise UnseenError(LOST, reading)
+        yield reading
 
 
-def _counts(hop: Mapping[str, Any], args: Args) -> bool:
-    url, status = str(hop.get("url")), hop.get("status")
+def _is_meant(hop: Mapping[str, Any], args: Args) -> bool:
+    url = str(hop.get("url"))
     # Nobody hides behind a long query: of what is too long the beginning counts, and only its whole path is allowed.
     asked = url if len(url) <= MAX_URL else url.partition("#")[0].partition("?")[0]
     return (
         args.method.matches(str(hop.get("method")).upper())
-        and type(status) is int
-        and status < 400
         and args.url.matches(url[:MAX_URL])
         and not any(allowed.matches(asked) for allowed in args.allowed)
     )
+
+
+def _is_taken(hop: Mapping[str, Any]) -> bool:
+    status = hop.get("status")
+    return type(status) is int and status < _REFUSED and is_servers(hop)

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.arguments import arg
+from detectors.errors import UnseenError
 from detectors.matchers import BodyMatch, StatusMatch, TextMatch, UrlMatch
 from detectors.matchers.asked import asked
 from detectors.matchers.url import url_key
 from detectors.matchers.values import BodyType, Repeated, answer_type
 from detectors.registry import rule
+from detectors.request_facts import ENDS, LOST, is_lost, is_made_up, is_servers
 from detectors.shape import listed, mapping
 from detectors.types import Event, Reading
 from detectors.world import World
@@ -52,7 +54,8 @@ def _paths(event: Event) -> tuple[str, ...]:
 
 @rule(
     component="form",
-    hears=("request.finished",),
+    version=2,
+    hears=ENDS,
     args=Args,
     index_args=lambda args: args.url.keys(),
     index_event=_paths,
@@ -60,28 +63,35 @@ def _paths(event: Event) -> tuple[str, ...]:
     alone=True,
 )
 def request_accepted(event: Event, world: World, args: Args) -> Iterator[Reading]:
-    """A request is answered, whole, by a status that means acceptance.
+    """A request is answered by the server, by a status that means acceptance.
 
-    Not on sending; not on an error status; not when cancelled, blocked or failed; not on a redirect, unless
-    to the address in `redirect_to`, which itself must answer 2xx; not when the browser's cache or a service worker
-    answered in the server's place.
+    Not on sending; not on an error status; not when it was blocked or failed; not on a redirect, unless to the address
+    in `redirect_to`, which itself must answer 2xx; not when the browser's cache, a service worker or DevTools answered
+    in the server's place. A worker that passes a request on is judged by what it sent itself and what the server said
+    to that. Once the head of an answer is there, it does not matter whether the page waits for the rest. Of a request
+    that may change something (POST, PUT, ...), that went out, and whose answer was cut off before its head, nobody
+    knows: a step that it could have made worth more, or less, is null.
     """
-    hops = [mapping(hop) for hop in listed(event.data.get("hops"))]
-    elsewhere = event.data.get("cached") is True or event.data.get("answered_by") == "worker"
-    for place, hop in enumerate((*hops, event.data)):
-        if elsewhere and place == len(hops):
-            return  # a redirect before it came from the server
-        if _is(hop, args) and _accepted(hop, place < len(hops), event.data, args):
-            yield Reading(1.0, f"request:{event.data.get('request')}:{place}")
+    data = event.data
+    hops = [mapping(hop) for hop in listed(data.get("hops"))]
+    lost = event.kind == "request.failed"
+    for place, hop in enumerate((*hops, data)):
+        if not is_servers(hop) or not _is(hop, args, lost=lost):
+            continue
+        reading = Reading(1.0, f"request:{data.get('request')}:{place}")
+        if lost and _may_be_accepted(hop, place < len(hops), event, args):
+            raise UnseenError(LOST, reading)
+        if not lost and _accepted(hop, place < len(hops), data, args):
+            yield reading
             return
 
 
-def _is(hop: Mapping[str, Any], args: Args) -> bool:
+def _is(hop: Mapping[str, Any], args: Args, *, lost: bool) -> bool:
     return (
         args.method.matches(str(hop.get("method")))
         and args.url.matches(str(hop.get("url")))
         and (args.body is None or args.body.matches(hop.get("body"), args.body_as, args.repeated))
-        and (args.answer is None or _answers(args.answer, mapping(hop.get("answer")).get("body")))
+        and (args.answer is None or lost or _answers(args.answer, mapping(hop.get("answer")).get("body")))
     )
 
 
@@ -91,5 +101,18 @@ def _answers(wanted: BodyMatch, body: Any) -> bool:
 
 def _accepted(hop: Mapping[str, Any], redirected: bool, last: Mapping[str, Any], args: Args) -> bool:
     if args.redirect_to is not None:
-        return redirected and args.redirect_to.matches(str(last.get("url"))) and _OK.matches(last.get("status"))
+        return redirected and _leads(last, args.redirect_to) and _OK.matches(last.get("status"))
     return not redirected and args.status.matches(hop.get("status"))
+
+
+def _leads(last: Mapping[str, Any], to: UrlMatch) -> bool:
+    """Whether a redirect came to the address, and no service worker or DevTools made that up."""
+    return to.matches(str(last.get("url"))) and not is_made_up(last)
+
+
+def _may_be_accepted(hop: Mapping[str, Any], redirected: bool, event: Event, args: Args) -> bool:
+    """Of a request that failed on its way back."""
+    last, status = event.data, event.data.get("status")
+    if args.redirect_to is None:
+        return not redirected and is_lost(event) and (status is None or args.status.matches(status))
+    return redirected and _leads(last, args.redirect_to) and (status is None or _OK.matches(status))

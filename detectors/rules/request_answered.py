@@ -8,12 +8,14 @@ from typing import Any, Literal
 from urllib.parse import unquote, urldefrag, urljoin
 
 from detectors.arguments import arg
+from detectors.errors import UnseenError
 from detectors.matchers import AddressesMatch, ContentMatch, StatusMatch, TextMatch
 from detectors.matchers.asked import asked
 from detectors.matchers.location import base_of
 from detectors.matchers.plain import text_key
 from detectors.matchers.values import BodyType, Repeated, answer_type
 from detectors.registry import rule
+from detectors.request_facts import ENDS, LOST, is_lost, is_servers
 from detectors.shape import listed, mapping
 from detectors.types import Event, Reading
 from detectors.world import World
@@ -80,8 +82,8 @@ def _methods(event: Event) -> tuple[str, ...]:
 
 @rule(
     component="form",
-    version=3,
-    hears=("request.finished", "request.answered"),
+    version=4,
+    hears=(*ENDS, "request.answered"),
     args=Args,
     index_args=_wanted,
     index_event=_methods,
@@ -94,31 +96,42 @@ def request_answered(event: Event, world: World, args: Args) -> Iterator[Reading
     """A request is answered by a status that is wanted, at one of the addresses, from the page, with what is in it.
 
     A redirect counts where a status is wanted that is one, if the page it led to came, and is none of `not_to`. An
-    error, a request that was cancelled or blocked, and an answer of the browser's own make do not count.
+    error, a request that was blocked, and an answer of the browser's own make or a service worker's do not count. Of
+    one that may change something, that went out, and whose answer was cut off, nobody knows.
     """
     data = event.data
     hops = [*(mapping(hop) for hop in listed(data.get("hops"))), data]
+    if event.kind == "request.failed":
+        if args.which != "document" and is_lost(event) and _made(data, args) and _asked_there(data, args):
+            level = float(_is(data, args) and data.get("status") is None)
+            if level or args.which == "last":
+                raise UnseenError(LOST, Reading(level, _key(event, len(hops) - 1, args)))
+        return
     if args.which == "document":
-        if data.get("type") == "Document" and data.get("frame") == data.get("tab") and data.get("method") == "GET":
+        if _is_page(data):
             yield Reading(float(_is(data, args) and _taken(hops, len(hops) - 1, args)), "document")
         return
     for place, hop in enumerate(hops):
-        if not _made(hop, args) or (args.which == "last" and (_elsewhere(hop) or not _asked_there(hop, args))):
+        if not _made(hop, args) or (args.which == "last" and (not is_servers(hop) or not _asked_there(hop, args))):
             continue
         level = float(_is(hop, args) and _taken(hops, place, args))
         if level or args.which == "last":
-            key = "last" if args.which == "last" else f"request:{data.get('request')}:{place}"
-            yield Reading(level, key)
+            yield Reading(level, _key(event, place, args))
             return
+
+
+def _key(event: Event, place: int, args: Args) -> str:
+    return "last" if args.which == "last" else f"request:{event.data.get('request')}:{place}"
+
+
+def _is_page(data: Mapping[str, Any]) -> bool:
+    """Whether a tab opened it: not a download, nor what was stopped."""
+    whole = data.get("type") == "Document" and data.get("method") == "GET" and data.get("aborted") is not True
+    return whole and data.get("frame") == data.get("tab")
 
 
 def _made(hop: Mapping[str, Any], args: Args) -> bool:
     return (args.method is None or args.method.matches(str(hop.get("method")))) and args.url.is_at(str(hop.get("url")))
-
-
-def _elsewhere(hop: Mapping[str, Any]) -> bool:
-    """Whether the browser answered in the server's place."""
-    return hop.get("cached") is True or hop.get("answered_by") == "worker"
 
 
 def _asked_there(hop: Mapping[str, Any], args: Args) -> bool:
@@ -152,7 +165,7 @@ def _cookies(header: Any, between: str) -> Mapping[str, Any]:
 def _taken(hops: list[Mapping[str, Any]], place: int, args: Args) -> bool:
     """Whether the server took it: its status is wanted and, of a redirect, where it led to is no refusal."""
     hop, last = hops[place], hops[-1]
-    if not args.status.matches(hop.get("status")) or _elsewhere(hop):
+    if not args.status.matches(hop.get("status")) or not is_servers(hop):
         return False
     if place == len(hops) - 1:
         return True

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.arguments import arg
+from detectors.errors import UnseenError
 from detectors.matchers import StateMatch, StatusMatch, TextMatch, UrlMatch
 from detectors.matchers.asked import asked
 from detectors.matchers.url import url_key
 from detectors.registry import Keys, rule
+from detectors.request_facts import ENDS, LOST, is_lost, is_servers
 from detectors.types import Event, Reading
 from detectors.world import World
 
@@ -35,7 +37,8 @@ def _path(event: Event) -> Keys:
 
 @rule(
     component="form",
-    hears=("request.finished",),
+    version=2,
+    hears=ENDS,
     args=Args,
     index_args=lambda args: args.url.keys(),
     index_event=_path,
@@ -46,15 +49,19 @@ def state_accepted(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """The JSON document that the server accepted last at the address has the facts: fulfilled / expected.
 
     Each further document that it accepts there replaces it: what is undone is not true any more. One that was sent and
-    refused, redirected, cut or answered by the browser itself changes nothing; what stood in it before the agent began
-    earns nothing.
+    refused, redirected, cut or answered by the browser itself changes nothing; of one that went out and whose answer
+    was cut off nobody knows whether it replaced the last. What stood in it before the agent began earns nothing.
     """
     data = event.data
     if not args.url.matches(str(data.get("url"))) or not args.method.matches(str(data.get("method"))):
         return
-    if data.get("cached") is True or data.get("answered_by") == "worker" or data.get("hops"):
+    if not is_servers(data) or data.get("hops"):
         return
-    if _OK.matches(data.get("status")):
+    lost = is_lost(event) and data.get("status") is None
+    if lost or (event.kind == "request.finished" and _OK.matches(data.get("status"))):
         share = args.facts.share(data.get("body"))
         level = 0.0 if args.whole and share < 1.0 else share
-        yield Reading(level, f"state:{args.url.origin}{args.url.path}")
+        reading = Reading(level, f"state:{args.url.origin}{args.url.path}")
+        if lost:
+            raise UnseenError(LOST, reading)
+        yield reading

@@ -97,7 +97,7 @@ async def test_a_service_worker_in_between_makes_no_second_request(browser: Chro
     assert posts(watch, site.url + "/kept") == [("GET", 200, "service_worker", "cache_storage")]
     assert watch.all("request.finished", url=site.url + "/kept")[0]["cached"] is True
     assert posts(watch, site.url + "/order") == [("POST", 200, "service_worker", None)]
-    assert posts(watch, site.url + "/other") == [("POST", 200, "service_worker", None)]
+    assert posts(watch, site.url + "/other") == [("POST", 200, "service_worker", "worker")], "from elsewhere"
     assert posts(watch, site.url + "/for-other") == [("POST", 200, "service_worker", None)]
     assert posts(watch, site.url + "/plain") == [("POST", 200, None, None)]
     assert posts(watch, site.url + "/list") == [("GET", 200, "service_worker", None)]

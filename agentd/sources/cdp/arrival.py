@@ -44,14 +44,16 @@ LISTING = """(() => {
   const kind = (one) => one.initiatorType === "other" && icons.includes(one.name) ? "icon" : one.initiatorType;
   return {
     url: location.href,
-    status: own?.responseStatus ?? 0,
+    status: own && !own.workerStart ? own.responseStatus ?? 0 : 0,
     redirects: own?.redirectCount ?? 0,
     ended: own?.responseEnd > 0,
     complete: Object.getOwnPropertyDescriptor(Document.prototype, "readyState").get.call(document) === "complete",
-    loaded: rest.map((one) => [one.name, kind(one), one.responseStatus ?? 0, one.redirectStart > 0]),
+    loaded: rest.map((one) => [one.name, kind(one), one.workerStart ? 0 : one.responseStatus ?? 0,
+      one.redirectStart > 0]),
   };
 })()"""
-"""Read in the isolated world of a tab's first document; null where that is none of the network's."""
+"""Read in the isolated world of a tab's first document; null where that is none of the network's. What went through a
+service worker has no status here: whether the server gave it nobody knows."""
 
 
 class Message(NamedTuple):
@@ -296,7 +298,7 @@ class Arrival:
 
     def _ends(self, loader: str, frame: str, listing: Params) -> Iterator[Message]:
         """Its request was told, its end fell into the time when nobody listened."""
-        if loader not in self._answered:
+        if loader not in self._answered and listing["status"]:
             answer = {"url": listing["url"], "status": listing["status"], "headers": {}, "mimeType": ""}
             base = {"requestId": loader, "loaderId": loader, "frameId": frame, "type": "Document"}
             yield Message("Network.responseReceived", {**base, "response": answer})

@@ -14,8 +14,9 @@ from agentd.sources.cdp.asks import LONGEST_BODY, NOBODY, Asks, WantsBody
 from agentd.sources.cdp.gaps import REQUESTS, gap
 from agentd.sources.cdp.headers import Heads, header, kept
 from agentd.sources.cdp.messages import Messages
-from agentd.sources.cdp.requests import Held, Request, base_of, number_of, type_of
-from agentd.sources.cdp.state import Browser, Params, Seen, SessionState
+from agentd.sources.cdp.requests import CACHES, PARTS, Claim, Held, Request, base_of, number_of, type_of
+from agentd.sources.cdp.state import Browser, Params, Seen, SessionState, remember
+from agentd.sources.cdp.wire import Wire
 
 MOST_REQUESTS = 4096
 MOST_HOPS = 20
@@ -25,6 +26,8 @@ _INNER = ("data:", "blob:", "about:", "chrome:", "chrome-extension:", "chrome-un
 _REPLIES = ("Network.getRequestPostData", "Network.getResponseBody")
 _ABORTED = "net::ERR_ABORTED"
 _STREAM = "EventSource"
+_NOTHING_MORE = (204, 205)
+"""Statuses whose answer is over with its head."""
 
 
 class Missing(NamedTuple):
@@ -44,6 +47,10 @@ class Network:
         self._live = live
         self._requests: dict[str, Request] = {}
         self._early: dict[str, list[tuple[bool, Params]]] = {}
+        self._early_wire: dict[str, Wire] = {}
+        self._unsent: dict[str, str] = {}  # failed, as nobody knew that its headers had gone out → its address
+        self._pages: dict[str, str] = {}  # a page's request → the worker's that stands in for it
+        self._workers: set[str] = set()  # service workers that are listened to
         self._missing: list[Missing] = []
         self.messages = Messages(asks.kinds)
 
@@ -68,14 +75,18 @@ class Network:
                     request.answered_by = "memory"
             case "Network.enable":
                 session.enabled = True
+                if session.via == "service_worker":
+                    self._workers.add(session.target)
             case streamed.COMMAND | "Network.dataReceived":
-                if (request := self._requests.get(params["requestId"])) and request.streamed:
+                if (request := self._asked_by(params["requestId"])) and request.streamed:
                     (request.streamed.began if method == streamed.COMMAND else request.streamed.came)(params)
             case "Network.loadingFinished":
                 session.heard = session.heard or params["requestId"] == session.target
                 yield from self._finished(params["requestId"])
+                yield from self._page_over(params["requestId"], whole=True)
             case "Network.loadingFailed":
                 yield from self._failed(browser, params)
+                yield from self._page_over(params["requestId"], whole=False)
             case "Network.getRequestPostData":
                 yield from self._body_known(browser, params)
             case "Network.getResponseBody":
@@ -95,6 +106,8 @@ class Network:
         else:
             request = Request({}, type_of(params), session, params.get("loaderId", ""), via=session.via)
             request.heads = Heads() if self._asks.headers else None
+            request.wire = self._early_wire.pop(number, request.wire)
+            request.worker_known = bool(self._workers)
             request.secrets, request.as_of = browser.secrets, browser.secrets.news
             yield from self._keep(number, request)
             streams = self._live and request.kind in streamed.TYPES
@@ -112,6 +125,7 @@ class Network:
                 yield from self._real(browser, early, answer=answer)
         passed_on.join(self._requests, number, request)
         yield from request.tell(Held(Seen("request.sent", request.about()), request.hop, []))
+        yield from self._settle(request.outer)
 
     def _keep(self, number: str, request: Request) -> Iterator[Seen]:
         self._requests[number] = request
@@ -150,11 +164,19 @@ class Network:
             "status": answer["status"],
             "location": browser.secrets.mask_url(location),
         }
+        extra = params.get("redirectHasExtraInfo")
+        by = answers.source_of(answer, extra=extra)
+        hop |= ({"cached": True} if by in CACHES else {}) | ({"answered_by": by} if by else {})
         if len(request.hops) < MOST_HOPS:
             request.hops.append(hop)
-        self._note_answer(browser, request, answer, due=bool(params.get("redirectHasExtraInfo")))
-        request.seen = None
+        self._note_answer(browser, request, answer, due=bool(extra))
+        request.wire.redirect(request.hop, due=extra is not False)
         seen = Seen("request.redirected", request.base | hop)
+        if answers.is_passed_on(answer):
+            claimed = (answer["status"], location)
+            yield from self._claim(params["requestId"], request, claimed, [seen.data, hop])
+        else:
+            yield from self._disjoin(request)
         number, request.hop = request.hop, request.hop + 1
         yield from request.tell(Held(seen, number, [seen.data, hop], request.carries))
 
@@ -169,16 +191,24 @@ class Network:
     def _real(self, browser: Browser, params: Params, *, answer: bool) -> Iterator[Seen]:
         number = params["requestId"]
         request = self._requests.get(number)
+        wire = request.wire if request is not None else self._wire_before(number)
+        if answer:
+            wire.answers.append((params["statusCode"], header(params.get("headers", {}), "location")))
+        else:
+            wire.sent += 1
         if request is None:
+            if number in self._unsent and not answer:
+                yield from self._went_out(number)
             if self._asks.headers:
                 self._early.setdefault(number, []).append((answer, params))
                 if len(self._early) > MOST_EARLY:
                     del self._early[next(iter(self._early))]
             return
-        if answer:
-            request.seen = params["statusCode"]
-        elif request.carries:
+        if not answer and request.carries:
             request.length = number_of(header(params.get("headers", {}), "content-length"))
+        if not answer and "wire" in request.waits:
+            request.later[-1].seen.data["sent"] = True
+            yield from self._released(number, request, "wire")
         if request.heads is not None:
             names = self._asks.response_headers if answer else self._asks.request_headers
             request.heads.real(kept(params.get("headers", {}), names, browser.secrets), answer=answer)
@@ -186,20 +216,29 @@ class Network:
                 yield from self._released(number, request, "headers")
         if answer and request.left:
             yield from self._finished(number)
+        if answer:
+            yield from self._settle(request.outer)
 
     def _answered(self, browser: Browser, params: Params) -> Iterator[Seen]:
         number = params["requestId"]
         request, answer = self._requests.get(number), params["response"]
         if request is None:
             return
-        answers.note(request, answer)
+        answers.note(request, answer, extra=params.get("hasExtraInfo"))
+        request.is_attachment = (
+            header(answer.get("headers", {}), "content-disposition").lower().startswith("attachment")
+        )
         if request.streamed:
             request.streamed.answered(answer.get("headers", {}))
         self._note_answer(browser, request, answer, due=bool(params.get("hasExtraInfo")))
         request.wants_answer = self._asks.response_body(request.base["method"], answer.get("url", ""))
         yield from challenges.told(request.base, answer)
-        if request.inner:
-            yield from self._passed_on(request, answer)
+        if answers.is_passed_on(answer):
+            yield from self._claim(number, request, None, [])
+        else:
+            yield from self._disjoin(request)
+        if number not in self._requests:
+            return
         if params.get("type") == _STREAM:
             self.messages.opened(number, request.base)
             yield from self._told_head(request)
@@ -211,7 +250,7 @@ class Network:
             data = request.about() | {"status": request.status} | request.answered()
             yield Seen("request.answered", data | ({"mime": request.answer_mime} if request.answer_mime else {}))
 
-    def _finished(self, number: str, status: int | None = None) -> Iterator[Seen]:
+    def _finished(self, number: str, status: int | None = None, *, aborted: bool = False) -> Iterator[Seen]:
         request = self._requests.get(number)
         if request is None or request.ended:
             return
@@ -223,47 +262,73 @@ class Network:
             data["mime"] = request.answer_mime
         if request.hops:
             data["hops"] = list(request.hops)
-        data |= request.answered() | ({"left": True} if request.left else {})
+        data |= request.answered() | ({"left": True} if request.left else {}) | ({"aborted": True} if aborted else {})
         if request.left and request.status is None:
             request.wants_answer = self._asks.response_body(request.base["method"], request.base["url"])
-        raw = request.streamed.whole(ended=not request.left) if request.streamed else None
-        if request.wants_answer and raw is not None and request.secrets is not None:
+        cut_off = request.left or aborted
+        yield from self._note_answer_body(number, request, cut_off=cut_off)
+        yield from self._end(number, request, Seen("request.finished", data))
+
+    def _note_answer_body(self, number: str, request: Request, *, cut_off: bool) -> Iterator[Seen]:
+        """Take the answer's body as it came in, or see to it that it is asked for."""
+        if not request.wants_answer:
+            return
+        streamed, page = request.streamed, request.page
+        if page is not None and passed_on.is_answer_of(page, request):
+            request.waits.add("answer")
+            yield from self._page_over(str(request.base["request"]), whole=None)
+            return
+        lost = request.rewritten or page is not None or (streamed is not None and streamed.went_elsewhere)
+        raw = streamed.whole(ended=not cut_off) if streamed is not None and not lost else None
+        if raw is not None and request.secrets is not None:
             request.answer = bodies.told(raw, request.answer_mime, request.secrets)
-        elif request.wants_answer and request.left:
+        elif lost or cut_off:
             request.answer = {"lost": True}  # the browser would give what came so far for the whole
-        elif request.wants_answer:
+        else:
             request.waits.add("answer")
             self._missing.append(Missing(request.session, _REPLIES[1], number))
-        yield from self._end(number, request, Seen("request.finished", data))
 
     def _failed(self, browser: Browser, params: Params) -> Iterator[Seen]:
         number = params["requestId"]
         request = self._requests.get(number)
         if request is None or request.ended:
             return
-        aborted = params.get("errorText") == _ABORTED and request.status is not None and number != request.loader
+        aborted = params.get("errorText") == _ABORTED and request.status is not None
         taken = aborted and request.kind != _STREAM  # a stream has no other end than this one
-        if taken and navigation.is_being_left(browser, request.base.get("frame"), request.loader):
+        is_document = number == request.loader
+        if taken and not is_document and navigation.is_being_left(browser, request.base.get("frame"), request.loader):
             yield from self._leave(number, request)  # aborted with its document, after the server took it
-            return
-        data = request.about() | {"error": params.get("errorText", "")}
-        if params.get("canceled"):
-            data["canceled"] = True
-        if params.get("blockedReason") or params.get("corsErrorStatus"):
-            data["blocked"] = params.get("blockedReason") or params["corsErrorStatus"]["corsError"]
-        if request.status is not None:
-            data["status"] = request.status
-        if request.answered().get("cached"):
-            data["cached"] = True
-        request.carries = False  # nobody accepted it
-        request.wants_body = request.wants_answer = NOBODY
+        elif taken and request.status in _NOTHING_MORE:
+            yield from self._finished(number, aborted=is_document)
+        elif taken and (request.writes or request.is_attachment):
+            yield from self._finished(number, aborted=True)
+        else:
+            yield from self._fails(number, request, _how(params))
+
+    def _fails(self, number: str, request: Request, how: dict[str, Any]) -> Iterator[Seen]:
+        """Tell that no whole answer came. What may change something at the server and went out was sent, whatever came
+        of its answer: that is waited for, where the network may still say so."""
+        data = request.about() | how
+        status = request.status if request.status is not None else request.seen
+        if status is not None:
+            data["status"] = status
+        if request.hops:
+            data["hops"] = list(request.hops)
+        data |= request.answered()
+        sent = request.wire.is_sent(request.hop)
+        if sent:
+            data["sent"] = True
+        elif request.writes and how.get("canceled") and self._live:
+            request.waits.add("wire")
+        request.wants_answer = NOBODY
+        if not (sent and request.writes):
+            request.wants_body = NOBODY
         yield from self._end(number, request, Seen("request.failed", data))
 
     def _end(self, number: str, request: Request, seen: Seen) -> Iterator[Seen]:
         request.ended = True
         yield from self.messages.closed(number)
-        holders = [seen.data] if seen.kind == "request.finished" else []
-        yield from request.tell(Held(seen, request.hop, holders, request.carries))
+        yield from request.tell(Held(seen, request.hop, [seen.data], request.carries))
         if not request.waits:
             yield from self._over(number, request)
         if inner := self._requests.get(request.inner):  # its answer came from elsewhere, or never
@@ -283,17 +348,103 @@ class Network:
         if self._live and (what := request.unknown()):
             yield from gap(REQUESTS, f"the body of {what} {request.base['url'][:200]} is not known, or not whole")
 
-    def _passed_on(self, request: Request, answer: Params) -> Iterator[Seen]:
-        number, request.inner = request.inner, ""
-        inner = self._requests.get(number)
-        if inner is None:
+    def _claim(
+        self, number: str, page: Request, answer: tuple[int, str] | None, holders: list[dict[str, Any]]
+    ) -> Iterator[Seen]:
+        """A service worker has an answer to the page's request from the network, or a redirect."""
+        yield from self._settle(number, last=True)
+        page.claim = Claim(page.base["method"], page.base["url"], answer, holders)
+        yield from self._settle(number)
+
+    def _settle(self, number: str, *, last: bool = False) -> Iterator[Seen]:
+        """See whether a worker's answer is the server's to the same request: then the request that went out is told.
+        ``last``: nothing more will come to be known. What is not known to be the server's is the worker's own."""
+        page = self._requests.get(number)
+        if page is None or page.claim is None:
             return
-        if passed_on.is_same(answer):
-            request.heads = inner.heads if inner.hop == request.hop else request.heads  # the real ones
-            del self._requests[number]
-            self._missing = [one for one in self._missing if one.number != number]
-        else:
+        inner = self._requests.get(page.inner)
+        if passed_on.is_pending(page, inner) and not last:
+            page.waits.add("inner")
+            return
+        claim, inner_number, page.claim, page.inner = page.claim, page.inner, None, ""
+        if inner is None and not page.worker_known and page.kind not in PARTS:
+            yield from gap(REQUESTS, "a service worker answered a request before it could be listened to")
+        if inner is not None and claim.answer is None and page.kind != _STREAM:
+            yield from self._stand_in(number, page, inner_number, inner)
+            return
+        if inner is not None and page.kind == _STREAM:
+            page.answered_by = inner.answered_by
+            self._forget(inner_number)
+        elif inner is not None and claim.answer is not None and passed_on.take_hop(page, inner, claim.answer):
+            for holder in claim.holders:
+                holder.pop("answered_by", None)
+                holder.pop("cached", None)
+            self._forget(inner_number)
+        elif inner is not None:
+            yield from self._released(inner_number, inner, "outer")
+        yield from self._released(number, page, "inner")
+
+    def _stand_in(self, number: str, page: Request, inner_number: str, inner: Request) -> Iterator[Seen]:
+        del self._requests[number]
+        self._missing = [one for one in self._missing if one.command != _REPLIES[0] or one.number != number]
+        passed_on.stand_in(page, inner)
+        remember(self._pages, number, inner_number, MOST_REQUESTS)
+        if inner.ended and inner.wants_answer:
+            yield from self._note_answer_body(inner_number, inner, cut_off=inner.left)
+        yield from self._released(inner_number, inner, "outer")
+
+    def _forget(self, number: str) -> None:
+        del self._requests[number]
+        self._missing = [one for one in self._missing if one.number != number]
+
+    def _disjoin(self, page: Request) -> Iterator[Seen]:
+        """The page's answer did not come through a worker from the network: what that sent is its own."""
+        number, page.inner = page.inner, ""
+        if inner := self._requests.get(number):
             yield from self._released(number, inner, "outer")
+
+    def _asked_by(self, number: str) -> Request | None:
+        """The request of that number, also where a worker's stands in for it."""
+        inner = self._requests.get(self._pages.get(number, ""))
+        return self._requests.get(number) if inner is None else inner.page
+
+    def _page_over(self, number: str, *, whole: bool | None) -> Iterator[Seen]:
+        """A page has all that a worker passed on to it, or will not have it. ``whole`` None: the worker's request is
+        over, and waits for that."""
+        inner_number = self._pages.get(number, "")
+        inner = self._requests.get(inner_number)
+        page = inner.page if inner is not None else None
+        if inner is None or page is None:
+            self._pages.pop(number, None)
+            return
+        page.ended = page.ended or whole is not None
+        if not page.ended or "answer" not in inner.waits:
+            return
+        if page.answer is not None:
+            inner.answer = page.answer
+            yield from self._released(inner_number, inner, "answer")
+            return
+        raw = page.streamed.whole(ended=True) if page.streamed else None
+        if raw is not None and inner.secrets is not None:
+            inner.answer = bodies.told(raw, inner.answer_mime, inner.secrets)
+        elif whole is not False:
+            self._missing.append(Missing(page.session, _REPLIES[1], number))
+            return
+        else:
+            inner.answer = {"lost": True}
+        yield from self._released(inner_number, inner, "answer")
+
+    def _wire_before(self, number: str) -> Wire:
+        """What the network says of a request before its page does."""
+        wire = self._early_wire.get(number)
+        if wire is None:
+            wire = Wire()
+            remember(self._early_wire, number, wire, MOST_EARLY)
+        return wire
+
+    def _went_out(self, number: str) -> Iterator[Seen]:
+        url = self._unsent.pop(number)
+        yield from gap(REQUESTS, f"a request to {url[:200]} went out that was told to have failed before")
 
     def _body_known(self, browser: Browser, params: Params) -> Iterator[Seen]:
         number = params["requestId"]
@@ -304,9 +455,10 @@ class Network:
         if raw is not None:
             request.body = bodies.request_body(raw, request.mime, browser.secrets, request.length)
         yield from self._released(number, request, "body")
+        yield from self._settle(request.outer)
 
     def _answer_known(self, browser: Browser, params: Params) -> Iterator[Seen]:
-        number = params["requestId"]
+        number = str(self._pages.get(params["requestId"], params["requestId"]))
         request = self._requests.get(number)
         if request is None or "answer" not in request.waits:
             return
@@ -333,6 +485,8 @@ class Network:
         """The session is gone: nothing more is heard of its requests."""
         yield from self.messages.left(session.root)
         for number, request in list(self._requests.items()):
+            if request.page is not None and request.page.session is session:
+                yield from self._page_over(str(request.base["request"]), whole=False)
             if request.session is not session:
                 continue
             if "answer" in request.waits:
@@ -340,26 +494,37 @@ class Network:
             if not request.ended:
                 yield from self._leave(number, request)
             if not request.ended:
-                request.ended = True
-                request.wants_body = request.wants_answer = NOBODY
                 if request.status is None:
-                    unseen = request.about() | {"error": "unseen: its page is gone"}
-                    yield from request.tell(Held(Seen("request.failed", unseen), request.hop, []))
+                    yield from self._fails(number, request, {"error": "unseen: its page is gone"})
                 else:
+                    request.ended = True
+                    request.wants_body = request.wants_answer = NOBODY
                     yield from self._told_head(request)
             request.waits.clear()
             yield from request.release("")
             yield from self._over(number, request)
         self._missing = [one for one in self._missing if one.session is not session]
+        self._workers.discard(session.target)
 
     def overdue(self) -> Iterator[Seen]:
         """At a fence: real headers that did not come by now will not, and a flood of messages is over."""
         for number, request in list(self._requests.items()):
             if "headers" in request.waits:
                 yield from self._released(number, request, "headers")
+            if "wire" in request.waits:
+                remember(self._unsent, number, request.base["url"], MOST_EARLY)
+                yield from self._released(number, request, "wire")
+            if request.claim is not None:
+                yield from self._settle(number, last=True)
             if request.outer and request.outer not in self._requests:
                 yield from self._released(number, request, "outer")
         yield from self.messages.calm()
+
+    def unanswered(self) -> Iterator[Seen]:
+        """At the end of all: what may change something at the server and went out, and nobody knows what came of it."""
+        for number, request in list(self._requests.items()):
+            if request.writes and not request.ended and request.status is None and request.wire.is_sent(request.hop):
+                yield from self._fails(number, request, {"error": "unseen: the episode is over"})
 
     def _of_sockets(self, browser: Browser, session: SessionState, method: str, params: Params) -> Iterator[Seen]:
         number = params.get("requestId", "")
@@ -392,6 +557,16 @@ class Network:
             names = self._asks.response_headers if answer else self._asks.request_headers
             headers = kept(about.get("headers", {}), names, browser.secrets)
             setattr(request.heads.hop(0), "answer" if answer else "sent", headers)
+
+
+def _how(params: Params) -> dict[str, Any]:
+    """How a request failed, by `Network.loadingFailed`."""
+    how: dict[str, Any] = {"error": params.get("errorText", "")}
+    if params.get("canceled"):
+        how["canceled"] = True
+    if params.get("blockedReason") or params.get("corsErrorStatus"):
+        how["blocked"] = params.get("blockedReason") or params["corsErrorStatus"]["corsError"]
+    return how
 
 
 __all__ = ["LONGEST_BODY", "Asks", "Missing", "Network", "WantsBody"]

@@ -16,6 +16,7 @@ from agentd.sources.cdp.headers import Heads
 from agentd.sources.cdp.masking import Secrets
 from agentd.sources.cdp.state import Params, Seen, SessionState
 from agentd.sources.cdp.streamed import Streamed
+from agentd.sources.cdp.wire import Wire
 
 
 @dataclass(slots=True)
@@ -30,13 +31,28 @@ class Held:
 
 
 @dataclass(slots=True)
+class Claim:
+    """A service worker says that it has an answer from the network: to what the page sent by ``method`` to ``url``.
+
+    ``answer``: status and location of a redirect, None for the last answer; ``holders``: what tells of it. The worker's
+    request may come to be known later than its answer."""
+
+    method: str
+    url: str
+    answer: tuple[int, str] | None
+    holders: list[dict[str, Any]]
+
+
+@dataclass(slots=True)
 class Request:
-    """One request. ``waits``: what has to come before anything is told: body, headers, answer, outer.
+    """One request. ``waits``: what has to come before anything is told: body, headers, answer, outer, inner, wire.
 
     ``carries``: the present hop has the body (a 302 turns a POST into a GET without one); ``wants_body``: who reads
-    the body that one of them had, ``wants_answer``: the answer's. ``seen``: the status by the network's own message,
-    which comes even where the document that asked is gone (``left``). ``outer``: the page's request that a service
-    worker passes on as this one. ``secrets``: with what it was masked, ``as_of`` which of its news.
+    the body that one of them had, ``wants_answer``: the answer's. ``wire``: the network's own words, which come even
+    where the document that asked is gone (``left``). ``rewritten``: the answer that the page got is not the server's.
+    ``outer``: the page's request that a service worker passes on as this one; ``worker_known``: some service worker
+    was listened to when it was sent; ``page``: that request, once this one stands in for it; ``answered_at``: when the
+    server answered, which tells two answers apart. ``secrets``: with what it was masked, ``as_of`` which of its news.
     """
 
     base: dict[str, Any]
@@ -55,7 +71,8 @@ class Request:
     streamed: Streamed | None = None
     answer: dict[str, Any] | None = None
     status: int | None = None
-    seen: int | None = None
+    wire: Wire = field(default_factory=Wire)
+    rewritten: bool = False
     answer_mime: str = ""
     answered_by: str = ""
     via: str = ""
@@ -65,8 +82,23 @@ class Request:
     waits: set[str] = field(default_factory=set)
     later: list[Held] = field(default_factory=list)
     ended: bool = False
+    is_attachment: bool = False
+    worker_known: bool = False
+    answered_at: float | None = None
+    page: Request | None = None
+    claim: Claim | None = None
     secrets: Secrets | None = None
     as_of: int = 0
+
+    @property
+    def seen(self) -> int | None:
+        """The status of the present hop by the network's own message."""
+        return self.wire.status(self.hop)
+
+    @property
+    def writes(self) -> bool:
+        """Whether its method may change something at the server."""
+        return str(self.base.get("method")).upper() not in _READS
 
     def tell(self, held: Held) -> Iterator[Seen]:
         """Tell it now, or after what waits."""
@@ -110,7 +142,7 @@ class Request:
         read = (ALWAYS,) if status >= _REFUSED else (IF_TAKEN, ALWAYS)
         if self.wants_body in read and (self.body is None or "cut" in self.body):
             return f"{self.base['method']} to"
-        is_read = self.wants_answer in read and self.kind not in _PARTS and not self.answered().get("cached")
+        is_read = self.wants_answer in read and self.kind not in PARTS and not self.answered().get("cached")
         if not is_read or status in _EMPTY or self.base["method"] == "HEAD":
             return ""
         lacks = self.answer is None or not self.answer.keys().isdisjoint(("lost", "cut"))
@@ -130,12 +162,13 @@ class Request:
         return data | ({"answered_by": by} if by else {})
 
 
-_PARTS = frozenset(
+PARTS = frozenset(
     "Script Stylesheet Image Font Media Preflight Ping Manifest TextTrack Other CSPViolationReport".split()
 )
 """Types of what a document is made of, an icon's is Other: a rule's address may take it in, what a rule wants to read
 it is not."""
 _REFUSED = 400
+_READS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 _EMPTY = frozenset((204, 205, 304))
 CACHES = frozenset(("memory", "disk", "prefetch", "cache_storage"))
 

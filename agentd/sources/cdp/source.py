@@ -98,6 +98,8 @@ class CdpSource:
         """Wait for pages that are busy, for what they would tell of the step; what takes too long is a gap."""
         if self._live is not None:
             await self._live.catch_up(LATE_S)
+        if self._live is not None and closing:
+            self._live.end()
 
     def after_seal(self, step: int) -> None:
         """Nothing."""
@@ -216,6 +218,11 @@ class _Live:
         if self.normaliser.unheard:
             for seen in self.normaliser.fenced():
                 self._tell(seen)
+
+    def end(self) -> None:
+        """Nobody waits for the answers that are still to come."""
+        for seen in self.normaliser.network.unanswered():
+            self._tell(seen)
 
     def _feed(self, session: str, method: str, params: Params) -> None:
         for seen in self.normaliser.feed(session, method, params):

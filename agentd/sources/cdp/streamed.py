@@ -22,7 +22,7 @@ class Streamed:
 
     def __init__(self) -> None:
         self._got: bytearray | None = None
-        self._length = 0
+        self._length = self._encoded = 0
         self._wanted: int | None = None
 
     def began(self, reply: Params) -> None:
@@ -40,7 +40,13 @@ class Streamed:
     def came(self, params: Params) -> None:
         """`Network.dataReceived`."""
         self._length += int(params.get("dataLength", 0))
+        self._encoded += int(params.get("encodedDataLength", 0))
         self._take(str(params.get("data", "")))
+
+    @property
+    def went_elsewhere(self) -> bool:
+        """Whether what came over the network was handed on to somebody else, as a service worker does."""
+        return self._encoded > 0 and self._length == 0
 
     def whole(self, *, ended: bool) -> bytes | None:
         """All of it; None where that is not sure. ``ended``: the browser said that it is over."""
