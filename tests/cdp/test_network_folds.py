@@ -273,3 +273,80 @@ def test_a_worker_whose_script_was_heard_to_load_is_no_gap() -> None:
     at_worker(fold, "enable")
     at_worker(fold, "loadingFinished", requestId="W")
     assert not list(fold.fenced())
+
+
+@pytest.mark.parametrize("first", ["page", "worker"])
+def test_a_workers_request_and_the_pages_are_one_whichever_is_heard_of_first(first: str) -> None:
+    fold = worker(kind="service_worker")
+    at_worker(fold, "enable")
+    asked = {"request": {"url": "https://a.example/x", "method": "POST", "headers": {}}, "type": "Fetch"}
+
+    def page_sends() -> None:
+        told(fold, "requestWillBeSent", requestId="1", frameId="", loaderId="L", **asked)
+
+    def worker_sends() -> None:
+        at_worker(fold, "requestWillBeSent", requestId="7", **asked)
+
+    for sends in (page_sends, worker_sends) if first == "page" else (worker_sends, page_sends):
+        sends()
+    passed_on = {"fromServiceWorker": True, "serviceWorkerResponseSource": "network"}
+    told(fold, "responseReceived", requestId="1", response=head(**passed_on))
+    at_worker(fold, "responseReceived", requestId="7", response=head(201))
+    seen = [*told(fold, "loadingFinished", requestId="1")]
+    seen += [(one.kind, one.data) for one in fold.feed("S", "Network.loadingFinished", {"requestId": "7"})]
+    [(_, data)] = [one for one in seen if one[0] == "request.finished"]
+    assert (data["request"], data["status"], data["method"]) == ("1", 201, "POST")
+    assert "answered_by" not in data
+
+
+def test_a_workers_request_that_is_heard_of_after_the_pages_answer_is_that_request_still() -> None:
+    fold = worker(kind="service_worker")
+    at_worker(fold, "enable")
+    sent(fold)
+    passed_on = {"fromServiceWorker": True, "serviceWorkerResponseSource": "network"}
+    told(fold, "responseReceived", requestId="1", response=head(**passed_on))
+    assert ended(fold) == []
+    asked = {"url": "https://a.example/x", "method": "GET", "headers": {}}
+    at_worker(fold, "requestWillBeSent", requestId="7", request=asked, type="Fetch")
+    at_worker(fold, "responseReceived", requestId="7", response=head(202))
+    [seen] = fold.feed("S", "Network.loadingFinished", {"requestId": "7"})
+    assert (seen.data["request"], seen.data["status"], seen.data.get("answered_by")) == ("1", 202, None)
+
+
+def test_what_a_worker_took_from_elsewhere_is_known_at_the_fence() -> None:
+    fold = worker(kind="service_worker")
+    at_worker(fold, "enable")
+    sent(fold)
+    told(
+        fold,
+        "responseReceived",
+        requestId="1",
+        response=head(fromServiceWorker=True, serviceWorkerResponseSource="network"),
+    )
+    assert ended(fold) == []
+    [seen] = [one for one in fold.fenced() if one.kind == "request.finished"]
+    assert seen.data["answered_by"] == "worker"
+
+
+def test_an_answer_over_no_connection_is_nobodys() -> None:
+    fold = Normaliser("", "", Asks())
+    sent(fold)
+    told(fold, "responseReceived", requestId="1", response=head(connectionId=0), hasExtraInfo=False)
+    [(_, data)] = ended(fold)
+    assert data["answered_by"] == "unknown"
+
+
+def test_a_failure_names_the_redirects_before_it_and_whether_it_went_out() -> None:
+    fold = Normaliser("", "", Asks())
+    sent(fold, request={"method": "POST"})
+    real(fold)
+    sent(
+        fold,
+        redirectResponse=head(307, headers={"Location": "/y"}),
+        request={"method": "POST"},
+        redirectHasExtraInfo=True,
+    )
+    real(fold, status=307)
+    real(fold)
+    [(kind, data)] = told(fold, "loadingFailed", requestId="1", errorText="net::ERR_CONNECTION_RESET")
+    assert (kind, data["sent"], [hop["status"] for hop in data["hops"]]) == ("request.failed", True, [307])

@@ -12,13 +12,20 @@ from agentd.sources.cdp.requests import Request
 
 
 def join(requests: dict[str, Request], number: str, request: Request) -> None:
-    """Let a service worker's ``request`` wait for the page's, if it may be the same."""
-    if request.session.via != "service_worker" or request.outer or request.hop:
+    """Let a service worker's request wait for the page's that may be the same; ``request`` is the one of them that
+    came to be known just now. The two sessions' messages have no common order."""
+    if request.hop or request.outer or request.inner:
         return
-    for other, page in requests.items():
-        if not page.session.via and not page.inner and _asked_by(page) == _asked_by(request):
-            page.inner, request.outer = number, other
-            request.waits.add("outer")
+    by_worker = request.session.via == "service_worker"
+    if request.session.via and not by_worker:
+        return
+    for other, candidate in requests.items():
+        page, inner = (candidate, request) if by_worker else (request, candidate)
+        if page.session.via or page.inner or inner.session.via != "service_worker" or inner.outer or inner.hop:
+            continue
+        if _asked_by(page) == (inner.base["method"], inner.base["url"]):
+            page.inner, inner.outer = (number, other) if by_worker else (other, number)
+            inner.waits.add("outer")
             return
 
 
