@@ -462,6 +462,8 @@ class Network:
         request = self._requests.get(number)
         if request is None or "answer" not in request.waits:
             return
+        if request.page is not None and params["requestId"] == number:
+            return  # what came to the worker was handed on to the page
         raw = bodies.bytes_of_reply(params, "body")
         # The browser had let go of it: too long, or its document is gone.
         request.answer = {"lost": True} if raw is None else bodies.told(raw, request.answer_mime, browser.secrets)
