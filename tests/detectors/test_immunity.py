@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import itertools
 
+from api.scoring.fold import Folding, fold
+from detectors.deciding import Word, decide
 from detectors.engine import Engine
+from detectors.ruleset import Ruleset
+from detectors.types import Verdict
 from tests.fuzz.hostile_matchers import HOSTILE, TEXTS
 from tests.support.logs import (
     ORIGIN,
@@ -176,3 +180,38 @@ def test_14_hostile_text_makes_no_step_null() -> None:
     assert [reward.step for reward in outcome.rewards if reward.reward is None] == []
     assert len(outcome.rewards) >= len(HOSTILE)
     assert outcome.alarms == []
+
+
+def test_15_silence_pays_less_than_work() -> None:
+    """Fifty silent steps that model and judge call perfect, under either route; the goal in one step that they dislike.
+
+    For any task that is accepted: tests/detectors/test_stakes.py.
+    """
+    goal = {"id": "done", "when": {"goal": {"when": {"url_reached": {"url": "/done"}}}}}
+    for route in ("cascade", "blend"):
+        said = {"route": route, "share": 0.99, "audit": 0}
+        rules = ruleset(goal, weights={"goal": 0.3}, escalation=said)
+        silent, work = (
+            sum(_judged(rules, steps, score)) for steps, score in (([[went("/x")]] * 50, 1.0), ([[went("/done")]], 0.0))
+        )
+        assert 0.0 < silent < work, route
+
+
+def test_15_one_more_null_never_turns_a_known_rollout_into_nothing() -> None:
+    """A rollout of which all is known, wherever a step is masked in it; with no least share, any of which a step is."""
+    known = [0.0, 0.4, 0.0, 0.6]
+    for place in range(len(known) + 1):
+        masked = [*known[:place], None, *known[place:]]
+        assert fold(masked, Folding("known")) == fold(known, Folding("known")) == 1.0
+        assert fold([*masked, *[None] * 50], Folding("known", min_known=0.0)) == 1.0
+
+
+def _judged(rules: Ruleset, steps: list[list[Said]], score: float) -> list[float]:
+    """What the steps are worth where both tiers give all of them one score."""
+    outcome, found = Engine(rules, "ep_1").feed(log(*episode(*steps))), []
+    for reward in outcome.rewards:
+        asked = [ask for ask in outcome.asks if ask.step == reward.step]
+        verdicts = [Verdict(tier, score, 1.0, "", "m") for tier in ("model", "judge")]  # type: ignore[arg-type]
+        words = [Word(ask.item, verdict) for ask in asked for verdict in verdicts]
+        found.append(decide(rules, reward, asked, words).reward or 0.0)
+    return found
