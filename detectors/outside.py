@@ -20,7 +20,7 @@ from detectors.json_path_cost import MAX_DESCENTS, Query
 
 MAX_REGEX_MEMORY = 1 << 20
 """Bytes that RE2 may use for one pattern."""
-MAX_PATH = 500
+MAX_PATH = 4096
 """Characters of a JSON Path."""
 MAX_NESTING = 16
 """Brackets within brackets of a JSON Path."""
@@ -211,6 +211,8 @@ def json_path(path: str) -> Callable[[Any], list[Any]]:
         query = Query(env.compile(path))
     except jsonpath_rfc9535.JSONPathError as error:
         raise ValueError(f"a JSON Path as in RFC 9535: {error}") from None
+    except RecursionError:
+        raise ValueError("a JSON Path whose filters are fewer and less nested") from None
     if query.descents > MAX_DESCENTS:
         raise ValueError(f"a JSON Path with at most {MAX_DESCENTS} of ..")
 

@@ -20,6 +20,7 @@ from api.importing.base import BadSourceError, Imported, Table
 from api.importing.json_patch import PatchError, patched
 from api.importing.state_facts import NothingToTellError, changes, new_ids
 from api.importing.state_values import Context, Start
+from detectors.errors import SpecError
 
 STATE = "/api/state"
 ORIGIN = "http://127.0.0.1:8000"
@@ -118,6 +119,8 @@ def _imported(app: str, seed: Any, one: Mapping[str, Any], origin: str, start: S
         groups = changes(seed, solved, context)
     except NothingToTellError as error:
         return Imported(name, None, "nothing to tell apart", (f"skipped: {error}",))
+    except (SpecError, ValueError) as error:
+        return Imported(name, None, "no rule", (f"skipped: no rule says what is different: {error!s:.300}",))
     if not groups:
         return Imported(name, None, "nothing to see", ("the patch changes nothing that a state could show",))
     milestones: list[dict[str, Any]] = []

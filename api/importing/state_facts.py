@@ -78,7 +78,7 @@ class Place(NamedTuple):
 def changes(seed: Any, solved: Any, context: Context) -> dict[str, list[Fact]]:
     """Facts that hold in ``solved`` and not in ``seed``, by the thing that they are about, in the state's order.
 
-    Empty where the two are the same. Raises `NothingToTellError`.
+    Empty where the two are the same. Raises `NothingToTellError`, `ValueError` for a fact that no rule can look for.
     """
     every = list(_Walk(context, seed).differing(Place("$", "", ""), "", seed, solved))
     if not every:
@@ -213,10 +213,8 @@ class _Walk:
                 path = f"$[?count({path})>={len(like) + times}]"
             yield Found(about, place.path, {"path": path})
 
-    def _content(self, place: Place, row: Any, name: str | None) -> str:
+    def _content(self, place: Place, row: Mapping[str, Any], name: str | None) -> str:
         """A filter for a row by what is in it; the id that it was given is not its content."""
-        if not isinstance(row, Mapping):
-            return f"@=={json_text(row)}"
         told = {key: part for key, part in row.items() if key != name or name not in _GIVEN}
         return " && ".join(test.text for test in self._tests("@", f"{place.path}[new]", "", told) if test.text)
 
@@ -227,7 +225,7 @@ class _Walk:
         added = [row for row in new if not had[json_text(row)]]
         gone = [row for row in old if not has[json_text(row)]]
         drawn = any(not test.exact for row in added for test in self._tests("@", f"{path}[new]", "", row))
-        if not added and not gone:
+        if (not added and not gone) or not all(isinstance(row, Mapping) for row in new):
             yield Found(about, path, {"path": path, "value": list(new)}, "order" if had == has else "asked")
         elif not drawn and (not new or gone or max(had.values(), default=1) > 1):
             yield Found(about, path, {"path": path, "value": list(new)})
