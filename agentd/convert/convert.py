@@ -62,7 +62,9 @@ def record(
     if vouched:
         about["vouched"] = list(vouched)
     tape.open(about)
-    tape.blind(found.shows, vouched, format.where)
+    # Who tells what the fields hold leaves out those that are gone, and no condition is blind for that.
+    gone = {"field.removed"} if "field.filled" in found.shows else set()
+    tape.blind({*found.shows, *gone}, vouched, format.where)
     with source.part(""):
         found.tell(tape, mask)
     if answer is not None:

@@ -55,10 +55,15 @@ def _given(event: Event) -> Keys:
     return tuple([f"{part}:{text_key(str(element.get(part) or ''))}" for part in ("name", "text", "id")])
 
 
+def _hears(args: Args) -> tuple[str, ...]:
+    return ("element.clicked", "element.pressed") if args.presses else ("element.clicked",)
+
+
 @rule(
     version=2,
     component="ui",
     hears=("element.clicked", "element.pressed"),
+    hears_of=_hears,
     args=Args,
     index_args=_wanted,
     index_event=_given,
