@@ -97,7 +97,7 @@ async def test_an_explanation_leads_to_the_votes(judged: Service) -> None:
     for one in words:
         assert all(one["record"][name] for name in ("model", "prompt", "votes"))
         assert (one["evidence"], one["verdict"]["cost"], len(one["question"])) == ([3], 0.01, 64)
-    assert "judge 1.0 for 0.01, asked, prompt pppppppppppp, evidence [3]" in as_text(said)
+    assert "judge 1 for 0.01, asked, prompt pppppppppppp, evidence [3]" in as_text(said)
 
 
 async def test_a_deleted_episode_leaves_no_word(judged: Service) -> None:
