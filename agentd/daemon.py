@@ -13,11 +13,14 @@ import structlog
 from agentd.channel import Channel
 from agentd.errors import AgentdError, JournalError, LogRefusedError, UsageError
 from agentd.lock import StateLock
+from agentd.regular import NotRegularError, read_regular
 from agentd.service import Service
 from agentd.session import Session
 from agentd.settings import Settings
 from agentd.ship import Shipper
 
+MAX_TOKEN = 4096
+"""Bytes of a token's file."""
 FAREWELL_S = 2.0
 """How long a daemon that is told to stop goes on shipping, in seconds."""
 
@@ -58,9 +61,10 @@ def read_token(path: Path | None, wanted: str) -> str:
     """The token in ``path``. Raises `UsageError`, which says what was ``wanted``."""
     assert path is not None
     try:
-        token = path.read_text().strip()
-    except OSError as error:
-        raise UsageError(f"--token-file {path}: {error.strerror}; wanted {wanted}") from None
+        token = read_regular(path, MAX_TOKEN).decode("ascii", "replace").strip()
+    except (OSError, NotRegularError) as error:
+        why = str(error) if isinstance(error, NotRegularError) else error.strerror
+        raise UsageError(f"--token-file {path}: {why}; wanted {wanted}") from None
     if not token or not token.isascii():
         raise UsageError(f"--token-file {path}: wanted one token of ASCII characters")
     return token

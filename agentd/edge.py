@@ -17,6 +17,7 @@ import structlog
 
 from agentd.errors import UsageError
 from agentd.recorder import Recorder
+from agentd.regular import NotRegularError, read_regular
 from detectors.errors import DetectorError
 from detectors.types import Event
 
@@ -27,6 +28,9 @@ SEALING = ("step.sealed", "step.began")
 """What may seal a step. After `episode.closed` nothing follows, so a closing step has no hint."""
 
 log = structlog.get_logger(__name__)
+
+MAX_TASK = 16 << 20
+"""Bytes of a task's JSON."""
 
 
 def load_rules(path: Path, option: str = "--edge") -> Ruleset:
@@ -44,13 +48,13 @@ def load_rules(path: Path, option: str = "--edge") -> Ruleset:
         take(
             Found(one.name, one.dist.name, one.dist.version, one.load) for one in entry_points(group=GROUP) if one.dist
         )
-        said = orjson.loads(path.read_bytes())
+        said = orjson.loads(read_regular(path, MAX_TASK))
         return compile_task(task_from_json(said.get("task", said) if isinstance(said, dict) else said))
     except ImportError as error:
         raise UsageError(f"{option}: {error}; wanted: pip install 'milestoned[api]'") from None
     except OSError as error:
         raise UsageError(f"{option} {path}: {error.strerror}; wanted a task as JSON") from None
-    except (DetectorError, orjson.JSONDecodeError) as error:
+    except (DetectorError, NotRegularError, orjson.JSONDecodeError) as error:
         raise UsageError(f"{option} {path}: {error}") from None
 
 

@@ -1,19 +1,21 @@
 """Writes recording files: whole or not at all, and never over another one that nobody said to replace.
 
-Event lines become segments as the journal cuts them, segments become zstd frames, one after another.
+Event lines become segments as the journal cuts them, segments become zstd frames, one after another, and a last frame
+holds a checksum of them all.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from agentd.bounds import packer
+from agentd.bounds import packed, packer
 from agentd.errors import AgentdError, UsageError
 from agentd.journal import fit
-from detectors.codec import GENESIS, join_segment, sha256
+from detectors.codec import GENESIS, checksum_frame, join_segment, sha256
 
 
 def must_be_free(out: Path, *, force: bool) -> None:
@@ -39,11 +41,15 @@ def segments(episode: str, lines: Sequence[bytes]) -> Iterator[bytes]:
 def write_recording(texts: Iterable[bytes], out: Path, *, force: bool) -> None:
     """Write segments' texts to ``out``. Raises `UsageError` if it is there by now, `AgentdError` if it can't be."""
     compress = packer()
+    digest = hashlib.sha256()
     fresh = out.with_name(f"{out.name}.{os.getpid()}.new")
     try:
         with fresh.open("wb") as file:
             for text in texts:
-                file.write(compress.compress(text))
+                frame = packed(text, compress)
+                digest.update(frame)
+                file.write(frame)
+            file.write(checksum_frame(digest.digest()))
             file.flush()
             os.fsync(file.fileno())
         must_be_free(out, force=force)

@@ -56,7 +56,8 @@ def bodies_of(packed: bytes, at: int) -> list[bytes]:
     size = int.from_bytes(packed[at + 4 : at + HEAD_BYTES], "little")
     if size > MAX_BYTES:
         raise VerdictsError(f"byte {at}: verdicts of {size} bytes, wanted at most {MAX_BYTES}")
-    first, *bodies, last = packed[at + HEAD_BYTES : at + HEAD_BYTES + size].split(b"\n")
+    first, *bodies = packed[at + HEAD_BYTES : at + HEAD_BYTES + size].split(b"\n")
+    last = bodies.pop() if bodies else None
     header = _object(first, "the verdicts' header")
     if header.get("milestoned") != "verdicts" or header.get("format") != FORMAT:
         raise VerdictsError(f"the verdicts' header: got {first[:120]!r}, wanted verdicts of format {FORMAT}")

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from api.cascade.recorded import Playback
-from api.recordings import RecordingError, read_frames, read_said
+from api.recordings import RecordingError, read_file, read_frames, read_said
 from detectors.codec import GENESIS, CodecError, decode_segment, join_segment
 from detectors.rewards import episode_total, total
 from detectors.ruleset import Ruleset
@@ -63,7 +63,7 @@ def read_of(source: Any, beside: Path | None, where: str) -> Read:
     try:
         if isinstance(source, str) and beside is not None:
             path = beside / source
-            packed = path.read_bytes()
+            packed = read_file(path)
             return Read(_of_lines(packed), []) if path.suffix == ".jsonl" else _of_frames(packed, path)
         if isinstance(source, Mapping) and isinstance(source.get("frames"), str):
             return _of_frames(base64.b64decode(source["frames"], validate=True), where)
@@ -79,7 +79,7 @@ def read_of(source: Any, beside: Path | None, where: str) -> Read:
 
 def read_events(path: Path) -> list[Event]:
     """The events of a .mrec or .jsonl file. Raises `RecordingError`, `CodecError` or `OSError`."""
-    packed = path.read_bytes()
+    packed = read_file(path)
     return _of_lines(packed) if path.suffix == ".jsonl" else _of_frames(packed, path).events
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from api import yaml_text
 from api.json_values import fault_of
+from api.regular import NotRegularError, read_regular
 from api.yaml_text import MAX_BYTES, MAX_DEPTH, MAX_NODES, BadYamlError, Lines
 from detectors.errors import SpecError, dotted, shown
 from detectors.task_json import TaskError, task_from_json
@@ -70,11 +71,10 @@ def load_task_file(path: Path, overrides: dict[str, str] | None = None) -> Task:
 def read_task_file(path: Path, overrides: dict[str, str] | None = None) -> tuple[Any, Lines]:
     """What a file says, unchecked, and the line of every key. Raises as `load_task_file`."""
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-        if len(content) > MAX_BYTES:
-            raise BadTaskError([Problem("(file)", None, f"more than {MAX_BYTES} bytes", f"at most {MAX_BYTES} bytes")])
-        text = content.decode("utf-8")
+        text = read_regular(path, MAX_BYTES).decode("utf-8")
+    except NotRegularError as error:
+        wanted = f"a regular file of at most {MAX_BYTES} bytes"
+        raise BadTaskError([Problem("(file)", None, str(error), wanted)]) from None
     except UnicodeDecodeError as error:
         raise BadTaskError([Problem("(file)", None, f"byte {error.start}", "UTF-8 text")]) from None
     return read_task_yaml(text, overrides)

@@ -21,6 +21,9 @@ WIRE = 1
 GENESIS = "0" * 64
 """What the first segment of an episode names as the digest before it."""
 
+CHECKSUM_MAGIC = 0x184D2A5C
+"""Of the last frame of a recording file: a frame that any zstd reader passes over (RFC 8878, 3.1.2)."""
+
 _HEADER = ("wire", "episode", "first", "count", "prev")
 
 
@@ -66,6 +69,17 @@ def decode_segment(text: bytes) -> Segment:
         raise CodecError(f"header: count is {count}, but {len(lines) - 2} event lines follow")
     events = tuple(_events(episode, first, lines[1:-1]))
     return Segment(episode, first, count, header["prev"], sha256(text), events)
+
+
+def checksum_frame(digest: bytes) -> bytes:
+    """The frame that ends a recording file; ``digest``: the sha256 of all bytes before it. The chain names no digest of
+    the last segment, and of a frame's own bytes some say nothing of its text: this finds each of them changed."""
+    return CHECKSUM_MAGIC.to_bytes(4, "little") + len(digest).to_bytes(4, "little") + digest
+
+
+def with_checksum(recording: bytes) -> bytes:
+    """A recording file of these frames."""
+    return recording + checksum_frame(hashlib.sha256(recording).digest())
 
 
 def split_segments(text: bytes) -> Iterable[bytes]:

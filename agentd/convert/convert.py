@@ -9,7 +9,11 @@ from agentd.convert.source import Source
 from agentd.convert.tape import Tape
 from agentd.errors import UsageError
 from agentd.recordings import must_be_free, segments, write_recording
+from agentd.regular import NotRegularError, read_regular
 from agentd.settings import Settings
+
+MAX_ANSWER = 1 << 20
+"""Bytes of an agent's answer."""
 
 
 class Made(NamedTuple):
@@ -36,8 +40,8 @@ def _answer(settings: Settings) -> str | None:
     if settings.answer is None:
         return None
     try:
-        return settings.answer.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        return read_regular(settings.answer, MAX_ANSWER).decode("utf-8")
+    except (OSError, UnicodeDecodeError, NotRegularError) as error:
         raise UsageError(f"--answer {settings.answer}: {error}; wanted a file of UTF-8 text") from None
 
 

@@ -17,13 +17,22 @@ from typing import Any
 import orjson
 
 from agentd.convert.errors import ConvertError, shown
+from agentd.regular import NotRegularError, read_regular
 from detectors.codec import sha256
 
 MAX_BYTES = 1 << 30
 """What a file may unpack to, in bytes."""
 _CHUNK = 1 << 20
+_FREE = 1 << 25
+_MAX_RATIO = 50
+"""What packed bytes may unpack to beyond the first `_FREE`: a page's JSON comes to ten or twenty times its gzip."""
 
 WANTED = "wanted a HAR, a Playwright trace zip, a log of raw CDP messages, an rrweb stream, an AT-SPI capture or a flow"
+
+
+def _most(packed: int) -> int:
+    """What so many packed bytes may unpack to."""
+    return min(MAX_BYTES, max(_FREE, _MAX_RATIO * packed))
 
 
 class Source:
@@ -64,20 +73,22 @@ class Source:
 
     def _read(self) -> bytes:
         try:
-            if self.path.stat().st_size > MAX_BYTES:
-                raise self.wrong("", f"is larger than {MAX_BYTES} bytes", "wanted a smaller one")
-            return self.path.read_bytes()
+            return read_regular(self.path, MAX_BYTES)
+        except NotRegularError as error:
+            raise self.wrong("", str(error), "wanted a regular file that is not too large") from None
         except OSError as error:
             raise ConvertError(f"{self.path}: {error.strerror}; wanted a file that can be read") from None
 
     def _gunzip(self, raw: bytes) -> bytes:
         out = bytearray()
         try:
-            with gzip.open(io.BytesIO(raw)) as file:
+            packed = io.BytesIO(raw)
+            with gzip.open(packed) as file:
                 while chunk := file.read(_CHUNK):
                     out += chunk
-                    if len(out) > MAX_BYTES:
-                        raise self.wrong("", f"unpacks to more than {MAX_BYTES} bytes", "wanted a smaller one")
+                    if len(out) > _most(packed.tell()):
+                        what = f"unpacks {packed.tell()} bytes to more than {_most(packed.tell())}"
+                        raise self.wrong("", what, "wanted a smaller one")
         except EOFError:
             raise self.wrong(f"byte {len(raw)}", "the gzip stream is cut short", "wanted a whole one") from None
         except (gzip.BadGzipFile, zlib.error) as error:
@@ -131,6 +142,12 @@ class Zip:
     def read(self, name: str) -> bytes | None:
         """The entry's content, None where there is none. Raises `ConvertError`."""
         try:
+            about = self._zip.getinfo(name)
+            if about.file_size > min(self._left, _most(about.compress_size)):
+                what = f"unpacks {about.compress_size} bytes to {about.file_size}"
+                raise ConvertError(
+                    f"{self._path}: {name}: {what}; wanted at most {MAX_BYTES} in all, and fewer from these"
+                )
             with self._zip.open(name) as file:
                 content = file.read(self._left + 1)
         except KeyError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import stat
 from typing import Any
 
 import orjson
@@ -22,10 +23,12 @@ def show(settings: Settings) -> str:
     """The answer as JSON: {format, status, facts?, ...}; nothing is masked. Raises `UsageError`."""
     assert settings.file is not None
     try:
-        fd = os.open(settings.file, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(settings.file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
         raise UsageError(f"{settings.file}: {error.strerror}") from None
     try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise UsageError(f"{settings.file}: is no regular file; wanted one")
         name = settings.file.name
         format_ = settings.as_ or format_of(mime_of(os.pread(fd, HEAD, 0), name), name)
         answer: dict[str, Any] = asyncio.run(read(fd, format_, PATIENCE_S, settings.query))

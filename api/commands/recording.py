@@ -14,7 +14,7 @@ import orjson
 from api.cascade.recorded import DECIDED, GIVEN
 from api.recording_check import findings, findings_of_said
 from api.recording_text import clip, line, telling
-from api.recordings import RecordingError, read_bodies, read_frames
+from api.recordings import RecordingError, layout_of, read_bodies, read_file, read_frames
 from detectors.codec import GENESIS, canonical, sha256
 from detectors.types import Event
 
@@ -70,7 +70,7 @@ def _guarded(args: argparse.Namespace, do: Callable[[argparse.Namespace], int]) 
 
 def show(args: argparse.Namespace) -> int:
     """Print events, steps or JSON; raises as `read_frames`."""
-    packed = args.recording.read_bytes()
+    packed = read_file(args.recording)
     segments, said = list(read_frames(packed, args.recording)), read_bodies(packed, args.recording)
     if args.verdicts:
         sys.stdout.buffer.write(b"".join(body + b"\n" for body in said))
@@ -157,13 +157,15 @@ def _summary(events: list[Event]) -> list[str]:
 
 def verify(args: argparse.Namespace) -> int:
     """Say whether the recording is sound; raises as `read_frames`."""
-    packed = args.recording.read_bytes()
+    packed = read_file(args.recording)
     segments, said = list(read_frames(packed, args.recording)), read_bodies(packed, args.recording)
     events = [event for one in segments for event in one.events]
     head, last = segments[-1].digest, segments[-1].events[-1]
     began = {event.data.get("step") for event in events if event.kind == "step.began"}
     of_said = findings_of_said([orjson.loads(body) for body in said], {n for n in began if type(n) is int}, last.seq)
     found = list(itertools.islice(itertools.chain(findings(events), of_said), MOST_FINDINGS + 1))
+    if layout_of(packed, args.recording).checksum is None:
+        found.insert(0, "no checksum stands at its end: it was cut there, or was never written as a recording file")
     if args.head is not None and args.head != head:
         found.insert(0, f"the last segment's digest is {head}; wanted {args.head}")
     said_head = sha256(said[-1]) if said else GENESIS

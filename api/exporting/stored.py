@@ -7,7 +7,7 @@ from api.recording_verdicts import frame_of
 from api.rescoring.scored import stored_result
 from api.store.corpus import Stored
 from api.store.episodes import describe
-from detectors.codec import canonical
+from detectors.codec import canonical, with_checksum
 
 
 def of_store(one: Stored) -> Exported:
@@ -17,5 +17,5 @@ def of_store(one: Stored) -> Exported:
 
 
 def recording(one: Stored) -> bytes:
-    """The recording: its frames, and its log of verdicts where it has one."""
-    return one.content + frame_of(one.verdicts)
+    """The recording: its frames, its log of verdicts where it has one, and the checksum of both."""
+    return with_checksum(one.content + frame_of(one.verdicts))

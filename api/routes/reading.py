@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import AsyncIterator
 
 import orjson
@@ -16,6 +17,7 @@ from api.routes.shapes import EventsShape, TrajectoryShape, VerdictsShape
 from api.routes.support import READ, SEQ_MOST, answer, caller, parts_of, whole_query
 from api.trajectory import transitions
 from detectors.attribution import CREDITS, Credit
+from detectors.codec import checksum_frame
 
 router = APIRouter(tags=["evidence"])
 _KIND = {
@@ -124,7 +126,7 @@ async def trajectory(request: Request) -> Response:
     },
 )
 async def recording(request: Request) -> Response:
-    """The stored zstd frames one after the other, then what was said beyond the rules: a file that replays anywhere."""
+    """The stored zstd frames one after the other, what was said beyond the rules, a checksum: it replays anywhere."""
     await caller(request, READ)
     parts = parts_of(request)
     row = await parts.episodes.get(request.path_params["episode"])
@@ -135,7 +137,9 @@ async def recording(request: Request) -> Response:
 
 
 async def _then(frames: AsyncIterator[bytes], last: bytes) -> AsyncIterator[bytes]:
+    digest = hashlib.sha256()
     async for frame in frames:
+        digest.update(frame)
         yield frame
-    if last:
-        yield last
+    digest.update(last)
+    yield last + checksum_frame(digest.digest())

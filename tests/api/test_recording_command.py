@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 import zstandard
 
 from api.cli import main
-from detectors.codec import GENESIS, encode_event, join_segment, sha256
+from detectors.codec import GENESIS, checksum_frame, encode_event, join_segment, sha256
 
 Row = tuple[int, str, str, dict[str, Any]]
 
@@ -49,6 +50,11 @@ def write(folder: Path, parts: list[bytes]) -> Path:
     path = folder / "it.mrec"
     path.write_bytes(b"".join(parts))
     return path
+
+
+def with_checksum(parts: list[bytes]) -> list[bytes]:
+    """As a recording file ends."""
+    return [*parts, checksum_frame(hashlib.sha256(b"".join(parts)).digest())]
 
 
 def run(*arguments: object) -> int:
@@ -112,7 +118,7 @@ FOUND: list[tuple[str, Callable[[], list[bytes]], int, str]] = [
 def test_verify_tells_sound_open_cut_and_altered_apart(
     make: Callable[[], list[bytes]], code: int, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = write(tmp_path, make())
+    path = write(tmp_path, make() if code == 1 else with_checksum(make()))
     assert run("verify", path) == code
     told = capsys.readouterr()
     assert says in (told.out if code in (0, 3) else told.err)
@@ -127,10 +133,10 @@ def test_a_frame_cut_anywhere_is_noticed(size: int, tmp_path: Path) -> None:
 def test_the_last_segment_is_held_by_its_digest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No digest follows the last one: who wrote it down can have it compared."""
     digest = sha256(texts(EVENTS)[-1])
-    path = write(tmp_path, WHOLE)
+    path = write(tmp_path, with_checksum(WHOLE))
     assert run("verify", path, "--head", digest) == 0
     assert digest in capsys.readouterr().out
-    path = write(tmp_path, altered(b'"quiet"', b'"quite"', segment=2))
+    path = write(tmp_path, with_checksum(altered(b'"quiet"', b'"quite"', segment=2)))
     assert run("verify", path) == 0
     assert run("verify", path, "--head", digest) == 1
     assert f"wanted {digest}" in capsys.readouterr().err

@@ -14,7 +14,7 @@ import pytest
 from api.pages.viewer import COOKIE
 from api.recording_verdicts import MAGIC, frame_of
 from api.recordings import RecordingError, read_frames, read_said
-from detectors.codec import GENESIS, canonical, sha256
+from detectors.codec import GENESIS, canonical, sha256, with_checksum
 from tests.api.service import ADMIN, Store
 from tests.api.test_recording_command import WHOLE
 from tests.cascade.judged import milestoned, recorded, save
@@ -116,17 +116,17 @@ async def test_pages_export_them_and_compare_by_them(tmp_path: Path, endpoint: E
 
 
 async def test_a_recording_without_verdicts_is_what_it_was(tmp_path: Path, endpoint: Endpoint) -> None:
-    """Byte for byte the frames, for an episode that nobody was asked about; what still waits is said to wait."""
+    """The frames and their checksum, where nobody was asked; what still waits is said to wait."""
     async with judged(Store(tmp_path / "service"), endpoint) as service:
         id, token = await service.open(task(escalate="never"))
         made = await service.tell(id, token, *episode(*STEPS), sizes=[3])
         await save(service, id, tmp_path / "plain.mrec")
-        assert (tmp_path / "plain.mrec").read_bytes() == b"".join(made)
+        assert (tmp_path / "plain.mrec").read_bytes() == with_checksum(b"".join(made))
         endpoint.say(hold=True)
         id, token = await service.open(task())
         made = await service.tell(id, token, *episode([went("/waits")]))
         await save(service, id, tmp_path / "waits.mrec")
-        assert (tmp_path / "waits.mrec").read_bytes() == b"".join(made)
+        assert (tmp_path / "waits.mrec").read_bytes() == with_checksum(b"".join(made))
         endpoint.say(hold=False)
     assert frame_of([]) == b""
 
@@ -249,7 +249,7 @@ def test_verify_holds_decisions_against_what_was_said(tmp_path: Path, capsys: py
     first = canonical({**decided, "seq": 2, "prev": sha256(ONE), "verdicts": [1]})
     second = canonical({**decided, "seq": 3, "prev": sha256(first), "verdicts": []})
     path = tmp_path / "it.mrec"
-    path.write_bytes(b"".join(WHOLE) + frame_of([ONE, first]))
+    path.write_bytes(with_checksum(b"".join(WHOLE) + frame_of([ONE, first])))
     assert milestoned("recording", "verify", path) == 0
     path.write_bytes(b"".join(WHOLE) + frame_of([ONE, first, second]))
     assert milestoned("recording", "verify", path) == 1

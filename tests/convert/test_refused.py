@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import os
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,7 @@ from tests.convert.hand_made import (
     trace_zip,
     write,
 )
+from tests.support.bounded import in_bounds
 
 Make = Callable[[Path], Path]
 
@@ -168,11 +171,42 @@ def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("agentd.convert.source.MAX_BYTES", 100_000)
     bomb = tmp_path / "bomb.gz"
     bomb.write_bytes(gzip.compress(b"[" + b" " * 10_000_000 + b"]"))
-    with pytest.raises(ConvertError, match="unpacks to more than 100000 bytes"):
+    with pytest.raises(ConvertError, match="bytes to more than 100000"):
         convert(Settings(input=bomb, out=tmp_path / "a.mrec"))
     padded = trace_zip(tmp_path / "bomb.zip", [*trace_rows(8), {"type": "log", "x": " " * 1_000_000}], packed=True)
-    with pytest.raises(ConvertError, match="more than 100000 bytes"):
+    with pytest.raises(ConvertError, match="wanted at most 100000 in all"):
         convert(Settings(input=padded, out=tmp_path / "a.mrec"))
+
+
+@pytest.mark.parametrize("packing", ["gzip", "zip"])
+def test_a_bomb_is_refused_before_it_is_large(packing: str, tmp_path: Path) -> None:
+    """Half a megabyte that unpacks to 400 is refused by a process that never has 100 in memory."""
+    bomb = tmp_path / "bomb"
+    spaces = b" " * (1 << 20)
+    if packing == "gzip":
+        with gzip.open(bomb, "wb", compresslevel=6) as file:
+            for _ in range(400):
+                file.write(spaces)
+    else:
+        with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("trace.trace", "w") as entry:
+            for _ in range(400):
+                entry.write(spaces)
+    assert bomb.stat().st_size < 3_000_000
+    code, said, peak = in_bounds("convert", bomb, "--out", tmp_path / "a.mrec")
+    assert (code, "Traceback" in said) == (2, False), said
+    assert "wanted" in said
+    assert peak < 100 << 20
+
+
+@pytest.mark.parametrize("what", ["device", "pipe", "folder"])
+def test_only_a_regular_file_is_opened(what: str, tmp_path: Path) -> None:
+    """A device has no end, a pipe may have no writer: both are refused at once."""
+    path = {"device": Path("/dev/zero"), "pipe": tmp_path / "pipe", "folder": tmp_path}[what]
+    if what == "pipe":
+        os.mkfifo(path)
+    code, said, peak = in_bounds("convert", path, "--out", tmp_path / "a.mrec")
+    assert (code, "Traceback" in said) == (2, False), said
+    assert peak < 100 << 20
 
 
 # -- the command

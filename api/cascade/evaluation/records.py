@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import zlib
 from collections.abc import Iterator, Mapping
@@ -10,12 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from api.regular import NotRegularError, read_regular
+
 SUCCESS = 0.5
 """From which reward of its own on the environment calls a trajectory a success."""
 _LABELS = {"Successful": True, "Unsuccessful": False, "Unsure": None}
 _MISSING = "nothing"
 _LARGEST = 1e300
 _GZIP = b"\x1f\x8b"
+MAX_BYTES = 1 << 30
+"""Bytes of a file of trajectories."""
+_CHUNK = 1 << 20
+_FREE = 1 << 25
+_MAX_RATIO = 50
+"""What packed bytes may unpack to beyond the first `_FREE`."""
 
 
 class RecordError(ValueError):
@@ -44,14 +53,27 @@ class Record:
 
 def read_records(path: Path) -> tuple[list[Record], int]:
     """The trajectories of a file, and how many were left out because no label decides. Raises `RecordError`."""
-    content = path.read_bytes()
     try:
-        text = gzip.decompress(content) if content.startswith(_GZIP) else content
-    except (EOFError, zlib.error) as error:
+        content = read_regular(path, MAX_BYTES)
+        text = _unpacked(content) if content.startswith(_GZIP) else content
+    except NotRegularError as error:
+        raise RecordError(f"{error}; wanted JSON lines, packed or not") from None
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise RecordError(f"no sound gzip: {error}; wanted a whole one, or JSON lines") from None
     found = [_record(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     kept = [record for record in found if record is not None]
     return kept, len(found) - len(kept)
+
+
+def _unpacked(content: bytes) -> bytes:
+    """Raises `NotRegularError` for a bomb: by what has come out of the bytes that were read so far."""
+    packed, out = io.BytesIO(content), bytearray()
+    with gzip.open(packed) as file:
+        while chunk := file.read(_CHUNK):
+            out += chunk
+            if len(out) > max(_FREE, _MAX_RATIO * packed.tell()):
+                raise NotRegularError(f"unpacks {packed.tell()} bytes to more than {len(out)}")
+    return bytes(out)
 
 
 def _record(number: int, line: bytes) -> Record | None:
