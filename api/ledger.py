@@ -72,6 +72,12 @@ _MILESTONES_BETWEEN = _between(milestones, milestones.c.seq, milestones.c.number
 _REWARDS_BETWEEN = _between(rewards, rewards.c.through, rewards.c.step)
 
 
+MAX_CACHED_BYTES = 64 << 20
+"""Bytes of the rewards that are remembered."""
+EACH = 256
+"""Bytes that one costs beside its text: its key and its place in the table."""
+
+
 class Ledger:
     """The earnings in one database."""
 
@@ -79,6 +85,8 @@ class Ledger:
         self._database = database
         self._cached = cached
         self._bytes: OrderedDict[tuple[str, int], bytes] = OrderedDict()
+        self.size = 0
+        """Bytes that the remembered rewards take, with what each of them costs beside its text."""
 
     def remembered(self, episode: str, step: int) -> bytes | None:
         """The sealed reward's bytes, where they are in memory."""
@@ -86,13 +94,20 @@ class Ledger:
 
     def remember(self, episode: str, step: int, body: bytes) -> None:
         """Keep a reward that is durable; the one that was kept longest makes room."""
-        self._bytes[episode, step] = body
-        if len(self._bytes) > self._cached:
-            self._bytes.popitem(last=False)
+        self._drop(self._bytes.pop((episode, step), None))
+        # A copy: what encoded it allocated more than it needed, and the whole allocation would be kept.
+        kept = self._bytes[episode, step] = bytes(memoryview(body))
+        self.size += len(kept) + EACH
+        while len(self._bytes) > self._cached or self.size > MAX_CACHED_BYTES:
+            self._drop(self._bytes.popitem(last=False)[1])
+
+    def _drop(self, body: bytes | None) -> None:
+        self.size -= 0 if body is None else len(body) + EACH
 
     def forget(self) -> None:
         """Forget what is in memory: an episode was deleted."""
         self._bytes.clear()
+        self.size = 0
 
     async def stored(self, episode: str, step: int) -> tuple[bytes | None, bool]:
         """The step's reward as it is stored, and whether it is final; (None, False) before it is sealed."""

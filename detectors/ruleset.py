@@ -211,7 +211,7 @@ def compile_task(task: Task) -> Ruleset:
         tops=tops,
         gates=gates,
         dependents=dependents,
-        share=[_share(task, m) for m in task.milestones],
+        share=_shares(task),
         components=tuple(sorted({*(m.component for m in task.milestones), *task.endings})),
         index=index,
         negative=(negative := _negative(task, nodes)),
@@ -302,12 +302,19 @@ def _asks(node: Node) -> Iterator[tuple[str, list[Any]]]:
                 yield from told_on_request(kind, bound_reads(node.binds)).items()
 
 
-def _share(task: Task, milestone: MilestoneSpec) -> float:
-    """w_c times the milestone's part of its component (docs/rewards.md): positive weights normalised to 1."""
-    if milestone.penalty is not None:
-        return -milestone.penalty * task.process
-    peers = [m.weight for m in task.milestones if m.component == milestone.component and m.penalty is None]
-    return task.process * task.weights[milestone.component] * milestone.weight / sum(peers)
+def _shares(task: Task) -> list[float]:
+    """w_c times each milestone's part of its component (docs/rewards.md): positive weights normalised to 1."""
+    peers: dict[str, list[float]] = {}
+    for m in task.milestones:
+        if m.penalty is None:
+            peers.setdefault(m.component, []).append(m.weight)
+    sums = {component: sum(weights) for component, weights in peers.items()}
+    return [
+        -m.penalty * task.process
+        if m.penalty is not None
+        else task.process * task.weights[m.component] * m.weight / sums[m.component]
+        for m in task.milestones
+    ]
 
 
 def _digest(task: Task, nodes: list[Node]) -> str:

@@ -36,6 +36,9 @@ TOP = ("goal", *JUDGED)
 """Rules that are the whole of a milestone's `when`, or nothing."""
 COMPONENTS = ("nav", "ui", "form", "file", "goal", "tool", "ax", "answer")
 MAX_CHAIN = 64
+MAX_MILESTONES = 2_000
+MAX_NAMED = 50
+"""Names that a message lists."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}(?:/[A-Za-z0-9_.\-]{1,64})*")
 _TASK_KEYS = frozenset(
     (
@@ -194,17 +197,23 @@ def _milestones(
     if not isinstance(specs, list) or not specs:
         read.note(("milestones",), specs, "a list of at least one milestone")
         return ()
+    if len(specs) > MAX_MILESTONES and not read.stored:
+        read.note(("milestones",), f"{len(specs)} milestones", f"at most {MAX_MILESTONES}")
+        return ()
     found = [m for n, spec in enumerate(specs) if (m := _milestone(read, spec, ("milestones", n), weights, origin))]
     ids = [m.id for m in found]
+    known, before = frozenset(ids), set[str]()
+    named = ", ".join(ids[:MAX_NAMED]) + (", …" if len(ids) > MAX_NAMED else "")
     for n, milestone in enumerate(found):
         path: Path = ("milestones", n)
-        if milestone.id in ids[:n]:
+        if milestone.id in before:
             read.note((*path, "id"), milestone.id, "an id that no other milestone of the task has")
         since = (("since", (milestone.since,)),) if milestone.since else ()
         for key, names in (("after", milestone.after), ("before", milestone.before), *since, *_required(milestone)):
             for name in names:
-                if name not in ids or name == milestone.id:
-                    read.note((*path, key), name, f"another milestone's id; there are {', '.join(ids)}")
+                if name not in known or name == milestone.id:
+                    read.note((*path, key), name, f"another milestone's id; there are {named}")
+        before.add(milestone.id)
     _circles(read, found)
     return tuple(found)
 

@@ -27,6 +27,7 @@ from api.errors import UnavailableError
 from api.keys import admin_token_file, write_private
 from api.logs import set_up_logs
 from api.notify import Notifier
+from api.patience import PatientProtocol
 from api.rescoring.crews import cores
 from api.routes.at_root import AtRoot
 from api.settings import Limits, Settings
@@ -131,7 +132,7 @@ def run(args: argparse.Namespace) -> int:
     config = uvicorn.Config(
         app if nemo is None else AtRoot(app, nemo, "/nemo"),
         loop="uvloop" if sys.platform != "win32" else "auto",
-        http="httptools",
+        http=PatientProtocol,
         ws="websockets-sansio",
         log_level="warning",
         access_log=False,

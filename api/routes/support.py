@@ -8,6 +8,7 @@ them for OpenAPI.
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, TypeVar
 
@@ -25,6 +26,7 @@ from api.errors import (
     UnavailableError,
 )
 from api.frames import MOST, nested_beyond
+from api.json_values import fault_of
 from api.notify import Deadline
 from api.parts import Parts
 from api.store.tokens import Principal
@@ -41,6 +43,9 @@ SANDBOX = frozenset(("admin", "sandbox"))
 SEQ_MOST = 2**63 - 1
 DEPTH = 100
 """How deep a body may be nested: what becomes an event fits into a segment."""
+MAX_VALUES = 1_000_000
+_UNUSUAL = re.compile(rb"NaN|Infinity|[0-9]{17}|[eE][+]?[0-9]{2}|\\u[dD][89a-fA-F]")
+"""What a number that JSON has not, or half a surrogate pair, is written with."""
 NOBODY: frozenset[str] = frozenset()
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -155,9 +160,17 @@ def parsed(model: type[Model], body: bytes) -> Model:
     if nested_beyond(body, DEPTH):
         raise InvalidError(f"body: nested deeper than {DEPTH}")
     try:
-        return model.model_validate_json(body or b"{}")
+        found = model.model_validate_json(body or b"{}")
     except ValidationError as error:
         raise invalid(error.errors(include_url=False)) from None
+    except ValueError as error:  # a number of more digits than Python reads
+        raise InvalidError(f"body: {error}") from None
+    if _UNUSUAL.search(body) is not None:
+        fault = fault_of(found.model_dump(), DEPTH + 1, MAX_VALUES)
+        if fault is not None:
+            problem = {"path": _dotted(fault.path), "value": fault.value, "wanted": fault.wanted}
+            raise InvalidError(f"{problem['path']}: got {fault.value}, wanted {fault.wanted}", errors=[problem])
+    return found
 
 
 def invalid(errors: Any) -> InvalidError:
