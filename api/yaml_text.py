@@ -125,7 +125,7 @@ def read(text: str) -> tuple[Any, Lines]:
         raise BadYamlError(mark.line + 1 if mark else None, said[:300], "a YAML document") from None
     except BadYamlError:
         raise
-    except (ValueError, TypeError, AttributeError) as error:  # of a value with a tag of another type
+    except (ValueError, TypeError, AttributeError, LookupError) as error:  # of a value with a tag of another type
         raise BadYamlError(None, str(error)[:200], "values that YAML knows") from None
     lines: Lines = {}
     if node is not None:

@@ -40,6 +40,8 @@ REFUSED = {
     "bytes as a value": ("a: !!binary aGk=", "could not determine a constructor"),
     "a set": ("a: !!set {x}", "could not determine a constructor"),
     "an object of Python's": ("a: !!python/object/apply:os.system [id]", "could not determine a constructor"),
+    "no digits": ('a: !!int ""', "values that YAML knows"),
+    "no truth": ("a: !!bool x", "values that YAML knows"),
     "NUL": ("a: \0", "control characters"),
     "half a pair": ('a: "\\ud800"', "escape code"),
     "two documents": ("--- a\n--- b\n", "another document"),
