@@ -80,7 +80,13 @@ def test_what_is_no_record_is_named(tmp_path: Path, change: dict[str, Any], name
 
 
 @pytest.mark.parametrize(
-    "content", [b"[" * 100_000, b"{", gzip.compress(b"{}" * 99)[:-9], b"\x1f\x8b\x08\x00" + b"\xff" * 40]
+    "content",
+    [
+        pytest.param(b"[" * 100_000, id="too deep"),
+        pytest.param(b"{", id="cut short"),
+        pytest.param(gzip.compress(b"{}" * 99)[:-9], id="a gzip cut short"),
+        pytest.param(b"\x1f\x8b\x08\x00" + b"\xff" * 40, id="no sound gzip"),
+    ],
 )
 def test_a_file_that_is_none_of_json_lines_is_named_by_the_command(
     content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
