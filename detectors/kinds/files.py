@@ -29,6 +29,12 @@ FILES: dict[str, Kind] = {
         "root path name baseline?",
         "The file is gone; with `baseline`: it went while the source was blind, nobody knows when.",
     ),
+    "file.vanished": kind(
+        "files",
+        "root path name",
+        "A file came and went before anybody could look at it: what it held is not known. No download's or editor's "
+        "own scaffolding.",
+    ),
     "folder.created": kind("files", "root path name", "A new folder."),
     "folder.moved": kind(
         "files", "root path name from", "A folder changed its path; what is in it is told one by one."

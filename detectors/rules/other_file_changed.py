@@ -19,13 +19,16 @@ class Args:
 
 
 @rule(
+    version=2,
     component="file",
-    hears=("file.created", "file.modified", "file.moved", "file.deleted", "file.permitted"),
+    hears=("file.created", "file.modified", "file.moved", "file.deleted", "file.permitted", "file.vanished"),
     args=Args,
     occurrence=True,
 )
 def other_file_changed(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A watched file that is not among the `allowed` came, went, or changed in content, name or permissions.
+
+    So did one that came and went before anybody could look at it.
 
     A guard: under `none_of`, in an `only_if` or a goal, it says that nothing else changed.
     """

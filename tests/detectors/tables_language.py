@@ -62,6 +62,7 @@ YES: dict[str, list[tuple[Any, list[Said], float]]] = {
         ({"allowed": {"path": "out/**"}}, [created("out.csv")], 1),
         ({"allowed": "a.csv"}, [created("a.csv", "file.moved", **{"from": "b.csv"})], 1),
         ({}, [created("a.csv", "file.deleted")], 1),
+        ({"allowed": "b.csv"}, [("file.vanished", {"root": "downloads", "path": "a.csv", "name": "a.csv"})], 1),
         ({"root": "downloads"}, [created("a.csv", "file.modified")], 1),
     ],
     "other_request_made": [

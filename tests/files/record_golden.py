@@ -85,6 +85,13 @@ async def downloading(root: Path) -> None:
                 await watch.until(lambda: ("file.created", "report.csv") in watch.changes)
 
 
+async def passing(root: Path) -> None:
+    """Files that are gone before anybody can look at them."""
+    async with Watch(root, FilesSource({"home": root})) as watch:
+        sh("for n in 1 2 3 4 5 6 7 8; do echo secret > note$n.txt; rm note$n.txt; done", root)
+        await watch.fenced()
+
+
 async def record(name: str, scene: Callable[[Path], Any]) -> None:
     """Run one scene and write its two files; the fold calls itself, and only what it is asked from outside counts."""
     raw: list[list[Any]] = []
@@ -133,7 +140,7 @@ def starve() -> None:
 
 
 async def main() -> None:
-    for name, scene in (("editing", editing), ("downloading", downloading)):
+    for name, scene in (("editing", editing), ("downloading", downloading), ("passing", passing)):
         await record(name, scene)
 
 

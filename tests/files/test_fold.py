@@ -154,9 +154,33 @@ YES: dict[str, tuple[list[tuple[Any, ...]], list[tuple[str, ...]]]] = {
         [("present", "a~", "x"), ("written", "a~"), ("closed", "a~"), ("look", "a~", "y")],
         [("file.modified", "a~", "write")],
     ),
+    **{
+        f"a lock of a document that is there: {name}": (
+            [("present", "report.docx", "x"), ("appeared", name), ("closed", name), ("look", name, "me")],
+            [("file.present", "report.docx")],
+        )
+        for name in (".~lock.report.docx#", "~$report.docx", "~$port.docx", ".#report.docx", ".report.docx.swp")
+    },
+    **{
+        f"a lock's name, and no document of that name: {name}": (
+            [("present", "other.docx", "x"), ("appeared", name), ("closed", name), ("look", name, "me")],
+            [("file.present", "other.docx"), ("file.created", name, "write")],
+        )
+        for name in (".~lock.report.docx#", "~$report.docx", ".#report.docx", ".report.docx.swp", "4913", "d/~$r.docx")
+    },
     "too large for a lock": (
-        [("appeared", ".~lock.a#"), ("closed", ".~lock.a#"), ("look", ".~lock.a#", "x" * 70_000)],
-        [("file.created", ".~lock.a#", "write")],
+        [("present", "a", "x"), ("appeared", ".~lock.a#"), ("closed", ".~lock.a#"),
+         ("look", ".~lock.a#", "x" * 600)],
+        [("file.present", "a"), ("file.created", ".~lock.a#", "write")],
+    ),
+    "gone before it settled": ([("appeared", "a"), ("written", "a"), ("gone", "a")], [("file.vanished", "a")]),
+    "gone before the look": ([("appeared", "a"), ("closed", "a"), ("look", "a", None)], [("file.vanished", "a")]),
+    "renamed, then gone before the look": (
+        [("appeared", "a.tmp"), ("closed", "a.tmp"), ("moved", "a.tmp", "a"), ("gone", "a")], [("file.vanished", "a")],
+    ),
+    "gone with its folder": (
+        [("appeared", "d/"), ("appeared", "d/a"), ("gone", "d/")],
+        [("folder.created", "d"), ("file.vanished", "d/a"), ("folder.deleted", "d")],
     ),
     "two that change places": (
         [("present", "a", "x"), ("present", "b", "y"), ("moved", "a", "b"), ("moved", "b", "a"), ("look", "a", "y"),
@@ -189,13 +213,9 @@ YES: dict[str, tuple[list[tuple[Any, ...]], list[tuple[str, ...]]]] = {
 
 NO: dict[str, list[tuple[Any, ...]]] = {
     "nobody looked yet": [("appeared", "a"), ("written", "a"), ("closed", "a")],
-    "gone before it settled": [("appeared", "a"), ("written", "a"), ("gone", "a")],
-    "gone before the look": [("appeared", "a"), ("closed", "a"), ("look", "a", None)],
     "a temporary name": [("appeared", "a.tmp"), ("written", "a.tmp"), ("closed", "a.tmp"), ("gone", "a.tmp")],
     "a download under way": [("appeared", "x.crdownload"), ("written", "x.crdownload"), ("closed", "x.crdownload")],
     "an editor's lock": [("appeared", ".~lock.a.odt#"), ("closed", ".~lock.a.odt#"), ("gone", ".~lock.a.odt#")],
-    "a lock of a document that stays open": [("appeared", "~$a.docx"), ("closed", "~$a.docx"),
-        ("look", "~$a.docx", "me")],
     "a temporary name that stays empty": [("appeared", "a.tmp"), ("closed", "a.tmp"), ("look", "a.tmp", "")],
     "a temporary name of the baseline, written as it was": [("present", "a~", "x"), ("closed", "a~"),
         ("look", "a~", "x")],

@@ -8,7 +8,7 @@ from detectors.kinds import KINDS
 from tests.files.record_golden import GOLDEN, replay
 from tests.support.golden import lines
 
-NAMES = ["editing", "downloading"]
+NAMES = ["editing", "downloading", "passing"]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -74,7 +74,7 @@ class Watch:
         """Path → sha256 of every file, as the events one after another tell it."""
         files: dict[str, str] = {}
         for kind, data in self.said:
-            if not kind.startswith("file.") or kind == "file.permitted":
+            if not kind.startswith("file.") or kind in ("file.permitted", "file.vanished"):
                 continue
             if kind in ("file.deleted", "file.moved"):
                 del files[data["from"] if kind == "file.moved" else data["path"]]

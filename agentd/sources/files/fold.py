@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from agentd.sources.files.facts import Facts, Found
-from agentd.sources.files.names import PARTIAL, mark, scaffold
+from agentd.sources.files.names import PARTIAL, mark_beside, scaffold
 from agentd.sources.files.tree import Tree
 
 Op = Literal["appeared", "written", "closed", "arrived", "moved", "gone"]
@@ -53,6 +53,10 @@ class _Pending:
     ticket: int
     empty: bool = False
     """Whether it was found empty once: a creation may be followed by its content."""
+    new: bool = False
+    """Whether it came just now, so that it is said to have been there even if nothing is left to look at."""
+    written: bool = False
+    """Whether somebody wrote or closed it: then it is a plain file, no pipe or socket."""
 
 
 @dataclass
@@ -108,7 +112,10 @@ class Fold:
             return self._gone(raw.path)
         if scaffold(raw.path):
             return self._temporary(raw)
-        return [self._want(raw.path, "rename" if raw.op == "arrived" else "write", _WHEN[raw.op])]
+        how = "rename" if raw.op == "arrived" else "write"
+        look = self._want(raw.path, how, _WHEN[raw.op], new=raw.path not in self.known)
+        self._pending[raw.path].written |= raw.op in ("written", "closed")
+        return [look]
 
     def seen(self, found: Found, when: When = "rested") -> list[Do]:
         """Take in what a glance shows, for whatever reason somebody glanced; what stands as it was says nothing."""
@@ -117,6 +124,8 @@ class Fold:
             return [] if path in self.folders else [*self._gone(path), *self._made(path)]
         said = self._folder(Raw("gone", path, folder=True)) if path in self.folders else []
         if found.what == "other":
+            if path in self._pending:
+                self._pending[path].new = False
             return said + self._gone(path)
         known = known or (self._temps[path].was if path in self._temps else None)
         if path in self._pending or (known is not None and known.stands(found)):
@@ -126,7 +135,7 @@ class Fold:
         if scaffold(path):
             return said + self.notice(Raw("appeared", path))
         if known is None:
-            return [*said, self._want(path, "write", when)]
+            return [*said, self._want(path, "write", when, new=True)]
         content = (known.inode, known.size, known.mtime) != (found.inode, found.size, found.mtime)
         mode = found.mode if found.what == "file" else known.mode
         self._know(path, known._replace(ctime=found.ctime, mode=mode, links=found.links))
@@ -141,6 +150,7 @@ class Fold:
         before = self.known.get(path)
         said: list[Do] = []
         if facts is None:
+            pending.new &= pending.written  # else it may be there, and none of ours
             return self._gone(path)
         if before is not None and (before.link is None) != (facts.link is None):
             before, said = None, [Say("file.deleted", _named(path))]  # a link in a file's place is not that file
@@ -195,10 +205,16 @@ class Fold:
         """Whether of a temporary name that stays nothing is said all the same."""
         if temp.was is not None and temp.was.same(facts):
             return True
-        if (facts.size == 0 and facts.link is None) or mark(path, facts.size):
+        if (facts.size == 0 and facts.link is None) or mark_beside(path, facts.size, facts.mime, self._beside(path)):
             temp.was = facts
             return True
         return False
+
+    def _beside(self, path: str) -> list[str]:
+        """The names of the files in the same folder."""
+        folder = path[: path.rfind("/") + 1]
+        inside = (one[len(folder) :] for one in (*self.known, *self._pending) if one.startswith(folder))
+        return [name for name in inside if "/" not in name and not scaffold(name)]
 
     def _await_content(self, path: str, pending: _Pending) -> list[Do] | None:
         if any(path + suffix in self._temps for suffix in PARTIAL):
@@ -208,12 +224,13 @@ class Fold:
         pending.empty = True
         return [Look(path, pending.ticket, "soon")]
 
-    def _want(self, path: str, via: str, when: When) -> Look:
+    def _want(self, path: str, via: str, when: When, *, new: bool = False) -> Look:
         self._ticket += 1
         before = self._pending.get(path)
         if before is not None and via == "write":
             via = before.via
-        self._pending[path] = _Pending(via, self._ticket)
+        self._pending[path] = _Pending(via, self._ticket, new=new or (before is not None and before.new))
+        self._pending[path].written = before is not None and before.written
         self.tree.add(path)
         return Look(path, self._ticket, when)
 
@@ -238,7 +255,7 @@ class Fold:
         self._temps.pop(path, None)
         self._pending.pop(path, None)
         self._forget(path)
-        return [*said, self._want(dest, how or "rename", "now")]
+        return [*said, self._want(dest, how or "rename", "now", new=dest not in self.known)]
 
     def _renamed(self, path: str, dest: str) -> list[Do]:
         facts = self.known[path]
@@ -259,14 +276,18 @@ class Fold:
         for suffix in PARTIAL:
             held = path.removesuffix(suffix)
             if held != path and held in self._pending:
-                return [*self._left(path), self._want(held, "write", "soon")]
+                look = self._want(held, "write", "soon")
+                self._pending[held].new = False  # only the browser's hold on the name, for a download that did not come
+                return [*self._left(path), look]
         return self._left(path)
 
     def _left(self, path: str) -> list[Do]:
-        self._pending.pop(path, None)
+        pending = self._pending.pop(path, None)
         said = path in self.known
         self._unknow(path)
         self._forget(path)
+        if not said and pending is not None and pending.new and not scaffold(path):
+            return [Say("file.vanished", _named(path))]
         return [Say("file.deleted", _named(path))] if said else []
 
     # -- folders
