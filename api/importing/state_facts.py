@@ -253,12 +253,14 @@ class _Walk:
         if not open_:
             yield Found(about, path, {"path": f"{path}[*]", "all": kept, "none": gone})
             return
-        tests = [f"{_AT}[?@=={json_text(one)}]" for one in kept] + [f"!{_AT}[?@=={json_text(one)}]" for one in gone]
+        # Among the parts of the row that holds the list, which is found first: a filter over all rows would cost more.
+        tests = [f"@[?@=={json_text(one)}]" for one in kept] + [f"!@[?@=={json_text(one)}]" for one in gone]
         for value in open_:
             test = self._test("@", kinds[json_text(value)], value).text
             others = [f"@!={json_text(one)}" for one in (None, *old)]
-            tests.append(f"{_AT}[?{' && '.join([*filter(None, (test,)), *others])}]")
-        yield Found(about, path, {"path": place.where(tests)})
+            tests.append(f"@[?{' && '.join([*filter(None, (test,)), *others])}]")
+        parent = path.removesuffix(_step(key))
+        yield Found(about, path, {"path": f"{parent}[?{' && '.join(tests)}]"})
 
     def _tests(self, at: str, path: str, key: str, value: Any) -> Iterator[_Test]:
         """Tests of all plain values in ``value``, which stands at ``at`` of a filter; none for what is left out."""
