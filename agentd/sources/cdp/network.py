@@ -523,9 +523,14 @@ class Network:
         yield from self.messages.calm()
 
     def unanswered(self) -> Iterator[Seen]:
-        """At the end of all: what may change something at the server and went out, and nobody knows what came of it."""
+        """At the end of all: what may change something at the server and went out. With the head of an answer the
+        server took it, however long the rest would have taken; without, nobody knows what came of it."""
         for number, request in list(self._requests.items()):
-            if request.writes and not request.ended and request.status is None and request.wire.is_sent(request.hop):
+            if not request.writes or request.ended:
+                continue
+            if request.status is not None:
+                yield from self._finished(number, aborted=True)
+            elif request.wire.is_sent(request.hop):
                 yield from self._fails(number, request, {"error": "unseen: the episode is over"})
 
     def _of_sockets(self, browser: Browser, session: SessionState, method: str, params: Params) -> Iterator[Seen]:

@@ -74,7 +74,12 @@ class RewardResourcesServer(SimpleResourcesServer):  # type: ignore[misc]
         if self._http is None:
             transport = httpx.AsyncHTTPTransport(retries=3, limits=LIMITS)
             self._http = httpx.AsyncClient(transport=transport, timeout=TIMEOUT, cookies=_no_jar())
-        query = {**asked.folding(), "wait_ms": round(min(asked.wait_s, 50.0) * 1000)}
+        query: dict[str, str | float] = {
+            "fold": asked.fold,
+            "gamma": asked.gamma,
+            "min_known": asked.min_known,
+            "wait_ms": round(min(asked.wait_s, 50.0) * 1000),
+        }
         headers = {"authorization": f"Bearer {asked.token}", "content-type": "application/json"}
         try:
             found = await self._http.post(
