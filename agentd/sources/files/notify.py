@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import itertools
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent, InotifyFD, Mask, WatchDescriptor
 
+from agentd.sources.files.fences import FenceFolder, remove_abandoned
 from agentd.sources.files.places import Places
 from agentd.sources.files.walk import Root, in_words
 
@@ -52,29 +51,30 @@ class Watcher:
         self._tell = tell
         self._halves: dict[int, tuple[str, str]] = {}
         self._numbers = itertools.count()
-        self._folder = Path(tempfile.mkdtemp(prefix="agentd-fence-"))
+        self._fences = FenceFolder()
         troubles = next(iter(roots.values())).troubles
-        self.places = Places(roots, troubles, lambda: _Reader(self._died), self, MASK, self._folder)
+        self.places = Places(roots, troubles, lambda: _Reader(self._died), self, MASK, self.folder)
 
     @property
     def folder(self) -> Path:
         """Where the fences are made, none of anybody's business."""
-        return self._folder
+        return self._fences.path
 
     def start(self) -> None:
         """Watch everything below the roots; raises OSError (a root is gone)."""
+        remove_abandoned()
         self.places.start()
 
     def stop(self) -> None:
         """Watch no longer; safe after a failed `start`."""
         self.places.stop()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._fences.remove()
 
     def send_fence(self) -> str | None:
         """Make a fence's file; its name comes back as the path of a ``fence`` note. None: there are no fences."""
         if not self.places.fenced:
             return None
-        path = self._folder / str(next(self._numbers))
+        path = self.folder / str(next(self._numbers))
         path.touch()
         path.unlink()
         return path.name
