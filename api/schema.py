@@ -52,6 +52,11 @@ def _task_properties() -> Schema:
         "version": TEXT,
         "instruction": {**TEXT, "description": "What the agent is told."},
         "origin": {**TEXT, "description": "What the task's paths resolve against, such as https://shop.example."},
+        "hosts": {
+            "type": "array",
+            "items": TEXT,
+            "description": "Further origins of the site: rules about pages hold there as well.",
+        },
         "weights": {
             **object_(dict.fromkeys(COMPONENTS, weight)),
             "description": f"The worth of each component; by default {dict(DEFAULT_WEIGHTS)}.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from detectors.bound import HIDDEN, value_of
 from detectors.budget import MAX_EPISODE, MAX_EVENT, Meter
@@ -11,6 +11,7 @@ from detectors.errors import BudgetError, UnseenError
 from detectors.matchers.faults import Fault
 from detectors.registry import Composite, Moment, Rule, Standing
 from detectors.ruleset import Node, Ruleset
+from detectors.site import is_at
 from detectors.state import State
 from detectors.types import Alarm, Event, Reading
 from detectors.world import REPLACES, fields_left, form_of, invalidated
@@ -108,7 +109,7 @@ class Conditions:
             if baseline and node.rule.occurs(node.args):
                 continue  # what happened before the agent began, or unseen, was not its doing
             try:
-                for reading in node.rule.read(event, self._state.world, node.args):
+                for reading in self._readings(node, event):
                     long = len(reading.key) > MAX_KEY
                     read.append((leaf, reading._replace(key=short_key(reading.key)) if long else reading))
             except (UnseenError, BudgetError) as error:
@@ -137,6 +138,18 @@ class Conditions:
         for leaf, reading in read:
             self._apply(self._nodes[leaf], reading, event)
         self._tell(event)
+
+    def _readings(self, node: Node, event: Event) -> Iterable[Reading]:
+        """What the leaf reads in the event; nothing where that comes from a page of another site than the task's."""
+        assert isinstance(node.rule, Rule)
+        world = self._state.world
+        here = True if node.site is None else is_at(event, world, node.site)
+        if here is False:
+            return ()
+        found = node.rule.read(event, world, node.args)
+        if here is None and (could := next((reading for reading in found if reading.level > 0), None)) is not None:
+            raise UnseenError("the address of the page is not known any more", could)
+        return () if here is None else found
 
     def _asked(self, event: Event) -> list[int]:
         """The leaves that the event may hit and that are read still."""

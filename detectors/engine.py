@@ -45,8 +45,8 @@ REST = "…"
 
 def heard_by(ruleset: Ruleset) -> frozenset[str]:
     """The kinds that can change what an episode is worth under the rules; of all others the data don't matter."""
-    leaves = [node.rule for node in ruleset.nodes if isinstance(node.rule, Rule)]
-    world = frozenset() if all(rule.alone for rule in leaves) else FOLDED | STATEFUL
+    leaves = [(node.rule, node.site) for node in ruleset.nodes if isinstance(node.rule, Rule)]
+    world = frozenset() if all(rule.alone and site is None for rule, site in leaves) else FOLDED | STATEFUL
     return frozenset(CONTROL) | world | ruleset.slots.keys()
 
 

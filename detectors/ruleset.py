@@ -20,10 +20,11 @@ from detectors.leaning import leans
 from detectors.matchers.facts import dotted
 from detectors.probes import probe_plan
 from detectors.registry import Composite, Keys, Rule, foreign, rules
+from detectors.site import is_about_pages, origin_of
 from detectors.task_json import task_to_json
 from detectors.types import Condition, Event, MilestoneSpec, Task
 
-ENGINE_VERSION = 10
+ENGINE_VERSION = 11
 """Raised whenever the same log and task would give another reward than before."""
 
 
@@ -49,7 +50,8 @@ Role = Literal["when", "revoke_on", "only_if"]
 @dataclass(slots=True)
 class Node:
     """One condition in the tree. ``role``: what it says of its owner, the milestone; ``parent`` is -1 at the top,
-    ``place`` its index among the parent's children; ``binds``: what of its event it is remembered with (`same`)."""
+    ``place`` its index among the parent's children; ``binds``: what of its event it is remembered with (`same`);
+    ``site``: the origins of the pages that it may be about, None for any."""
 
     id: int
     rule: Rule | Composite
@@ -61,6 +63,7 @@ class Node:
     children: list[int] = field(default_factory=list)
     requires: tuple[int, ...] = ()
     binds: str | None = None
+    site: frozenset[str] | None = None
 
 
 @dataclass(slots=True)
@@ -147,6 +150,14 @@ class Ruleset:
         )
 
     @property
+    def unplaced(self) -> tuple[str, ...]:
+        """The milestones with a rule that any page meets, as the task names no origin."""
+        if self.task.origin is not None:
+            return ()
+        found = {n.owner for n in self.nodes if isinstance(n.rule, Rule) and is_confined(n.rule, n.args)}
+        return tuple(self.task.milestones[owner].id for owner in sorted(found))
+
+    @property
     def has_goal(self) -> bool:
         """Whether a milestone of the task says what success is."""
         return any(self.nodes[top].rule.name == "goal" for top in self.tops)
@@ -193,7 +204,7 @@ def compile_task(task: Task) -> Ruleset:
     gates: list[int | None] = []
     for n, milestone in enumerate(task.milestones):
         grown = {
-            role: _grow(nodes, condition, n, role, task.origin, index)
+            role: _grow(nodes, condition, n, role, task, index)
             for role, condition in _conditions(milestone)
             if condition is not None
         }
@@ -225,22 +236,29 @@ def _conditions(m: MilestoneSpec) -> tuple[tuple[Role, Condition | None], ...]:
     return ("when", m.when), ("revoke_on", m.revoke_on), ("only_if", m.only_if)
 
 
-def _grow(
-    nodes: list[Node], condition: Condition, owner: int, role: Role, origin: str | None, index: dict[str, int]
-) -> int:
+def _grow(nodes: list[Node], condition: Condition, owner: int, role: Role, task: Task, index: dict[str, int]) -> int:
     found = rules()[condition.rule]
-    args = parse_args(found.args, condition.args, (condition.rule,), origin)
+    args = parse_args(found.args, condition.args, (condition.rule,), task.origin)
     node = Node(len(nodes), found, args, owner, role)
+    if task.origin is not None and isinstance(found, Rule) and is_confined(found, args):
+        node.site = frozenset(origin_of(f"{one.rstrip('/')}/") for one in (task.origin, *task.hosts))
     nodes.append(node)
     if condition.rule == "goal":
         node.requires = tuple(index[name] for name in args.requires)
     for place, part in enumerate(condition.of):
-        child = _grow(nodes, part, owner, role, origin, index)
+        child = _grow(nodes, part, owner, role, task, index)
         nodes[child].parent, nodes[child].place = node.id, place
         node.children.append(child)
         if isinstance(found, Composite) and found.binds is not None:
             nodes[child].binds = found.binds(args, place)
     return node.id
+
+
+def is_confined(found: Rule, args: Any) -> bool:
+    """Whether the rule is about pages, and under ``args`` about those of the task's own site alone."""
+    if getattr(args, "anywhere", True) or getattr(args, "url", None) is not None:
+        return False
+    return is_about_pages(found.heard(args))
 
 
 def _negative(task: Task, nodes: list[Node]) -> list[bool]:

@@ -13,7 +13,7 @@ from detectors.rewards import milestone_from_json, milestone_to_json
 from detectors.types import Event, Milestone
 from detectors.world import PARTS, World
 
-STATE_VERSION = 7
+STATE_VERSION = 8
 
 
 @dataclass(slots=True)

@@ -47,6 +47,7 @@ _TASK_KEYS = frozenset(
         "version",
         "instruction",
         "origin",
+        "hosts",
         "weights",
         "credit",
         "penalty_floor",
@@ -102,6 +103,7 @@ def task_from_json(spec: Any, *, stored: bool = False) -> Task:
         milestones=milestones,
         weights=weights,
         origin=origin,
+        hosts=tuple(read.get(spec, "hosts", (), _is_origins, "a list of origins such as https://cdn.example", ())),
         credit=credit,
         penalty_floor=read.get(spec, "penalty_floor", (), lambda v: is_number(v) and v <= 0, "a number up to 0", -1.0),
         quiet_ms=read.get(settings, "quiet_ms", ("settings",), _millis, _MILLIS, 50),
@@ -136,7 +138,13 @@ def task_to_json(task: Task) -> dict[str, Any]:
     if task.escalation is not None:
         out["escalation"] = escalation_to_json(task.escalation)
     out |= endings_to_json(task)
+    if task.hosts:
+        out["hosts"] = list(task.hosts)
     return out if task.origin is None else {**out, "origin": task.origin}
+
+
+def _is_origins(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(one, str) and "://" in one for one in value)
 
 
 def condition_to_json(condition: Condition) -> dict[str, Any]:

@@ -243,6 +243,7 @@ class Task:
     milestones: tuple[MilestoneSpec, ...]
     weights: Mapping[str, float]
     origin: str | None = None
+    hosts: tuple[str, ...] = ()
     credit: Mapping[str, Literal["progress", "level"]] = field(default_factory=dict)
     penalty_floor: float = -1.0
     quiet_ms: int = 50

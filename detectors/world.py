@@ -37,12 +37,14 @@ class World:
     """``frames``: frame → {tab, url, fields: {field key → names, value, checked, long, filled, cut, seq, trusted,
     gone where it stands there no more}};
     ``downloads``: download → [suggested file name, seq of download.began, step, bytes once it is in, seq of that];
-    ``calls``: tool call → [tool, seq, step]; ``probes``: probe → [its answer at the start]."""
+    ``calls``: tool call → [tool, seq, step]; ``probes``: probe → [its answer at the start];
+    ``navigated``: some frame's address was told, so that one without was forgotten."""
 
     frames: dict[str, dict[str, Any]] = field(default_factory=dict)
     downloads: dict[str, list[Any]] = field(default_factory=dict)
     calls: dict[str, list[Any]] = field(default_factory=dict)
     probes: dict[str, list[Any]] = field(default_factory=dict)
+    navigated: bool = False
 
     def url(self, frame: str) -> str:
         """The frame's address, or an empty text if it was never seen."""
@@ -55,7 +57,7 @@ class World:
         return known["fields"] if known else {}
 
 
-PARTS = ("frames", "downloads", "calls", "probes")
+PARTS = ("frames", "downloads", "calls", "probes", "navigated")
 
 
 def fold(world: World, event: Event, step: int) -> None:
@@ -201,6 +203,7 @@ def field_names(data: Any) -> tuple[str, ...]:
 def _navigate(world: World, event: Event, step: int) -> None:
     data = event.data
     frame = str(data.get("frame"))
+    world.navigated = True
     known = world.frames.pop(frame, None)
     kept = known["fields"] if known and data.get("same_document") else {}
     url = str(data.get("url"))[: MAX_URL + 1]

@@ -91,6 +91,11 @@ def _check(args: argparse.Namespace) -> int:
             f"{path}: ok: {task.id} version {task.version}, {len(task.milestones)} milestones, "
             f"at most {rules.attainable:g}, ruleset {rules.digest[:12]}"
         )
+        if rules.unplaced:
+            print(
+                f"{path}: warning: no `origin`, so any page meets {', '.join(rules.unplaced)}: name the site's origin",
+                file=sys.stderr,
+            )
         for warning in warnings_of(rules):
             print(f"{path}: warning: {warning}", file=sys.stderr)
     return failed

@@ -16,6 +16,9 @@ from detectors.world import World
 @dataclass(frozen=True, slots=True)
 class Args:
     text: TextMatch = arg("The whole address as a text, such as {contains: id=7}; several at once by `all_of`.")
+    anywhere: bool = arg(
+        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are nobody's.", False
+    )
 
 
 @rule(component="nav", hears=("page.navigated",), args=Args)

@@ -33,6 +33,9 @@ class Args:
         "A CEL expression that must be true: `data` is the event's data, `kind` its kind, `url` its frame's address."
     )
     distinct: str | None = arg("A CEL expression whose value tells one occurrence from another, for `repeat`.", None)
+    anywhere: bool = arg(
+        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are nobody's.", False
+    )
 
     def __post_init__(self) -> None:
         check_kind(self.kind)

@@ -19,6 +19,9 @@ class Args:
     type: Literal["alert", "confirm", "prompt", "beforeunload"] | None = arg("The dialog's type.", None)
     message: TextMatch | None = arg("The dialog's message.", None)
     input: TextMatch | None = arg("What was typed into a prompt.", None)
+    anywhere: bool = arg(
+        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are nobody's.", False
+    )
 
 
 @rule(component="ui", hears=("dialog.closed",), args=Args, occurrence=True, alone=True)

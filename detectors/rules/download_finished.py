@@ -16,6 +16,9 @@ from detectors.world import World
 class Args:
     name: TextMatch | None = arg("The name that the site suggests for the file.", None)
     url: UrlMatch | None = arg("The address that it comes from.", None)
+    anywhere: bool = arg(
+        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are nobody's.", False
+    )
 
     def __post_init__(self) -> None:
         if self.name is None and self.url is None:

@@ -32,6 +32,9 @@ class Args:
     )
     url: UrlMatch | None = arg("Only in a frame at this address.", None)
     presses: bool = arg("A press that no click followed, as on what the page replaces meanwhile, counts too.", False)
+    anywhere: bool = arg(
+        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are nobody's.", False
+    )
 
     def __post_init__(self) -> None:
         if all(part is None for part in (self.name, self.role, self.text, self.id, self.tag)):

@@ -22,6 +22,9 @@ class Args:
     checked: bool | None = arg("For a box or radio: whether it is checked.", None)
     trusted: bool = arg("Only input by a user counts; false: a value that a script fills in counts too.", True)
     url: UrlMatch | None = arg("Only in a frame at this address.", None)
+    anywhere: bool = arg(
+        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are nobody's.", False
+    )
 
     def __post_init__(self) -> None:
         if (self.value is None) == (self.checked is None):

@@ -20,6 +20,9 @@ class Args:
     fields: FieldsMatch = arg("Each expected field, by accessible name, HTML name or id, and what it is to hold.")
     trusted: bool = arg("Only input by a user counts; false: a value that a script fills in counts too.", True)
     url: UrlMatch | None = arg("Only in a frame at this address.", None)
+    anywhere: bool = arg(
+        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are nobody's.", False
+    )
 
 
 @rule(

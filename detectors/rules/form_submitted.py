@@ -19,6 +19,9 @@ class Args:
     form: TextMatch | None = arg("The form: its accessible name, HTML name or id.", None)
     action: UrlMatch | None = arg("The address that it goes to.", None)
     fields: FieldsMatch | None = arg("HTML names of fields and what they hold as it is submitted.", None)
+    anywhere: bool = arg(
+        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are nobody's.", False
+    )
 
     def __post_init__(self) -> None:
         if self.form is None and self.action is None and self.fields is None:

@@ -25,6 +25,9 @@ class Args:
     app: TextMatch | None = arg("Only of this application (desktop kinds).", None)
     url: UrlMatch | None = arg("Only in a frame at this address (browser kinds).", None)
     distinct: str | None = arg("A path whose value tells one occurrence from another, for `repeat`.", None)
+    anywhere: bool = arg(
+        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are nobody's.", False
+    )
 
     def __post_init__(self) -> None:
         check_kind(self.kind)

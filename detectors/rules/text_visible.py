@@ -16,6 +16,9 @@ from detectors.world import World
 class Args:
     text: TextMatch = arg("The text; usually {contains: ...}, since a page is seen in chunks.")
     url: UrlMatch | None = arg("Only in a frame at this address.", None)
+    anywhere: bool = arg(
+        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are nobody's.", False
+    )
 
 
 @rule(component="ui", hears=("text.appeared",), args=Args)

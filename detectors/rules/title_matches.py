@@ -16,6 +16,9 @@ from detectors.world import World
 class Args:
     title: TextMatch = arg("The title of the tab.")
     url: UrlMatch | None = arg("Only while the tab is at this address: a title alone is easily borne.", None)
+    anywhere: bool = arg(
+        "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are nobody's.", False
+    )
 
 
 @rule(

@@ -1,0 +1,143 @@
+"""Whose page it is: rules about pages hold at the task's own site, unless they say `anywhere`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from detectors.ruleset import compile_task
+from detectors.task_json import task_from_json, task_to_json
+from tests.support.logs import ORIGIN, Said, clicked, episode, filled, ruleset, run, titled, went
+
+FAKE = "data:text/html,<button>Add to cart</button>"
+CLICK = {"element_clicked": {"role": "button", "name": "Add to cart"}}
+FRAME = {"tab": "T", "frame": "F"}
+
+
+def embedded(url: str) -> Said:
+    """A frame in the tab commits an address."""
+    return ("page.navigated", {**FRAME, "main": False, "url": url, "same_document": False})
+
+
+def in_frame() -> Said:
+    kind, data = clicked("Add to cart")
+    return (kind, {**data, "frame": "F"})
+
+
+def dialog(url: str) -> Said:
+    return ("dialog.closed", {"tab": "T", "type": "confirm", "accepted": True, "message": "Sure?", "url": url})
+
+
+def download(url: str) -> Said:
+    return ("download.finished", {"tab": "T", "url": url, "name": "a.csv", "download": "d", "size": 3})
+
+
+def shows(text: str) -> Said:
+    return ("text.appeared", {"tab": "T", "frame": "T", "text": text})
+
+
+PAGES = (FAKE, "file:///tmp/page.html", "about:blank", "http://else.test/", "https://shop.test/", f"blob:{ORIGIN}/7")
+RULES: dict[str, tuple[dict[str, Any], Said]] = {
+    "a click": (CLICK, clicked("Add to cart")),
+    "a field": ({"field_filled": {"field": "Name", "value": "Ada"}}, filled("Name", "Ada")),
+    "a form": ({"form_filled": {"fields": {"Name": "Ada"}}}, filled("Name", "Ada")),
+    "a text": ({"text_visible": {"text": {"contains": "Done"}}}, shows("All Done")),
+    "an event": ({"observed": {"kind": "text.appeared", "where": {"text": "Done"}}}, shows("Done")),
+    "an expression": ({"cel": {"kind": "text.appeared", "expression": "data.text == 'Done'"}}, shows("Done")),
+}
+
+
+def value(when: dict[str, Any], *said: Said, **top: Any) -> float | None:
+    return run(ruleset({"id": "m", "when": when}, **top), *episode(said))[0].reward
+
+
+@pytest.mark.parametrize(("when", "said"), RULES.values(), ids=RULES.keys())
+@pytest.mark.parametrize("url", PAGES)
+def test_another_page_than_the_sites_earns_nothing(url: str, when: dict[str, Any], said: Said) -> None:
+    assert value(when, went(url), said) == 0.0
+
+
+@pytest.mark.parametrize(("when", "said"), RULES.values(), ids=RULES.keys())
+def test_the_sites_page_earns(when: dict[str, Any], said: Said) -> None:
+    assert (value(when, went("/cart"), said) or 0) > 0
+
+
+@pytest.mark.parametrize(("when", "said"), RULES.values(), ids=RULES.keys())
+def test_anywhere_lifts_it(when: dict[str, Any], said: Said) -> None:
+    [(name, args)] = when.items()
+    assert (value({name: {**args, "anywhere": True}}, went(FAKE), said) or 0) > 0
+
+
+YES: dict[str, tuple[dict[str, Any], list[Said], dict[str, Any]]] = {
+    "another host of the task's": (CLICK, [went("http://else.test/x"), clicked("Add to cart")], {"hosts": ["http://else.test"]}),
+    "a frame of another host of the task's": (
+        CLICK, [went("/"), embedded("http://else.test/x"), in_frame()], {"hosts": ["http://else.test/"]},
+    ),
+    "an empty frame of the site's page": (CLICK, [went("/"), embedded("about:srcdoc"), in_frame()], {}),
+    "the rule's own address": (
+        {"element_clicked": {**CLICK["element_clicked"], "url": "http://else.test/x"}},
+        [went("http://else.test/x"), clicked("Add to cart")], {},
+    ),
+    "no address was ever told": (CLICK, [clicked("Add to cart")], {}),
+    "a dialog of the site": ({"dialog_answered": {"accepted": True}}, [went("/"), dialog(ORIGIN + "/")], {}),
+    "a download of the site": ({"download_finished": {"name": "a.csv"}}, [went("/"), download(ORIGIN + "/a.csv")], {}),
+    "a download that the site's page made": (
+        {"download_finished": {"name": "a.csv"}}, [went("/"), download(f"blob:{ORIGIN}/7")], {},
+    ),
+    "a title of the site": ({"title_matches": {"title": "Cart"}}, [went("/"), titled("Cart")], {}),
+}  # fmt: skip
+NO: dict[str, tuple[dict[str, Any], list[Said]]] = {
+    "a frame of another host": (CLICK, [went("/"), embedded("http://else.test/x"), in_frame()]),
+    "an empty frame of another page": (CLICK, [went(FAKE), embedded("about:blank"), in_frame()]),
+    "a dialog of another page": ({"dialog_answered": {"accepted": True}}, [went("/"), dialog(FAKE)]),
+    "a download made of data": ({"download_finished": {"name": "a.csv"}}, [went("/"), download("data:text/csv,a")]),
+    "a download of another host": (
+        {"download_finished": {"name": "a.csv"}}, [went("/"), download("http://else.test/a.csv")],
+    ),
+    "a title of another page": ({"title_matches": {"title": "Cart"}}, [went(FAKE), titled("Cart", url=FAKE)]),
+    "an address that says it": ({"address_says": {"text": {"contains": "id=7"}}}, [went("http://else.test/?id=7")]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("when", "said", "top"), YES.values(), ids=YES.keys())
+def test_at_the_site(when: dict[str, Any], said: list[Said], top: dict[str, Any]) -> None:
+    assert (value(when, *said, **top) or 0) > 0
+
+
+@pytest.mark.parametrize(("when", "said"), NO.values(), ids=NO.keys())
+def test_elsewhere(when: dict[str, Any], said: list[Said]) -> None:
+    assert value(when, *said) == 0.0
+
+
+def test_a_page_whose_address_was_forgotten_is_not_known() -> None:
+    many = [went("/", tab=f"T{n}") for n in range(70)]
+    penal = ruleset({"id": "m", "penalty": 0.5, "when": CLICK})
+    assert value(CLICK, *many, clicked("Add to cart", tab="T0")) is None
+    assert run(penal, *episode([*many, clicked("Add to cart", tab="T0")]))[0].reward is None
+
+
+def test_a_task_without_an_origin_names_what_any_page_meets() -> None:
+    said = {"id": "a", "when": {"answer_matches": {"text": "x"}}}
+    spec: dict[str, Any] = {
+        "id": "t",
+        "version": "1",
+        "instruction": "Do.",
+        "milestones": [{"id": "m", "when": CLICK}, said],
+    }
+    spec["weights"] = {"ui": 0.5, "answer": 0.5}
+    assert compile_task(task_from_json(spec)).unplaced == ("m",)
+    assert compile_task(task_from_json({**spec, "origin": ORIGIN})).unplaced == ()
+
+
+def test_a_tasks_hosts_are_part_of_it() -> None:
+    spec = {
+        "id": "t",
+        "version": "1",
+        "instruction": "Do.",
+        "origin": ORIGIN,
+        "milestones": [{"id": "m", "when": CLICK}],
+    }
+    task = task_from_json({**spec, "hosts": ["http://else.test"]})
+    assert task_from_json(task_to_json(task)) == task
+    assert task.hosts == ("http://else.test",)
