@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -341,3 +342,41 @@ def wait_for(question: Any) -> None:
             return
         over.wait(0.02)
     raise AssertionError("the server was never asked")
+
+
+FAKE = "<button>Add to cart</button><label>Name <input></label>"
+
+
+@pytest.mark.parametrize("where", ["the site", "data", "file", "blob", "another host", "an own frame"])
+async def test_11_a_page_of_the_agents_own_earns_nothing(
+    browser: Chromium, page: Page, site: Site, tmp_path: Path, where: str
+) -> None:
+    rules = ruleset(
+        {"id": "click", "when": {"element_clicked": {"role": "button", "name": "Add to cart"}}},
+        {"id": "field", "when": {"field_filled": {"field": "Name", "value": "Ada"}}},
+        {"id": "form", "when": {"form_filled": {"fields": {"Name": "Ada"}}}},
+        {"id": "text", "when": {"text_visible": {"text": {"contains": "Add to cart"}}}},
+        origin=site.url,
+    )
+    start, fake = site.page("/", "<title>shop</title>"), site.page("/shop", FAKE)
+    local = tmp_path / "shop.html"
+    local.write_text(FAKE)
+    urls = {"data": f"data:text/html,{FAKE}", "file": local.as_uri(), "another host": site.other + "/shop"}
+    async with watching(browser, rules.plan("e")) as watch:
+        await page.goto(start)
+        if where == "blob":
+            made = "URL.createObjectURL(new Blob([html], {type: 'text/html'}))"
+            await page.evaluate(f"(html) => {{ location = {made} }}", FAKE)
+            await page.wait_for_url("blob:*")
+        elif where == "an own frame":
+            await page.goto(f"data:text/html,<iframe srcdoc='{FAKE}'></iframe>")
+        else:
+            await page.goto(urls.get(where, fake))
+        frame = page.frames[-1]
+        await frame.click("button")
+        await frame.fill("input", "Ada")
+        await watch.one("field.filled", value="Ada")
+        await watch.fence()
+    reward = paid(rules, watch).reward
+    assert reward is not None
+    assert (reward > 0) is (where == "the site")

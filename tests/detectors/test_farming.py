@@ -163,7 +163,7 @@ def test_long_names_and_addresses_cost_little() -> None:
     """A page may use names and addresses of any length: the stored state stays small."""
     rules = ruleset({"id": "m", "when": {"element_clicked": {"role": "button"}}, "repeat": 1000}, A, FORM)
     engine = Engine(rules, "ep_1")
-    said: list[Said] = [("step.began", {"step": 0})]
+    said: list[Said] = [("step.began", {"step": 0}), went("/")]
     for n in range(300):
         said += [
             clicked(f"{n}" + "x" * 50_000),
