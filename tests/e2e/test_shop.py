@@ -69,9 +69,11 @@ def test_a_popup_is_watched_from_its_first_page_on(shopping: Session) -> None:
 
 
 def test_a_frame_in_another_process_is_watched_too(shopping: Session) -> None:
+    other = shopping.shop.rstrip("/").replace("127.0.0.1", "localhost")
     shopping.open(
         {"id": "town", "when": {"field_filled": {"field": "Town", "value": "London"}}},
         {"id": "pick", "when": {"element_clicked": {"role": "button", "name": "Pick up here"}}},
+        hosts=[other],
     )
     shopping.act(shopping.put_in_cart)
     targets = shopping.context.new_cdp_session(shopping.page).send("Target.getTargets")["targetInfos"]
