@@ -98,7 +98,7 @@ def test_a_log_is_counted_however_it_was_cut(sizes: tuple[int, ...]) -> None:
         *episode(
             [called("1", q="a"), returned("1"), called("2", q="a"), returned("2"), went("/cart"), sealed(0)],
             [called("3", q="b"), returned("3", "no route"), called("4", q="b"), returned("4", "bad json"), *gap],
-            [went("file:///srv/gold.json"), clicked("Buy"), hint(0, 0.25), hint(1, 0.0)],
+            [went("file:///srv/gold.json"), went("/"), clicked("Buy"), hint(0, 0.25), hint(1, 0.0)],
         ),
         sizes=sizes,
     )
