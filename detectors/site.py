@@ -30,7 +30,7 @@ def is_at(event: Event, world: World, origins: Collection[str]) -> bool | None:
     if kind.startswith(BY_FRAME):
         url = _address(world, str(data.get("tab")), str(data.get("frame")))
     elif kind.startswith(BY_ADDRESS):
-        url = str(data.get("url") or "")
+        url = str(data.get("url") or world.url(str(data.get("tab"))))
         if "frame" in data and url.startswith(_INHERITED):
             url = _address(world, str(data.get("tab")), str(data.get("frame")))
     elif kind.startswith(DOWNLOADS):

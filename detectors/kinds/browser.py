@@ -11,10 +11,10 @@ BROWSER: dict[str, Kind] = {
     "tab.crashed": kind("cdp", "tab", "A tab's renderer crashed."),
     "page.navigated": kind(
         "cdp",
-        "tab frame main url same_document how? loader? reconciled? baseline?",
+        "tab frame main url same_document how? status? loader? reconciled? baseline?",
         "A frame committed a URL. `same_document`: pushState, replaceState or a hash. `how`: back, forward, reload, "
-        "where that is known. `reconciled`: seen on attaching to a tab that opened a moment earlier, not when it "
-        "happened.",
+        "where that is known. `status`: 400 or above, where the server answered the document with an error. "
+        "`reconciled`: seen on attaching to a tab that opened a moment earlier, not when it happened.",
     ),
     "page.parsed": kind("cdp", "tab frame main url", "The frame's DOMContentLoaded fired.", asked=True),
     "page.loaded": kind("cdp", "tab frame main url baseline?", "The frame's load event fired."),

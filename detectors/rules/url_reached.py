@@ -17,10 +17,12 @@ from detectors.world import World
 class Args:
     url: UrlMatch = arg("The address; a path resolves against the task's origin, `*` in it is a run of characters.")
     frames: bool = arg("Whether a child frame at the address counts too.", False)
+    errors: bool = arg("Whether a page that the server answered with an error, 400 or above, counts too.", False)
 
 
 @rule(
     component="nav",
+    version=2,
     hears=("page.navigated",),
     args=Args,
     index_args=lambda args: args.url.keys(),
@@ -29,7 +31,12 @@ class Args:
 def url_reached(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """The main frame of any tab commits the address, by a load, a redirect, pushState or a hash.
 
-    Stays true until that tab goes elsewhere.
+    Stays true until that tab goes elsewhere. A page that is not there (404), or that the server could not or would not
+    give, is not reached. What script of the site's own does with pushState is believed, as an application of one page
+    needs it: where the site's own pages are not to be trusted, `request_answered` with `which: document` asks for what
+    the server gave.
     """
+    if not args.errors and type(event.data.get("status")) is int:
+        return
     if (args.frames or event.data.get("main")) and args.url.matches(str(event.data.get("url"))):
         yield Reading(1.0, f"url:{event.data.get('frame')}")

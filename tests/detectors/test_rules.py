@@ -60,6 +60,7 @@ YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
         ({"text": {"contains": "/cart"}}, [went("/cart"), went("/home", tab="U")], 1),
     ],
     "url_reached": [
+        ({"url": "/cart", "errors": True}, [went("/cart", status=404)], 1),
         ({"url": "/cart"}, [went("/cart")], 1),
         ({"url": "/cart"}, [went("/cart/")], 1),
         ({"url": "/cart"}, [went("/cart?from=mail#top")], 1),
@@ -199,6 +200,8 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
         ({"text": {"contains": "id=7"}}, [loaded("/?id=7"), titled("id=7")]),
     ],
     "url_reached": [
+        ({"url": "/cart"}, [went("/cart", status=404)]),
+        ({"url": "/cart"}, [went("/cart", status=500)]),
         ({"url": "/cart"}, [went("http://shop.test.evil.example/cart")]),
         ({"url": "/cart"}, [went("https://shop.test/cart")]),
         ({"url": "/cart"}, [went("http://shop.test:8080/cart")]),

@@ -469,6 +469,11 @@ class Network:
         request.answer = {"lost": True} if raw is None else bodies.told(raw, request.answer_mime, browser.secrets)
         yield from self._released(number, request, "answer")
 
+    def status_of(self, number: str) -> int | None:
+        """The status that a request was answered with; None where it is over, or has no answer yet."""
+        request = self._requests.get(number)
+        return None if request is None else request.status
+
     def left(self, frame: str, loader: str) -> Iterator[Seen]:
         """The frame has another document now: of what the one before asked only the network's own word may come."""
         yield from self.messages.left(frame)

@@ -19,6 +19,7 @@ from agentd.sources.cdp.network import Network
 from agentd.sources.cdp.state import Browser, Params, Seen, SessionState, remember
 from agentd.sources.cdp.visual import SAID, Visual
 
+ERROR_STATUS = 400
 _AT_ONCE = ("request.", "message.", "auth.", "gap.")
 """What is told of a page that is not shown (yet): it went out to the site all the same."""
 
@@ -102,7 +103,7 @@ class Normaliser:
         elif domain == "Page":
             yield from self._arrives(state, method, params)
             for seen in navigation.told(self.browser, state, method, params):
-                yield seen
+                yield self._with_error_status(seen)
                 yield from self._left(seen)
             yield from page_events.left(self.browser, state, method, params)
             yield from dialogs.told(self.browser, state, method, params)
@@ -176,6 +177,13 @@ class Normaliser:
         yield from self.network.gone(state)
         if not state.is_page and not state.via:
             yield from navigation.gone(self.browser, state.root)
+
+    def _with_error_status(self, seen: Seen) -> Seen:
+        """A document that the server answered with an error says so: it stands at the address all the same."""
+        if seen.kind != "page.navigated" or seen.data["same_document"]:
+            return seen
+        status = self.network.status_of(seen.data.get("loader", ""))
+        return seen if status is None or status < ERROR_STATUS else Seen(seen.kind, {**seen.data, "status": status})
 
     def _left(self, seen: Seen) -> Iterator[Seen]:
         if seen.kind == "frame.detached" or (seen.kind == "page.navigated" and not seen.data["same_document"]):
