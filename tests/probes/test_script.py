@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Page, Playwright
 
+from detectors.script_calls import INSTEAD, calls_of, refused_calls
 from tests.cdp.site import Site
 from tests.probes.asking import asking
 from tests.support.chromium import Chromium, needs_chromium
@@ -91,6 +93,9 @@ async def test_a_browser_that_is_started_anew_is_found(tmp_path: Path, site: Sit
         "fetch('/api')",
         "document.cookie = 'a=b'",
         "alert(1)",
+        "new Proxy(localStorage.setItem, {}).call(localStorage, 'a', 'b')",
+        "Reflect.apply(localStorage.setItem, localStorage, ['a', 'b'])",
+        "Reflect.apply(new Proxy(localStorage.setItem, {}), localStorage, ['a', 'b'])",
     ],
 )
 async def test_an_expression_that_would_change_anything_is_refused(
@@ -104,6 +109,86 @@ async def test_an_expression_that_would_change_anything_is_refused(
         assert "side-effect" in await asked.reason()
     assert await page.evaluate(state) == before
     assert {one.path for one in site.asked} <= {"/shop", "/favicon.ico"}
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "probes.md").read_text("utf-8")
+FILLED = "(() => { const o = {}; for (const [k, v] of Object.entries({a: 1})) o[k] = v; return o })()"
+READ = {
+    "localStorage.getItem('a')": "localStorage['a']",
+    "document.getElementById('total').id": "document.querySelector('#total').id",
+    "document.querySelector('#q').closest('body').tagName": (
+        "(() => { for (let e = document.querySelector('#q'); e; e = e.parentElement) "
+        "if (e.tagName === 'BODY') return e.tagName; return null })()"
+    ),
+    "document.querySelector('#q').matches('input')": (
+        "Array.from(document.querySelectorAll('input')).includes(document.querySelector('#q'))"
+    ),
+    "new URL('http://a/shop').pathname": "location.pathname",
+    "new URLSearchParams('?a=1').get('a')": "'?a=1'.slice(1).split('&').map(x => x.split('='))[0][1]",
+    "new FormData(document.forms[0]).get('name')": "document.forms[0].elements.name.value",
+    "Object.fromEntries([['a', 1]])": "[['a', 1]].reduce((o, [k, v]) => { o[k] = v; return o }, {})",
+    "Object.assign({}, {a: 1})": FILLED,
+    "({...{a: 1}})": FILLED,
+    "document.evaluate('string(//p)', document, null, 2, null).stringValue": "document.querySelector('p').textContent",
+    "Array.from('aa'.matchAll(/a/g)).length": "'aa'.match(/a/g).length",
+    "document.querySelector('#q').checkValidity()": "document.querySelector('#q').validity.valid",
+    "document.querySelector('#q').checkVisibility()": "getComputedStyle(document.body).display !== 'none'",
+    "getComputedStyle(document.body).getPropertyValue('display')": "getComputedStyle(document.body).display",
+    "document.body.getClientRects()[0].width": "document.body.getBoundingClientRect().width",
+    "document.body.getRootNode() === document": "document.body.ownerDocument === document",
+    "document.body.compareDocumentPosition(document.querySelector('p')) > 0": (
+        "Array.from(document.querySelectorAll('*')).indexOf(document.body) > 0"
+    ),
+    "document.body.isEqualNode(document.body)": "document.body.outerHTML === document.body.outerHTML",
+    "structuredClone({a: 1})": "JSON.parse(JSON.stringify({a: 1}))",
+}
+"""What Chromium refuses though it only reads, and the same read in words that it takes."""
+
+
+async def test_a_read_that_is_refused_is_named_and_can_be_written_otherwise(
+    browser: Chromium, site: Site, page: Page
+) -> None:
+    """Each that detectors/script_calls.py knows; what stands in its place is worth what the page itself says."""
+    await page.evaluate("localStorage.setItem('a', 'b')")
+    await page.goto(site.page("/shop", "<p id=total>12</p><input id=q><form><input name=name value=Ann></form>"))
+    probes = [{**script(one), "id": one} for pair in READ.items() for one in pair]
+    plan = {"cdp": browser.endpoint}
+    answers = {}
+    for n in range(0, len(probes), 8):
+        async with asking(*probes[n : n + 8], given=plan, origin=site.url) as asked:
+            answers |= {data["probe"]: data for _, data in await asked.at(0) if "probe" in data}
+    for refused, instead in READ.items():
+        ((name, _),) = refused_calls(refused)
+        assert f"{name} may not be called, write " in answers[refused].get("reason", ""), refused
+        assert answers[instead]["value"] == await page.evaluate(f"({refused})"), instead
+    known = {name for one in READ for name in INSTEAD if re.search(rf"\b{re.escape(name)}\(", one)}
+    assert known == set(INSTEAD)
+
+
+async def test_the_reads_of_the_page_s_list_may_be_called(browser: Chromium, site: Site, page: Page) -> None:
+    """What docs/probes.md says may be called."""
+    may = re.findall(r"`([^`]+)`", PAGE.partition("May be read or called")[2].partition("\n\n")[0])
+    assert len(may) > 15
+    wanted = (
+        "(() => { const element = document.querySelector('#q'), list = [2, 1], text = 'a b'; return [%s].length })()"
+    )
+    async with asking(script(wanted % ", ".join(may)), given={"cdp": browser.endpoint}, origin=site.url) as asked:
+        assert await asked.value() == len(may)
+
+
+@pytest.mark.parametrize(
+    ("expression", "named"),
+    [
+        ("document.body.remove()", ["document.body.remove"]),
+        ("document.title = 'a.closest(b)'", []),
+        ("localStorage?.getItem('a')", ["localStorage?.getItem"]),
+        ("document.querySelector('p').closest('b')", ["document.querySelector", ".closest"]),
+        ("(() => { if (new URL('http://a')) for (const a of [1]); })()", ["new URL"]),
+    ],
+)
+def test_calls_are_named_as_they_are_written(expression: str, named: list[str]) -> None:
+    """From the text: a name within a string is no call."""
+    assert list(calls_of(expression)) == named
 
 
 async def test_the_page_does_not_see_it_and_can_not_lie_to_it(browser: Chromium, site: Site, page: Page) -> None:

@@ -18,6 +18,7 @@ from agentd.sources.cdp.connection import CdpError, Connection, Params
 from agentd.sources.cdp.isolated import Isolated, targets
 from agentd.sources.probes.answer import Answer, ProbeFailedError
 from detectors.matchers import url_matches
+from detectors.script_calls import refusal
 
 MOST_TABS = 8
 
@@ -96,7 +97,7 @@ class ScriptProbe:
             if len(tabs) > MOST_TABS:
                 raise ProbeFailedError(f"{len(tabs)} tabs show the address; at most {MOST_TABS} are asked")
             asked = [self._browser.evaluate(tab, self._expression, budget_s) for tab in tabs]
-            values = [_value(reply) for reply in await asyncio.gather(*asked)]
+            values = [_value(reply, self._expression) for reply in await asyncio.gather(*asked)]
         except (SourceLostError, CdpError) as error:
             raise ProbeFailedError(str(error)) from None
         if any(value != values[0] for value in values):
@@ -104,10 +105,12 @@ class ScriptProbe:
         return Answer(values[0])
 
 
-def _value(reply: Params) -> Any:
+def _value(reply: Params, expression: str) -> Any:
     thrown = reply.get("exceptionDetails")
     if thrown is not None:
         described = thrown.get("exception", {}).get("description") or thrown.get("text", "an error")
+        if "Possible side-effect in debug-evaluate" in described:
+            raise ProbeFailedError(refusal(expression))
         raise ProbeFailedError(f"the expression threw {described.splitlines()[0][:200]}")
     result = reply["result"]
     if result["type"] in ("function", "symbol", "bigint"):
