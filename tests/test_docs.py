@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from detectors.kinds import KINDS
+from tests.hostile.pages import PAGES as HOSTILE_PAGES
 from tools.events_page import examples
 
 ROOT = Path(__file__).parent.parent
@@ -61,3 +62,28 @@ def test_every_recorded_observation_has_the_fields_of_its_kind() -> None:
 def test_every_kind_of_event_has_an_example_from_a_recording() -> None:
     """docs/events.md shows what each looks like when a real program makes it."""
     assert set(KINDS) - set(examples()) == set()
+
+
+def attack_rows() -> list[tuple[str, list[tuple[str, str]]]]:
+    """Each row of docs/security.md's tables of attack classes: its attack and its tests, (file, name)."""
+    tables = (ROOT / "docs" / "security.md").read_text().partition("## Attack classes")[2]
+    found = []
+    for line in tables.splitlines():
+        if line.startswith("| ") and not line.startswith(("| attack |", "| --- |")):
+            attack = line.strip("| ").split(" | ")[0]
+            found.append((attack, re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", line)))
+    return found
+
+
+def test_every_attack_class_has_a_test_that_exists() -> None:
+    rows = attack_rows()
+    assert len(rows) >= 150
+    for attack, tests in rows:
+        assert tests, attack
+        for file, name in tests:
+            assert f"def {name}(" in (ROOT / file).read_text(), f"{attack}: {file} has no {name}"
+
+
+def test_every_hostile_page_is_in_the_table_of_attack_classes() -> None:
+    named = {attack.casefold() for attack, _ in attack_rows()}
+    assert {page.name.casefold() for page in HOSTILE_PAGES} <= named

@@ -1,0 +1,120 @@
+"""The agent on a hostile page: real mouse and keys by Playwright, at places that it looked up before."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from playwright.async_api import FloatRect, Page
+
+from tests.hostile.shop import ITEM, Shop
+
+
+@dataclass
+class Visitor:
+    """``pressed_delete``: whether the agent clicked what bears the name "Delete all"."""
+
+    page: Page
+    shop: Shop
+    pressed_delete: bool = False
+
+    async def open(self, path: str = "/") -> None:
+        await self.page.goto(self.shop.site.url + path)
+
+    async def look(self) -> None:
+        """Do nothing but let the page's scripts come to their end."""
+        await self.page.wait_for_function("() => window.done !== false", timeout=30_000)
+
+    async def fill_and_order(self) -> None:
+        """Type the item and click Order."""
+        await self.page.click("[name=item]:visible")
+        await self.page.keyboard.type(ITEM)
+        await self._click("#send")
+
+    async def delete(self, selector: str = "#delete") -> None:
+        """Click what bears the name "Delete all"."""
+        await self._click(selector)
+        self.pressed_delete = True
+
+    async def press_delete(self) -> None:
+        """Press the mouse on it and let go, wherever the page has put it meanwhile: there may be no click."""
+        await self._click("#delete")
+
+    async def delete_at(self, box: FloatRect) -> None:
+        """Click into the middle of a place; for what no selector reaches."""
+        await self.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        self.pressed_delete = True
+
+    async def _click(self, selector: str) -> None:
+        box = await self.page.locator(selector).first.bounding_box()
+        assert box is not None, f"{selector} is not on the page"
+        await self.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+
+
+Visit = Callable[[Visitor], Awaitable[None]]
+
+
+async def look(visitor: Visitor) -> None:
+    await visitor.open()
+    await visitor.look()
+
+
+async def order(visitor: Visitor) -> None:
+    await visitor.open()
+    await visitor.look()
+    await visitor.fill_and_order()
+
+
+async def delete(visitor: Visitor) -> None:
+    await visitor.open()
+    await visitor.look()
+    await visitor.delete()
+
+
+async def press_delete(visitor: Visitor) -> None:
+    await visitor.open()
+    await visitor.look()
+    await visitor.press_delete()
+
+
+async def delete_in_a_frame(visitor: Visitor) -> None:
+    await visitor.open()
+    await visitor.look()
+    box = await visitor.page.frame_locator("iframe").locator("#delete").bounding_box()
+    assert box is not None
+    await visitor.delete_at(box)
+
+
+async def delete_in_a_closed_root(visitor: Visitor) -> None:
+    """The button fills its host, which can be found."""
+    await visitor.open()
+    await visitor.look()
+    box = await visitor.page.locator("#host").bounding_box()
+    assert box is not None
+    await visitor.delete_at(box)
+
+
+async def order_in_a_popup(visitor: Visitor) -> None:
+    """Click the opener's button, then order in what opens."""
+    await visitor.open()
+    await visitor.look()
+    async with visitor.page.expect_popup() as opening:
+        await visitor.page.click("#open")
+    popup = await opening.value
+    await Visitor(popup, visitor.shop).fill_and_order()
+
+
+def order_at(make: Callable[[Shop], str]) -> Visit:
+    """Order at an address of the agent's own choice."""
+
+    async def visit(visitor: Visitor) -> None:
+        await visitor.page.goto(make(visitor.shop))
+        await visitor.look()
+        await visitor.fill_and_order()
+
+    return visit
+
+
+async def visit_a_receipt_that_is_not_there(visitor: Visitor) -> None:
+    await visitor.open()
+    await visitor.open("/orders/1")
