@@ -15,6 +15,7 @@ from api.commands.common import overrides
 from api.explaining import Explained, in_general, of_events
 from api.recordings import RecordingError
 from api.schema import task_schema
+from api.script_check import NotTriedError, doubtful_calls, script_probes, try_expressions
 from api.task_tests import BadTestError, as_bytes, bundled, lacking, read_events, run_tests
 from api.task_warnings import warnings_of
 from api.tasks import BadTaskError, check_task, load_task_file, read_task_file
@@ -22,6 +23,7 @@ from api.wording import GOAL, tiers_in_words, total_in_words
 from detectors.codec import CodecError
 from detectors.ruleset import Ruleset, compile_task
 from detectors.task_json import task_to_json
+from detectors.types import Task
 
 TEMPLATE = Path(__file__).with_name("new_task.yaml")
 
@@ -87,6 +89,9 @@ def _check(args: argparse.Namespace) -> int:
         if args.written_out:
             sys.stdout.buffer.write(orjson.dumps(task_to_json(task), option=orjson.OPT_INDENT_2) + b"\n")
             continue
+        if _scripts_fail(path, task):
+            failed = 1
+            continue
         print(
             f"{path}: ok: {task.id} version {task.version}, {len(task.milestones)} milestones, "
             f"at most {rules.attainable:g}, ruleset {rules.digest[:12]}"
@@ -99,6 +104,23 @@ def _check(args: argparse.Namespace) -> int:
         for warning in warnings_of(rules):
             print(f"{path}: warning: {warning}", file=sys.stderr)
     return failed
+
+
+def _scripts_fail(path: Path, task: Task) -> bool:
+    """Whether a real browser refuses a script probe of the task; says which, and what could not be tried."""
+    probes = script_probes(task)
+    if not probes:
+        return False
+    problems: list[str] = []
+    try:
+        problems = try_expressions(probes)
+    except NotTriedError as error:
+        print(f"{path}: the script probes were not tried: {error}", file=sys.stderr)
+    for problem in problems:
+        print(f"{path}: {problem}", file=sys.stderr)
+    for doubt in () if problems else doubtful_calls(probes):
+        print(f"{path}: warning: {doubt}", file=sys.stderr)
+    return bool(problems)
 
 
 def _explain(args: argparse.Namespace) -> int:

@@ -1,0 +1,83 @@
+"""`milestoned task check` of script probes: each expression is tried in a real Chromium, where there is one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from api.cli import main
+from api.script_check import NotTriedError, try_expressions
+from tests.support.chromium import needs_chromium
+
+TASK = {
+    "id": "t",
+    "version": "1",
+    "instruction": "Read it",
+    "origin": "http://127.0.0.1:8000",
+    "milestones": [{"id": "a", "when": {"probe_answers": {"probe": "it", "value": 1}}}],
+}
+
+
+def checked(folder: Path, expression: str) -> int:
+    """Exit status of the check of a task with this one script probe."""
+    file = folder / "t.json"
+    file.write_bytes(orjson.dumps(TASK | {"probes": [{"id": "it", "script": {"url": "/*", "expression": expression}}]}))
+    return main(["task", "check", str(file)])
+
+
+@pytest.mark.browser
+@needs_chromium
+@pytest.mark.parametrize(
+    ("expression", "status", "wanted"),
+    [
+        ("document.title", 0, ""),
+        ("document.querySelector('#total').textContent", 0, ""),
+        ("document.body.remove()", 1, "(probe it): the browser refuses the expression"),
+        ("document.body.remove()", 1, "document.body.remove"),
+        ("document.body.closest('p')", 1, "document.body.closest may not be called, write a loop"),
+        ("document.title =", 1, "wanted a JavaScript expression, got SyntaxError"),
+        (
+            "document.querySelector('#a').closest('p')",
+            0,
+            "warning: probes[0].script.expression (probe it): .closest may",
+        ),
+    ],
+)
+def test_an_expression_that_is_refused_is_said_before_anything_runs(
+    expression: str, status: int, wanted: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What an empty page lacks is no problem; a refused call behind it is a warning."""
+    assert checked(tmp_path, expression) == status
+    said = capsys.readouterr()
+    assert wanted in said.err
+    assert ("probe it" in said.err) == bool(wanted)
+    assert (": ok: " in said.out) == (status == 0)
+
+
+def test_without_a_browser_the_check_says_that_nothing_was_tried(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And is no failure; the text alone still warns."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert checked(tmp_path, "localStorage.getItem('a')") == 0
+    said = capsys.readouterr().err
+    assert "the script probes were not tried: none of chromium, " in said
+    assert "warning: probes[0].script.expression (probe it): localStorage.getItem may not be called" in said
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [("exit 3", "the browser ended with 3"), ("exec /bin/sleep 600", "the browser did not start in time")],
+)
+def test_a_browser_that_does_not_come_up_is_waited_for_no_longer_than_its_bound(
+    program: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reason says what became of it."""
+    browser = tmp_path / "chromium"
+    browser.write_text(f"#!/bin/sh\n{program}\n")
+    browser.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(NotTriedError, match=reason):
+        try_expressions([("probes[0]", "1")], total_s=2.0)
