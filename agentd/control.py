@@ -26,6 +26,7 @@ from agentd.conductor import Conductor, NotKeptError, Said
 from agentd.errors import UsageError
 from agentd.problems import ProblemError, answer, body_of, field_problem, on_problem
 from agentd.steps import StepError
+from agentd.waiting import BACKLOG, QUEUE, protocol_for
 
 Health = Callable[[], dict[str, Any]]
 
@@ -125,16 +126,23 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Generator[None, None, None]:
         yield
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen with a longer queue than asyncio, which accepts as many at a time as its queue is long."""
+        await super().startup(sockets)
+        for one in sockets or ():
+            one.listen(QUEUE)
+
 
 class ControlPort:
     """The listening port. ``port`` is known once made; raises `UsageError` if it is taken."""
 
-    def __init__(self, app: Starlette, port: int) -> None:
+    def __init__(self, app: Starlette, token: str, port: int) -> None:
         self._socket = _listener(port)
         self.port: int = self._socket.getsockname()[1]
         config = uvicorn.Config(
-            app, http="h11", ws="none", lifespan="off", log_config=None, access_log=False, timeout_graceful_shutdown=1
-        )
+            app, http=protocol_for(token), ws="none", lifespan="off", log_config=None, access_log=False,
+            backlog=BACKLOG, timeout_graceful_shutdown=1,
+        )  # fmt: skip
         self._server = _Server(config)
         self._task: asyncio.Task[None] | None = None
 
@@ -160,7 +168,7 @@ def _listener(port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         raise UsageError(f"--port {port}: {error.strerror}; wanted a free port, or 0 for any") from None
-    listener.listen()
+    listener.listen(QUEUE)
     return listener
 
 

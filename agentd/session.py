@@ -49,7 +49,7 @@ class Session:
         sealer = Sealer(plan.get("hears"), plan["quiet_ms"], plan["settle_ms"])
         self.conductor = Conductor(self.recorder, self.steps, sealer, self.supervisor)
         self._readiness: asyncio.Task[None] | None = None
-        self._port = ControlPort(make_app(self.conductor, control, self.health), settings.port)
+        self._port = ControlPort(make_app(self.conductor, control, self.health), control, settings.port)
 
     def resume(self) -> None:
         """Open the journal's episode, or take up where the process before ended: its steps, its gaps."""

@@ -104,7 +104,7 @@ async def test_without_the_token(port: httpx.AsyncClient, given: str) -> None:
 
 async def test_answers_are_not_held_back(tmp_path: Path) -> None:
     """Nagle's delay is off on the port's connections: with it, each answer took 40 ms."""
-    port = ControlPort(make_app(Stage(tmp_path).conductor, "word", dict), 0)
+    port = ControlPort(make_app(Stage(tmp_path).conductor, "word", dict), "word", 0)
     port.start()
     reader, writer = await asyncio.open_connection("127.0.0.1", port.port)
     writer.write(b"GET /healthz HTTP/1.1\r\nhost: port\r\n\r\n")
@@ -123,7 +123,7 @@ async def test_a_taken_port_is_a_wrong_option(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         number = other.getsockname()[1]
         with pytest.raises(UsageError, match=f"--port {number}"):
-            ControlPort(app, number)
+            ControlPort(app, "word", number)
 
 
 def test_the_token_lies_there_for_its_owner_alone(tmp_path: Path) -> None:

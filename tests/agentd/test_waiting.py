@@ -1,0 +1,112 @@
+"""Connections to the control port without its token: few at a time, none for long, and the harness is served."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from agentd import waiting
+from agentd.control import ControlPort, make_app
+from agentd.waiting import MAX_WAITING
+from tests.agentd.test_steps import Stage
+
+GET = b"GET /healthz HTTP/1.1\r\nhost: x\r\nauthorization: Bearer word\r\n\r\n"
+
+
+@pytest.fixture
+async def port(tmp_path: Path) -> AsyncIterator[ControlPort]:
+    port = ControlPort(make_app(Stage(tmp_path).conductor, "word", lambda: {"known": True}), "word", 0)
+    port.start()
+    while not port._server.started:  # noqa: ASYNC110 - uvicorn has no event for it
+        await asyncio.sleep(0)
+    yield port
+    await port.stop()
+
+
+class Caller:
+    """One connection to the port."""
+
+    def __init__(self, port: ControlPort, sent: bytes = b"") -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port.port))
+        self.socket.setblocking(False)
+        self.socket.send(sent)
+
+    async def receive(self) -> bytes:
+        """What the port sends next; empty where it closed the connection."""
+        async with asyncio.timeout(20):
+            try:
+                return await asyncio.get_running_loop().sock_recv(self.socket, 1 << 16)
+            except ConnectionResetError:
+                return b""
+
+    async def end(self) -> None:
+        """Return once the port closed the connection."""
+        while await self.receive():
+            pass
+
+
+@pytest.fixture
+def call(port: ControlPort) -> Iterator[Callable[..., Caller]]:
+    """Opens a connection that lasts until the test ends, unless the port closes it."""
+    callers: list[Caller] = []
+
+    def opened(sent: bytes = b"") -> Caller:
+        callers.append(Caller(port, sent))
+        return callers[-1]
+
+    yield opened
+    for one in callers:
+        one.socket.close()
+
+
+SENT: dict[str, bytes] = {
+    "nothing": b"",
+    "half a head": b"POST /v1/steps HTTP/1.1\r\nhost: x\r\n",
+    "half a head with the token": b"POST /v1/steps HTTP/1.1\r\nauthorization: Bearer word\r\n",
+    "another token": b"GET /healthz HTTP/1.1\r\nhost: x\r\nauthorization: Bearer other\r\n\r\n",
+    "the token and another": b"GET /healthz HTTP/1.1\r\nhost: x\r\nauthorization: Bearer word\r\n"
+    b"authorization: Bearer other\r\n\r\n",
+    "no token and half a body": b"POST /v1/steps HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{",
+}
+
+
+@pytest.mark.parametrize("sent", SENT)
+async def test_a_connection_without_the_token_ends(
+    call: Callable[..., Caller], sent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "TOKEN_S", 0.3)
+    await call(SENT[sent]).end()
+
+
+async def test_a_connection_with_the_token_stays(call: Callable[..., Caller], monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long its body takes."""
+    monkeypatch.setattr(waiting, "TOKEN_S", 0.3)
+    head = b"POST /v1/steps HTTP/1.1\r\nhost: x\r\nauthorization: Bearer word\r\ncontent-length: 2\r\n\r\n"
+    known = call(head)
+    await call().end()  # its time began later and is over
+    known.socket.send(b"{}")
+    assert (await known.receive()).startswith(b"HTTP/1.1 200")
+
+
+async def test_the_connection_that_waited_longest_makes_room(port: ControlPort, call: Callable[..., Caller]) -> None:
+    """What has shown the token is kept, whatever comes after it."""
+    known = call(GET)
+    assert (await known.receive()).startswith(b"HTTP/1.1 200")
+    others = [call() for _ in range(MAX_WAITING + 10)]
+    for one in others[:10]:
+        await one.end()
+    assert len(port._server.server_state.connections) == MAX_WAITING + 1
+    known.socket.send(GET)
+    assert (await known.receive()).startswith(b"HTTP/1.1 200")
+
+
+async def test_a_flood_does_not_push_out_a_request_that_comes_with_its_connection(
+    call: Callable[..., Caller],
+) -> None:
+    """More than may wait are in the listening socket's queue before the port reads anything."""
+    callers = [call(GET if number == 100 else b"") for number in range(900)]
+    assert (await callers[100].receive()).startswith(b"HTTP/1.1 200")
