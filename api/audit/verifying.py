@@ -100,6 +100,7 @@ class Verifier:
 
     async def _heads(self, row: Any, head: Checkpoint) -> AsyncIterator[Difference]:
         """The signed heads of one episode, in the database and outside."""
+        is_queued = await self._audits.queued(row.id)  # asked first: what is signed meanwhile is no finding
         signed = [(f"checkpoint {note.number}", note.note) for note in await self._audits.notes(head.origin)]
         for what, note in signed:
             try:
@@ -113,14 +114,15 @@ class Verifier:
             wanted = Checkpoint(head.origin, size, root)
             for one in differs(row.id, "log, by the checkpoint outside", head.text(), wanted.text()):
                 yield one
-        if not signed and row.status == "closed" and not await self._audits.queued(row.id):
+        if not signed and row.status == "closed" and not is_queued:
             yield Difference(row.id, "checkpoint", "none", "one: the episode is closed")
 
     async def _statement(self, row: Any, head: Checkpoint) -> AsyncIterator[Difference]:
         """The statement that was signed when the episode was closed."""
+        is_queued = await self._audits.queued(row.id)
         leaf = await self._audits.leaf(row.id)
         if leaf is None:
-            if row.status == "closed" and not await self._audits.queued(row.id):
+            if row.status == "closed" and not is_queued:
                 yield Difference(row.id, "statement", "none", "one: the episode is closed")
             return
         task = await self._audits.task(row.task_number)
