@@ -186,11 +186,14 @@ def test_what_the_agent_s_files_keep_from_the_daemon_s_user_is_null_and_not_0(st
         run(AGENT, WRITE, code, str(files))
         episode.end_step(step)
         rewards.append(episode.reward(step, wait_s=30))
-    readable, *hidden, afterwards = rewards
+    readable, *hidden, opened, afterwards = rewards
     assert [one.id for one in readable.milestones] == ["readable"]
-    for one in hidden:  # until the end of the step in which the modes were opened
+    for one in hidden:
         assert (one.status, one.mask) == ("unobserved", True), one
         assert one.reason
+    # Until the end of the step in which the modes were opened nothing is known, but for the penalty that is seen now.
+    assert (opened.reward, [one.id for one in opened.milestones if one.worth]) == (-0.5, ["forbidden"]), opened
+    assert opened.reason
     assert (afterwards.status, afterwards.reward) == ("sealed", 0), afterwards
 
 

@@ -33,20 +33,22 @@ def attached(browser: Browser, parent: str, session: str, info: Params) -> None:
 def shown(browser: Browser, info: Params) -> Iterator[Seen]:
     """A target's entry in the browser's list has changed: a page that was prepared may be the one that is shown now."""
     page = info["targetId"]
-    if info.get("subtype") or browser.pages.is_shown(page):
+    prepared = [state for state in browser.sessions.values() if state.target == page and state.hidden]
+    # A tab that was attached to while it prepared a page may bear that page's name: it counts as shown all the while.
+    if info.get("subtype") or (browser.pages.is_shown(page) and not prepared):
         return
     tab = browser.pages.tab(page)
     before = browser.pages.shown.get(tab, tab)
     browser.pages.shown[tab] = page
-    yield from navigation.gone(browser, before)
-    for state in browser.sessions.values():
-        if state.target == page and state.hidden:
-            state.hidden = False
-            state.history.moves += 1  # it takes over the tab's
-            late, state.late = state.late, []
-            yield from late
-            known = browser.frames.get(page)
-            yield from tabs.titled(browser, tab, state.title, known.url if known else "")
+    if before != page:
+        yield from navigation.gone(browser, before)
+    for state in prepared:
+        state.hidden = False
+        state.history.moves += 1  # it takes over the tab's
+        late, state.late = state.late, []
+        yield from late
+        known = browser.frames.get(page)
+        yield from tabs.titled(browser, tab, state.title, known.url if known else "")
 
 
 def arrives(browser: Browser, state: SessionState, method: str, params: Params) -> Iterator[Message]:
