@@ -232,7 +232,8 @@ async def test_a_penalty_that_was_seen_in_a_masked_step_is_paid_and_one_that_res
     )
     answer = await service.post("/v1/score", {"samples": [{"episode": id}], "fold": "known"})
     found = answer.json()["results"][0]
-    assert (found["step_rewards"][0], set(found["step_rewards"][1:])) == (pytest.approx(0.1), {None})
+    assert found["step_rewards"][:2] == [pytest.approx(0.1), -0.25], "what was seen is paid (decision 26)"
+    assert set(found["step_rewards"][2:]) == {None}
     assert (found["reward"], found["mask_sample"]) == (pytest.approx(-0.15), False)
     assert sum(found["reward_components"].values()) == pytest.approx(-0.15)
     last = await service.post("/v1/score", {"samples": [{"episode": id}], "fold": "last"})

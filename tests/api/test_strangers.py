@@ -144,9 +144,10 @@ async def task_body(service: Service) -> bytes:
 
 async def test_the_build_that_opened_an_episode_still_verifies_it_after_another_opened_one(store: Store) -> None:
     async with running(store) as service:
+        assert (await service.post("/v1/tasks", TASK)).status_code == 201
+        await tamper(service, f"UPDATE tasks SET digest = '{OTHER}'")  # another build registered it
         await told(service)
         await sign(service)
-        await tamper(service, f"UPDATE tasks SET digest = '{OTHER}'")  # another build registered it
         await service.open()
         await told(service)
         await sign(service)

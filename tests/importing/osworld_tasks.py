@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from api.importing.osworld import tasks
+from detectors.ruleset import compile_task
+from detectors.task_json import task_from_json
 from tests.detectors.tables_reads import CHECKS, picture, told
-from tests.support.logs import Said, clicked, episode, ruleset, run, went
+from tests.support.logs import Said, clicked, episode, run, went
 
 VLCRC = ".config/vlc/vlcrc"
 
@@ -228,7 +230,7 @@ def imported(folder: Path, spec: dict[str, Any]) -> Any:
 
 
 def worth(spec: Any, happened: list[Said]) -> float | None:
-    rules = ruleset(*spec["milestones"], weights=spec["weights"], probes=spec.get("probes", []))
+    rules = compile_task(task_from_json(spec))  # without the origin that the other tests' tasks have
     asked = [("probe.answered", {"probe": one["id"], "when": "start", "value": None, "ms": 1, "baseline": True})
              for one in spec.get("probes", [])]  # fmt: skip
     rewards = run(rules, *episode([*happened, clicked("x")], before=asked))
