@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 Where = tuple[str | int, ...]
 
 MAX_WHOLE = 2**63 - 1
-"""Whole numbers beyond this or its negative are refused: readers of JSON do not agree on them."""
+"""Whole numbers of more than 64 bits, sign included, are refused: readers of JSON do not agree on them."""
 MAX_SHOWN_DIGITS = 60
-WANTED_NUMBER = "a finite number below 2^63"
+WANTED_NUMBER = "a finite number, a whole one from -2^63 and below 2^63"
 
 
 class Fault(NamedTuple):
@@ -50,7 +50,7 @@ def _of_single(path: Where, value: Any) -> Fault | None:
     if value is None or isinstance(value, bool | date):
         return None
     if isinstance(value, int):
-        return None if abs(value) <= MAX_WHOLE else Fault(path, _digits(value), WANTED_NUMBER)
+        return None if -MAX_WHOLE - 1 <= value <= MAX_WHOLE else Fault(path, _digits(value), WANTED_NUMBER)
     if isinstance(value, float):
         return None if math.isfinite(value) else Fault(path, str(value), WANTED_NUMBER)
     if isinstance(value, str):

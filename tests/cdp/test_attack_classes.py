@@ -42,7 +42,7 @@ async def test_a_form_that_comes_out_of_the_back_forward_cache_is_told_on(
         await page.goto(f"{site.url}/away")
         await watch.one("page.titled", title="away")
         await page.go_back(wait_until="commit")
-        await watch.one("page.navigated", url=url, how="back")
+        await watch.until(lambda: len(watch.all("page.navigated", url=url)) == 2)
         await page.wait_for_function("document.title === 'restored'")
         await page.locator("input").press_sequentially("cd")
         await page.click("button")
