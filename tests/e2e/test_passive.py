@@ -53,7 +53,7 @@ def _watched(folder: Path) -> dict[str, Any]:
         agent.say("end")
         assert agent.wait_end(60) == 0, agent.log.read_text()
         closing = episode.close()
-        assert closing.total is not None, [(one.step, one.reason) for one in closing.rewards if one.masked]
+        assert closing.total is not None, [(one.step, one.reason) for one in closing.rewards if one.mask]
         assert closing.total > 0.5, "the daemon saw the session"
     return _left_behind(folder)
 
