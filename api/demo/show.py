@@ -39,12 +39,13 @@ class Screen:
 
 
 class Table:
-    """Rows of steps. ``components`` are the columns; ``episode.total`` is summed up on the way."""
+    """Rows of steps. ``components`` are the columns; the total is summed up on the way, and is null from the first step
+    on whose reward is."""
 
     def __init__(self, screen: Screen, components: Sequence[str]) -> None:
         self._screen = screen
         self._components = components
-        self._total = 0.0
+        self._total: float | None = 0.0
 
     def head(self) -> None:
         """Write the columns' names."""
@@ -55,12 +56,13 @@ class Table:
     def row(self, action: str, reward: Reward, events: Events) -> None:
         """Write one sealed step with its milestones; ``events`` by number, each (source, kind, data)."""
         paid = reward.reward
-        self._total += paid or 0.0
+        self._total = None if self._total is None or paid is None else self._total + paid
+        total = "null" if self._total is None else f"{self._total:.3f}"
         cells = "".join(self._cell(reward.components.get(name)) for name in self._components)
         value = "masked" if paid is None else f"{paid:+.3f}" if paid else "0"
         self._screen.line(
             f"{reward.step:>4}  {clip(action, _ACTION - 1):<{_ACTION}}{cells}"
-            f"{self._toned(f'{value:>9}', paid)}{self._total:>8.3f}"
+            f"{self._toned(f'{value:>9}', paid)}{total:>8}"
         )
         if paid is None:
             self._screen.line(self._screen.paint(f"      {reward.reason}", "yellow"))

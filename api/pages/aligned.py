@@ -6,7 +6,6 @@ The sides are two episodes, or one under two rulesets: then the same events spea
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 from api.pages.render import number, signed
@@ -40,15 +39,6 @@ def aligned(
         evidence = [lines[seq] for seq in _evidence(pair) if seq in lines] if reasons else []
         rows.append(Row(step, done, pair, reasons, evidence))
     return rows
-
-
-def totals(result: Result) -> list[float | None]:
-    """The running total, step by step; None from the first step on whose reward is not known."""
-    return list(accumulate((one["reward"] for one in result["rewards"]), _sum))
-
-
-def _sum(before: float | None, reward: float | None) -> float | None:
-    return None if before is None or reward is None else before + reward
 
 
 def _first_steps(result: Result) -> dict[str, int]:

@@ -9,7 +9,8 @@ import orjson
 from fastapi import APIRouter, Request, Response
 
 from api.errors import InvalidError
-from api.pages.aligned import aligned, totals
+from api.pages.aligned import aligned
+from api.pages.curve import running_totals
 from api.pages.lanes import said
 from api.pages.plot import together
 from api.pages.render import page
@@ -106,7 +107,7 @@ def _actions(segments: list[Segment]) -> dict[int, str]:
 def _compared(sides: tuple[Side, Side], lines: dict[int, str]) -> dict[str, Any]:
     results = (sides[0].result, sides[1].result)
     rows = aligned((sides[0].name, sides[1].name), results, [side.actions for side in sides], lines)
-    curves = {side.name: totals(side.result) for side in sides}
+    curves = {side.name: running_totals([one["reward"] for one in side.result["rewards"]]) for side in sides}
     longest = max(results, key=lambda result: len(result["rewards"]))
     names = [str(one["step"]) for one in longest["rewards"]]
     return {

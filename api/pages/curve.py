@@ -4,6 +4,7 @@ stacked bar, milestones as flags, what is not known as a hatched band (pure)."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from api.exporting.returns import returns_to_go
@@ -41,9 +42,9 @@ class Tick(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """``line``: the points of the running total; ``to_go``: of what was still to come of all that is sealed, the step's
-    own reward with it, after the last step that is not known;
-    ``masked``: (x, width) of steps whose reward is null; ``slot``: how wide a step is; ``left``: where the first is."""
+    """``line``: the points of the running total, up to the first step that is not known; ``to_go``: of what was still to
+    come of all that is sealed, the step's own reward with it, after the last step that is not known; ``masked``: (x,
+    width) of steps whose reward is null; ``slot``: how wide a step is; ``left``: where the first is."""
 
     line: str
     to_go: str
@@ -61,11 +62,12 @@ def curve(rewards: Sequence[Mapping[str, Any]]) -> Curve | None:
     """The curve of sealed rewards in the order of their steps; None where there are none."""
     if not rewards:
         return None
-    totals = _totals(rewards)
+    totals = running_totals([one["reward"] for one in rewards])
+    seen = _seen(rewards)
     to_go = [one.value for one in returns_to_go([one["reward"] for one in rewards], 1.0, closed=True)]
     known = [value for value in to_go if value is not None]
-    low = min(0.0, *totals, *known, *_reach(rewards, -1))
-    high = max(1.0, *totals, *known, *_reach(rewards, 1))
+    low = min(0.0, *seen, *known, *_reach(rewards, -1))
+    high = max(1.0, *seen, *known, *_reach(rewards, 1))
     slot = (WIDTH - _LEFT - _RIGHT) / len(rewards)
 
     def x(place: float) -> float:
@@ -80,7 +82,7 @@ def curve(rewards: Sequence[Mapping[str, Any]]) -> Curve | None:
         to_go=_points(to_go, x, y),
         bars=[bar for place, one in enumerate(rewards) for bar in _bars(one, x(place + 0.2), slot * 0.6, y)],
         flags=[
-            Flag(one["step"], earned["id"], earned["worth"], x(place + 0.5), y(totals[place]))
+            Flag(one["step"], earned["id"], earned["worth"], x(place + 0.5), y(seen[place]))
             for place, one in enumerate(rewards)
             for earned in one["milestones"]
             if not earned["baseline"]
@@ -98,12 +100,18 @@ def _points(values: Sequence[float | None], x: Callable[[float], float], y: Call
     return " ".join(f"{x(place + 0.5)},{y(value)}" for place, value in enumerate(values) if value is not None)
 
 
-def _totals(rewards: Sequence[Mapping[str, Any]]) -> list[float]:
-    """The running sum; a step that is not known adds nothing, and is marked as such."""
-    totals: list[float] = []
-    for one in rewards:
-        totals.append((totals[-1] if totals else 0.0) + (one["reward"] or 0.0))
-    return totals
+def running_totals(rewards: Sequence[float | None]) -> list[float | None]:
+    """The running total, step by step; None from the first step on whose reward is not known."""
+    return list(accumulate(rewards, _sum))
+
+
+def _sum(before: float | None, reward: float | None) -> float | None:
+    return None if before is None or reward is None else before + reward
+
+
+def _seen(rewards: Sequence[Mapping[str, Any]]) -> list[float]:
+    """How high the flag of each step stands: the sum of what is known, which is drawn as no line."""
+    return list(accumulate(one["reward"] or 0.0 for one in rewards))
 
 
 def _parts(one: Mapping[str, Any]) -> list[tuple[str, float]]:

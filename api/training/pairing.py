@@ -45,6 +45,8 @@ class Told:
     success: bool | None
     milestones: tuple[int, ...]
     """The steps in which the rules found a milestone."""
+    unknown: frozenset[int]
+    """The steps whose reward is null: what they earned nobody can say, so they are neither better nor worse."""
 
     def side(self, step: int | None = None, how: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """As a line of preferences has it."""
@@ -83,8 +85,9 @@ def _told(said: Mapping[str, Any], events: list[Event]) -> Told | None:
     success = rewards[-1].success if rewards else None
     group = said.get("group") or str(said["task"]["id"])
     # What the close pays in a closing step was done in the last one that has a deed.
-    found = tuple(sorted({min(reward.step, steps - 1) for reward in rewards if _earned(reward)}))
-    return Told(said["id"], said["file"], group, said["task"], said.get("success"), steps, success, found)
+    unknown = frozenset(min(reward.step, steps - 1) for reward in rewards if reward.mask)
+    found = tuple(sorted({min(reward.step, steps - 1) for reward in rewards if _earned(reward)} - unknown))
+    return Told(said["id"], said["file"], group, said["task"], said.get("success"), steps, success, found, unknown)
 
 
 def _earned(reward: Reward) -> bool:
@@ -101,10 +104,14 @@ def _outcomes(told: Iterable[Told]) -> Iterator[dict[str, Any]]:
             yield _line(f"{one.id}/rule", "outcome", "rule", trajectory=one.side(), success=one.success)
         if one.env is not None:
             yield _line(f"{one.id}/env", "outcome", "env", trajectory=one.side(), success=one.env)
-        for step in range(one.steps if one.success else 0):
+        for step in _known(one) if one.success else ():
             earned = step in one.milestones
             side = one.side(step)
             yield _line(f"{one.id}/{step}", "outcome", "rule", level="step", trajectory=side, success=earned)
+
+
+def _known(one: Told) -> list[int]:
+    return [step for step in range(one.steps) if step not in one.unknown]
 
 
 def _copies(one: Told, events: list[Event]) -> Iterator[dict[str, Any]]:
@@ -119,8 +126,8 @@ def _copies(one: Told, events: list[Event]) -> Iterator[dict[str, Any]]:
     hows += [{"how": "removed", "step": step} for step in one.milestones if one.steps > 1]
     for how in hows:
         rewards = scored(one.task, list(perturbed(events, how)))
-        if rewards and rewards[-1].success:
-            continue  # what went was not needed: no loser
+        if not rewards or rewards[-1].success is not False:
+            continue  # what went was not needed, or nobody knows whether it was: no loser
         name = f"{one.id}/{how['how']}-{how['step']}"
         yield _line(name, "pair", "perturbed", chosen=one.side(), rejected=one.side(how=how), weight=LIKELY)
         yield _line(f"{name}/outcome", "outcome", "perturbed", trajectory=one.side(how=how), success=False)
@@ -159,7 +166,7 @@ def _steps(told: list[Told], draw: random.Random) -> Iterator[dict[str, Any]]:
     idle: dict[str, list[tuple[Told, int]]] = defaultdict(list)
     for one in told:
         if one.success is not None:
-            idle[str(one.task["id"])] += [(one, step) for step in range(one.steps) if step not in one.milestones]
+            idle[str(one.task["id"])] += [(one, step) for step in _known(one) if step not in one.milestones]
     for one in told:
         for step in one.milestones if one.success else ():
             others = idle[str(one.task["id"])]

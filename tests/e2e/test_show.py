@@ -55,10 +55,12 @@ def test_a_paid_step_names_its_milestone_its_evidence_and_the_step_that_caused_i
     assert evidence.split() == ["#17", "request.finished", "POST", "/orders", "→", "200"]
 
 
-def test_a_masked_step_says_why_and_leaves_the_total_alone() -> None:
-    *_, row, reason = _shown(_reward(0.1), _reward(None))
-    assert row.split()[-2:] == ["masked", "0.100"]
+def test_from_a_masked_step_on_the_total_is_null() -> None:
+    _, first, row, reason, last = _shown(_reward(0.1), _reward(None), _reward(0.2))
+    assert first.split()[-2:] == ["+0.100", "0.100"]
+    assert row.split()[-2:] == ["masked", "null"]
     assert "the browser is gone" in reason
+    assert last.split()[-2:] == ["+0.200", "null"]
 
 
 def test_rows_are_aligned() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.pages.curve import HEIGHT, WIDTH, curve
+from api.pages.curve import HEIGHT, WIDTH, curve, running_totals
 
 
 def reward(step: int, paid: float | None, milestones: tuple[str, ...] = (), **components: float) -> dict[str, Any]:
@@ -44,12 +44,15 @@ def test_components_stack_above_zero_and_penalties_hang_below() -> None:
     assert form.y == pytest.approx(drawn.zero)
 
 
-def test_a_step_that_is_not_known_is_a_band_and_adds_nothing() -> None:
-    drawn = curve([reward(0, 0.5, nav=0.5), reward(1, None), reward(2, 0.0)])
+def test_a_step_that_is_not_known_is_a_band_and_the_total_is_known_no_more() -> None:
+    drawn = curve([reward(0, 0.5, nav=0.5), reward(1, None), reward(2, 0.5, ("late",), nav=0.5)])
     assert drawn is not None
     [(x, width)] = drawn.masked
     assert x == pytest.approx(drawn.left + width, abs=0.02)
-    assert len({point.split(",")[1] for point in drawn.line.split()}) == 1
+    assert len(drawn.line.split()) == 1, "a line that goes on would take null for 0"
+    assert running_totals([0.5, None, 0.5]) == [0.5, None, None]
+    [flag] = drawn.flags
+    assert flag.y < float(drawn.line.split(",")[1]), "a milestone after it still has its flag"
 
 
 def test_what_was_still_to_come_is_known_after_the_last_step_that_is_not() -> None:

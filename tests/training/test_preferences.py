@@ -12,6 +12,7 @@ import pytest
 from api.training.pairing import preferences_of
 from api.training.perturbing import INJECTED, perturbed
 from api.training.preferences import PreferenceError, read_preferences, rows_of, scored
+from tests.support.logs import Said
 from tests.training.conftest import Made
 from tests.training.synthetic import episode, fill, stray, submit, task, write
 
@@ -98,6 +99,43 @@ def test_what_the_close_pays_is_of_the_last_step(tmp_path: Path) -> None:
         *(s for p in found.pairs for s in (p.chosen, p.rejected)),
     ):
         assert rows_of(side)
+
+
+def test_a_step_whose_reward_is_null_is_neither_better_nor_worse(tmp_path: Path) -> None:
+    """Nobody could see what was done in it: it is no failed step, no idle one, and no copy without it is a loser."""
+    blind: list[Said] = [("gap.began", {"source": "cdp", "reason": "gone"}), ("gap.ended", {"source": "cdp"})]
+    spec = task("amber", "g")
+    parts = {"seen": [stray(), fill("amber"), submit()], "blind": [[*stray(), *blind], fill("amber"), submit()]}
+    lines = []
+    for name, steps in parts.items():
+        events = episode("amber", *steps, name=name)
+        rewards = scored(spec, events)
+        assert (rewards[0].mask, rewards[-1].success) == (name == "blind", True)
+        write(tmp_path / f"{name}.mrec", events)
+        lines.append(json.dumps({"id": name, "file": f"{name}.mrec", "group": "g", "task": spec}))
+    index = tmp_path / "episodes.jsonl"
+    index.write_text("\n".join(lines))
+    made = [line for line in preferences_of(index) if line.get("level") == "step"]
+    outcomes = {(line["trajectory"]["recording"], line["trajectory"]["step"]) for line in made if "trajectory" in line}
+    assert ("seen.mrec", 0) in outcomes
+    assert ("blind.mrec", 0) not in outcomes
+    sides = {(line[of]["recording"], line[of]["step"]) for line in made for of in ("chosen", "rejected") if of in line}
+    assert ("seen.mrec", 0) in sides
+    assert ("blind.mrec", 0) not in sides
+
+
+def test_a_copy_of_which_nobody_knows_whether_it_succeeded_is_no_loser(tmp_path: Path) -> None:
+    """The second button is pressed in the dark: without the first the goal is not known, which is no failure."""
+    blind: list[Said] = [("gap.began", {"source": "cdp", "reason": "gone"}), ("gap.ended", {"source": "cdp"})]
+    spec = task("amber", "g")
+    write(tmp_path / "won.mrec", episode("amber", fill("amber"), submit(), [*stray(), *blind], name="won"))
+    index = tmp_path / "episodes.jsonl"
+    index.write_text(json.dumps({"id": "won", "file": "won.mrec", "group": "g", "task": spec}))
+    copies = [line for line in preferences_of(index) if line["source"] == "perturbed"]
+    whole = list(episode("amber", fill("amber"), submit(), [*stray(), *blind], name="won"))
+    for line in copies:
+        how = (line.get("rejected") or line["trajectory"]).get("perturbed")
+        assert scored(spec, list(perturbed(whole, how)))[-1].success is False, how
 
 
 @pytest.mark.parametrize(
