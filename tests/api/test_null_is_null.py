@@ -1,7 +1,7 @@
 """Null is not zero, on every way out: one recording, and all that gives a number for a reward of it.
 
 Of five steps the first earns something; then a source is blind, a secret decides, a rule fails, a judge is silent. The
-tables are closed: a route, page, command or adapter that stands in none of them fails its test until somebody says
+tables are closed: a route, page or command that stands in none of them fails its test until somebody says
 whether it gives rewards.
 """
 
@@ -21,121 +21,27 @@ from typing import Any
 import httpx
 import orjson
 import pytest
+from websockets.asyncio.client import connect
 
-from api.cascade.stages import Stages
+from agentd.cli import _parser as agentd_parser
+from agentd.edge import Edge
+from agentd.journal import Journal
+from agentd.recorder import Recorder
 from api.cli import COMMANDS, main
-from api.plugins import load_plugins
-from api.stages.base import Opinion, Question
-from api.store.arrivals import START
-from api.streaming import Wanted
-from detectors.codec import canonical, sha256
-from detectors.registry import add_foreign
+from detectors.ruleset import compile_task
+from detectors.task_json import task_from_json
 from tests.api.processes import ROOT
-from tests.api.service import ADMIN, Service, Store, eventually, running
-from tests.detectors.test_total import sample_fragile
+from tests.api.service import ADMIN, Store, eventually
+from tests.api.unknown import MASKED, PAID, STATUS, STEPS, TASK, Way, of_rewards, on_a_socket, recorded
 from tests.rescoring.corpus import written
-from tests.support.logs import Said, clicked, created, episode, filled, titled, went
-
-TASK: dict[str, Any] = {
-    "id": "shop/unknown",
-    "version": "1",
-    "instruction": "Buy it.",
-    "origin": "http://shop.test",
-    "weights": {"nav": 0.25, "form": 0.25, "file": 0.25, "ui": 0.25},
-    "milestones": [
-        {"id": "cart", "when": {"url_reached": {"url": "/cart"}}, "component": "nav"},
-        {"id": "pin", "when": {"field_filled": {"field": "Pin", "value": "4711"}}, "component": "form"},
-        {"id": "kept", "when": {"sample_fragile": {"name": "a"}}, "component": "file"},
-        {"id": "buy", "when": {"element_clicked": {"name": "Buy"}}, "component": "ui"},
-    ],
-    "escalation": {"audit": 0, "tiers": ["judge"], "escalate": ["unscored"]},
-}
-STEPS: list[list[Said]] = [
-    [went("/cart")],
-    [("gap.began", {"source": "cdp", "reason": "browser gone"}), ("gap.ended", {"source": "cdp"}), clicked("Buy")],
-    [filled("Pin", None, filled=True)],
-    [created("a", size=0)],
-    [titled("Nothing that a rule knows")],
-]
-STATUS = ["sealed", "unobserved", "unobserved", "unobserved", "escalating"]
-PAID = [0.25, None, None, None, None]
-"""What each step is worth, wherever somebody asks."""
-MASKED = [value is None for value in PAID]
-
-
-class SilentJudge:
-    """A judge that takes every question and answers none."""
-
-    name = "judge"
-
-    def digest(self, question: Question) -> str:
-        """Of the question."""
-        return sha256(canonical([question.episode, question.step, question.about]))
-
-    async def ask(self, question: Question) -> Opinion:
-        """Never."""
-        await asyncio.Event().wait()
-        raise AssertionError(question)
+from tests.support.logs import episode, log
 
 
 @pytest.fixture
 async def unknown(store: Store) -> AsyncIterator[Way]:
-    """A service that has the recording. A rule of others that fails on an empty file is installed in this process."""
-    load_plugins()  # once in a process, and what it found takes the place of ours
-    add_foreign({sample_fragile.name: (sample_fragile, "sample==1")})
-    async with running(store, stages=Stages({"judge": [SilentJudge()]}, {"model": "off"})) as service:  # type: ignore[list-item]
-        id, token = await service.open(TASK)
-        await service.tell(id, token, *episode(*STEPS))
-        yield Way(service, store, id)
-    add_foreign({})
-
-
-class Way:
-    """The episode, and how to ask about it."""
-
-    def __init__(self, service: Service, store: Store, id: str) -> None:
-        self.service, self.store, self.id = service, store, id
-
-    @property
-    def parts(self) -> Any:
-        """The service's parts."""
-        return self.service.app.state.parts
-
-    async def json(self, method: str, path: str, body: Any = None, **more: Any) -> Any:
-        """What a route answers."""
-        told = {} if body is None else {"json": body}
-        answer = await self.service.call(method, path, **told, **more)
-        assert answer.status_code < 300, answer.text
-        return answer.json()
-
-    async def page(self, path: str, **asked: str) -> httpx.Response:
-        """A page, as somebody who is logged in sees it."""
-        headers = {"accept": "text/html", "cookie": f"milestoned={ADMIN}"}
-        answer = await self.service.get(path, None, params=asked, headers=headers)
-        assert answer.status_code == 200, answer.text
-        return answer
-
-    async def command(self, *arguments: object) -> int:
-        """The command line on the stored data."""
-        where = ["--database", self.store.url] if self.store.url else []
-        return await asyncio.to_thread(main, [str(one) for one in (*arguments, "--data", self.store.folder, *where)])
-
-    async def recording(self, folder: Path) -> tuple[Path, Path]:
-        """The recording and its task, as files."""
-        file, task = folder / "one.mrec", folder / "one.yaml"
-        file.write_bytes((await self.service.get(f"/v1/episodes/{self.id}/recording")).content)
-        written(task, TASK)
-        return file, task
-
-
-def of_rewards(documents: list[Any]) -> None:
-    """Rewards as the wire has them, step by step."""
-    assert [one["step"] for one in documents] == [*range(5)]
-    assert [one["reward"] for one in documents] == PAID
-    assert [one["mask"] for one in documents] == MASKED
-    assert [one["status"] for one in documents] == STATUS
-    assert all(set(one["components"].values()) == {None} for one in documents if one["mask"])
-    assert all(one["reason"] for one in documents if one["mask"])
+    """A service that has the recording."""
+    async with recorded(store) as way:
+        yield way
 
 
 async def one_reward(way: Way, _folder: Path) -> None:
@@ -247,29 +153,31 @@ async def trajectory(way: Way, _folder: Path) -> None:
     of_rewards([one["reward"] for one in (await way.json("GET", f"/v1/episodes/{way.id}/trajectory"))["steps"]])
 
 
-async def streamed(chunks: AsyncIterator[bytes]) -> list[Any]:
-    """The rewards of a stream that does not end, because a judge has not answered."""
+async def streamed(way: Way, path: str, **headers: str) -> list[Any]:
+    """The rewards of a stream that does not end, because a judge has not answered: off a real socket."""
     found: list[Any] = []
-    async for chunk in chunks:
-        for block in chunk.decode().split("\n\n"):
-            data = [line.removeprefix("data: ") for line in block.splitlines() if line.startswith("data: ")]
-            if "event: reward" in block and data:
-                told = orjson.loads(data[0])
-                found.append(told.get("reward") if isinstance(told.get("reward"), dict) else told)
-        if len(found) == 5:
-            return found
+    async with asyncio.timeout(30), on_a_socket(way.service.app) as url, httpx.AsyncClient(timeout=30) as http:
+        headers |= {"authorization": f"Bearer {ADMIN}"}
+        async with http.stream("GET", f"{url}{path}", params={"kinds": "reward"}, headers=headers) as answer:
+            assert answer.status_code == 200
+            kind = ""
+            async for line in answer.aiter_lines():
+                name, _, said = line.partition(": ")
+                kind = said if name == "event" else kind
+                if name == "data" and kind == "reward":
+                    told = orjson.loads(said)
+                    found.append(told["reward"] if isinstance(told.get("reward"), dict) else told)
+                if len(found) == 5:
+                    return found
     raise AssertionError(f"the stream ended after {len(found)} rewards")
 
 
 async def stream(way: Way, _folder: Path) -> None:
-    async with asyncio.timeout(30):
-        of_rewards(await streamed(way.parts.streams.of_one(way.id, 0, frozenset({"reward"}))))
+    of_rewards(await streamed(way, f"/v1/episodes/{way.id}/stream"))
 
 
 async def stream_of_all(way: Way, _folder: Path) -> None:
-    wanted = Wanted("default", frozenset({"reward"}), {})
-    async with asyncio.timeout(30):
-        of_rewards(await streamed(way.parts.streams.of_all(wanted, START, 0)))
+    of_rewards(await streamed(way, "/v1/stream", **{"last-event-id": "0"}))
 
 
 async def explanation(way: Way, _folder: Path) -> None:
@@ -369,10 +277,41 @@ async def test_no_route_gives_a_number_for_what_is_not_known(
     await check(unknown, tmp_path)
 
 
-def test_what_openenv_s_socket_says_is_held_beside_its_own_client() -> None:
-    """A socket is no path of OpenAPI's: an `error` frame, never a number."""
-    assert "browser gone" in (ROOT / "tests/trainers/test_light.py").read_text()
-    assert "error" in (ROOT / "tests/api/test_openenv.py").read_text()
+async def test_openenv_s_socket_gives_an_error_frame_for_what_is_not_known(unknown: Way) -> None:
+    """A socket is no path of OpenAPI's: it is held off a real one."""
+    async with asyncio.timeout(60), on_a_socket(unknown.service.app) as url:
+        address = f"{url.replace('http', 'ws', 1)}/openenv/ws"
+        async with connect(address, additional_headers={"authorization": f"Bearer {ADMIN}"}) as socket:
+
+            async def say(kind: str, **data: Any) -> Any:
+                await socket.send(orjson.dumps({"type": kind, "data": data}).decode())
+                return orjson.loads(await socket.recv())
+
+            begun = await say("reset", episode_id=unknown.id)
+            assert (begun["type"], begun["data"]["reward"]) == ("observation", None)
+            for step, value in enumerate(PAID):
+                told = await say("step", step=step)
+                if value is None:
+                    assert told["type"] == "error", told
+                    assert "reward" not in told["data"]
+                    assert "not known" in told["data"]["message"]
+                else:
+                    assert told["data"]["reward"] == value
+
+
+async def test_metrics_count_what_is_not_known_by_its_status_and_sum_no_reward(unknown: Way) -> None:
+    """No metric is a sum or a mean of rewards, so that none can take null for 0."""
+    told = await unknown.service.metrics()
+    prefix = "milestoned_rewards_sealed_total"
+    counted = {name: value for name, value in told.items() if name.startswith(prefix) and value}
+    wanted: dict[str, float] = {}
+    for one in STATUS[:4]:  # an escalating one is counted once it is sealed
+        name = f'{prefix}{{status="{one}"}}'
+        wanted[name] = wanted.get(name, 0.0) + 1.0
+    assert counted == wanted
+    of_rewards = {name.partition("{")[0] for name in told if "reward" in name}
+    assert of_rewards == {"milestoned_rewards_sealed_total", "milestoned_rewards_sealed_created",
+                          "milestoned_reward_reads_total", "milestoned_reward_reads_created"}  # fmt: skip
 
 
 # -- pages and files
@@ -587,28 +526,57 @@ async def test_no_command_gives_a_number_for_what_is_not_known(
     await check(unknown, tmp_path, capsys)
 
 
-# -- the client's adapters
+# -- the daemon's commands
 
-ADAPTERS = {
-    "gymnasium": ("test_light.py", "test_gymnasium_wrapper_where_nobody_can_know"),
-    "inspect_ai": ("test_heavy.py", "test_inspect"),
-    "nemo_gym": ("test_heavy.py", "test_nemo_gym"),
-    "openenv": ("test_light.py", "test_openenv_client_and_rubric"),
-    "openrlhf": ("test_light.py", "test_openrlhf_with_a_url"),
-    "openrlhf_agent": ("test_light.py", "test_openrlhf_agent_whose_first_turn_is_not_known"),
-    "skyrl": ("test_functions.py", "test_an_outage_is_no_reward_of_0"),
-    "slime": ("test_functions.py", "test_slime_takes_a_sample_and_a_group"),
-    "trl": ("test_functions.py", "test_trl_keeps_order_and_length_and_leaves_out_what_nobody_knows"),
-    "verifiers": ("test_heavy.py", "test_verifiers"),
-    "verl": ("test_functions.py", "test_verl_raises_where_nobody_knows"),
-    "verl_manager": ("test_heavy.py", "test_verl"),
+DAEMON = {
+    "run": "with --edge each sealed step's hint, held here; else nothing",
+    "join": "the same daemon without --edge",
+    "record": "events and how many",
+    "read": "what a file says",
+    "devtools": "a browser's DevTools",
+    "convert": "a recording, and how many events and steps; what they come to as `replay` says it",
 }
-"""Each adapter, and the test that holds it where nobody knows: each speaks to the routes above."""
-SHARED = {"__init__", "carried", "paid", "rollout", "scoring", "settings"}
+"""The commands of `agentd`, and what number for a reward they give."""
 
 
-def test_every_adapter_is_in_the_table_and_its_test_is_there() -> None:
-    there = {path.stem for path in (ROOT / "client/milestoned_client/adapters").glob("*.py")}
-    assert there == ADAPTERS.keys() | SHARED
-    for file, test in ADAPTERS.values():
-        assert f"def {test}" in (ROOT / "tests/trainers" / file).read_text(), (file, test)
+def test_every_command_of_the_daemon_is_in_the_table_and_only_one_scores() -> None:
+    parser = agentd_parser()
+    assert set(leaves("", parser)) == {f" {name}" for name in DAEMON}
+    (commands,) = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    scoring = {name for name, one in commands.choices.items() if "--edge" in one._option_string_actions}
+    assert scoring == {"run"}
+    engines = {path.name for path in (ROOT / "agentd").rglob("*.py") if "detectors.engine" in path.read_text()}
+    assert engines == {"edge.py"}, "whoever runs the rules in the daemon gives rewards: hold it here"
+
+
+async def test_the_daemon_s_own_hint_is_null_where_nothing_is_known(unknown: Way, tmp_path: Path) -> None:
+    """`agentd run --edge`: what it says into the journal of the same events. ``unknown`` brings the rule of others."""
+    recorder = Recorder(Journal(tmp_path / "journal.sqlite3", "ep_1"))
+    Edge(recorder, compile_task(task_from_json(TASK)))
+    for event in log(*episode(*STEPS, close=False), ("step.sealed", {"step": 4, "why": "quiet"})):
+        recorder.append(event.source, event.kind, event.data)
+        await asyncio.sleep(0)  # the edge computes in the loop's next turn
+    recorder.flush()
+    told = [data for _, kind, data in recorder.journal.rows() if kind == "edge.computed"]
+    recorder.close()
+    # It is the rules' number, as `audit report` compares it: they know that the last step earns nothing by them, and a
+    # judge is the service's.
+    assert [(one["step"], one["reward"]) for one in told] == [*enumerate(PAID[:4]), (4, 0.0)]
+
+
+# -- labels that a model is trained on
+
+
+async def preferences(way: Way, folder: Path) -> list[dict[str, Any]]:
+    """What `rm prefer` makes of the recording."""
+    file, _ = await way.recording(folder)
+    index, made = folder / "index.jsonl", folder / "preferences.jsonl"
+    index.write_bytes(orjson.dumps({"id": "one", "file": file.name, "group": "g", "task": TASK}))
+    assert await asyncio.to_thread(main, ["rm", "prefer", str(index), str(made)]) == 0
+    return [orjson.loads(line) for line in made.read_bytes().splitlines()]
+
+
+async def test_no_label_is_made_of_a_reward_that_is_not_known(unknown: Way, tmp_path: Path) -> None:
+    """The episode's success is not known: no outcome, no pair, no step that failed. (Of episodes that succeeded with
+    steps in the dark: tests/training/test_preferences.py.)"""
+    assert await preferences(unknown, tmp_path) == []

@@ -70,6 +70,7 @@ async def score(request: Request) -> Response:
         "milestones": [float(one.milestones) for one in scored],
         "steps": [float(len(one.step_rewards)) for one in scored],
         "success": [float(one.success is True) for one in scored],
+        "success_known": [float(one.success is not None) for one in scored],
         "unknown": [float(one.reward is None) for one in scored],
         "known_share": [one.known_share or 0.0 for one in scored],
     }

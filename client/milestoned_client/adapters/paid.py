@@ -34,6 +34,7 @@ class Paid:
             "milestones": float(self.milestones),
             "steps": float(self.steps),
             "success": float(self.success is True),
+            "success_known": float(self.success is not None),
             "unknown": float(self.reward is None),
             "known_share": self.known_share,
         }
