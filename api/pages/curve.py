@@ -42,8 +42,8 @@ class Tick(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """``line``: the points of the running total, up to the first step that is not known; ``to_go``: of what was still to
-    come of all that is sealed, the step's own reward with it, after the last step that is not known; ``masked``: (x,
+    """``line``: the points of the running total, up to the first step that is not known; ``to_go``: of what was still
+    to come of all that is sealed, the step's own reward with it, after the last step that is not known; ``masked``: (x,
     width) of steps whose reward is null; ``slot``: how wide a step is; ``left``: where the first is."""
 
     line: str
