@@ -61,7 +61,7 @@ def test_search(shopping: Session) -> None:
 
     shopping.act(ask)
     shopping.act(shopping.click("link", "Desk lamp"))
-    assert closed(shopping) == (1.25, True)
+    assert closed(shopping) == (1.0, True)
 
 
 def test_download(shopping: Session) -> None:
@@ -76,4 +76,4 @@ def test_download(shopping: Session) -> None:
             shopping.page.wait_for_timeout(20)
 
     shopping.act(come_back)
-    assert closed(shopping) == (1.75, True)
+    assert closed(shopping) == (1.0, True)
