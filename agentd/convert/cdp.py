@@ -6,7 +6,7 @@ and headers are kept as far as the log has them: no rule is known yet that could
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from agentd.convert import cdp_log
@@ -56,6 +56,8 @@ class CdpReading:
             tape.begin(0)
         for seen in unfinished.left():
             tape.tell(tape.at, seen.kind, seen.data)
+        for part, reason in unfinished.unknown():
+            tape.interrupt(tape.at, part, reason)
 
     def _put(self, tape: Tape, at: int, told: Iterator[Seen], steps: _Steps, unfinished: _Unfinished) -> None:
         for seen in told:
@@ -142,14 +144,18 @@ class _Steps:
 
 
 class _Unfinished:
-    """Requests of which an answer's head came in and whose end the log does not have."""
+    """What was under way when the log ended: requests without their end, and documents that no frame shows yet."""
 
     def __init__(self) -> None:
         self._sent: dict[str, dict[str, Any]] = {}
         self._heads: dict[str, dict[str, Any]] = {}
+        self._coming: dict[str, str] = {}
+        """By frame the request of the document that it set out for."""
 
     def heard(self, message: Message) -> None:
-        """Look at a raw message for the head of an answer."""
+        """Look at a raw message for the head of an answer, and for a document that is asked for."""
+        if message.method == "Network.requestWillBeSent" and message.params.get("type") == "Document":
+            self._coming[str(message.params.get("frameId"))] = str(message.params.get("requestId"))
         if message.method == "Network.responseReceived":
             answer = message.params.get("response") or {}
             head = {"status": answer.get("status")}
@@ -167,12 +173,39 @@ class _Unfinished:
             self._heads.pop(str(number), None)
         elif seen.kind in ("request.finished", "request.failed", "request.answered"):
             self._sent.pop(str(number), None)
+            status = seen.data.get("status")
+            if seen.kind == "request.failed" or status in _NO_DOCUMENT or _is_attachment(seen.data):
+                self._coming = {frame: one for frame, one in self._coming.items() if one != str(number)}
+        elif seen.kind in ("page.navigated", "page.failed", "frame.detached", "download.began"):
+            self._coming.pop(str(seen.data.get("frame")), None)
 
     def left(self) -> Iterator[Seen]:
         """One `request.answered` each, in the order in which they were sent."""
         for number, data in self._sent.items():
-            if number in self._heads and type(self._heads[number]["status"]) is int:
+            if self._is_answered(number):
                 yield Seen("request.answered", data | self._heads[number])
+
+    def unknown(self) -> Iterator[tuple[str, str]]:
+        """Parts of the browser's of which the log does not say how it went on, each with the reason."""
+        open_ = [data for number, data in self._sent.items() if not self._is_answered(number)]
+        if open_:
+            yield "request", f"the log ends before the answer to {open_[0]['method']} {open_[0]['url']:.200}"
+        if self._coming:
+            for part in ("page", "frame"):
+                yield part, "the log ends before a document that was asked for came in"
+
+    def _is_answered(self, number: str) -> bool:
+        return number in self._heads and type(self._heads[number]["status"]) is int
+
+
+_NO_DOCUMENT = (204, 205)
+
+
+def _is_attachment(data: Mapping[str, Any]) -> bool:
+    answer = data.get("answer")
+    headers = answer.get("headers") if isinstance(answer, Mapping) else None
+    said = headers.get("content-disposition", "") if isinstance(headers, Mapping) else ""
+    return str(said).lower().startswith("attachment")
 
 
 _PAGE = ("page.navigated", "page.failed", "frame.detached", "dialog.opened", "dialog.closed", "download.began")

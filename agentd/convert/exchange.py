@@ -74,6 +74,8 @@ class Exchange:
     answer_body: Body | None
     onward: Exchange | None = None
     continues: bool = False
+    unanswered: bool = False
+    """The file has neither an answer nor a failure: nobody knows what came of it."""
     messages: list[dict[str, Any]] = field(default_factory=list)
 
     @property
@@ -98,8 +100,8 @@ def exchange(entry: dict[str, Any], number: str, at: int, tab: str, attachment: 
     status = answer.get("status")
     status = status if type(status) is int and status > 0 else None
     failure = answer.get("_failureText") or answer.get("_error") or entry.get("_error")
-    if failure is None and (status is None or entry.get("_wasAborted")):
-        failure = "net::ERR_FAILED" if status is None else "net::ERR_ABORTED"
+    if failure is None and entry.get("_wasAborted"):
+        failure = "net::ERR_ABORTED"
     content = answer.get("content") or {}
     mime = str(content.get("mimeType") or answer_headers.get("content-type") or "").partition(";")[0].strip()
     timings = entry.get("timings") or {}
@@ -124,6 +126,7 @@ def exchange(entry: dict[str, Any], number: str, at: int, tab: str, attachment: 
         answer_headers=answer_headers,
         body=_posted(request.get("postData"), headers, attachment),
         answer_body=_content(content, mime, attachment),
+        unanswered=status is None and failure is None,
         messages=[one for one in entry.get("_webSocketMessages") or () if isinstance(one, dict)],
     )
 
@@ -167,12 +170,19 @@ def tellings(first: Exchange, frame: str, secrets: Secrets) -> Iterator[Telling]
         hops.append(hop)
         yield Telling(one.end, "request.redirected", base | hop)
         if one.onward is None:
-            for part in ("request", *(("page", "frame") if one.type == "Document" else ())):
-                yield Telling(one.end, UNSEEN, {"part": part, "reason": "where a redirect led to is not in the file"})
+            yield from _unseen(one, "where a redirect led to is not in the file")
             return
         one = one.onward
     yield from _messages(one, about, secrets)
+    if one.unanswered:
+        yield from _unseen(one, f"the answer to {one.method} {about['url']:.200} is not in the file")
+        return
     yield _end(one, about | {"type": first.type}, hops, secrets)
+
+
+def _unseen(one: Exchange, reason: str) -> Iterator[Telling]:
+    for part in ("request", *(("page", "frame") if one.type == "Document" else ())):
+        yield Telling(one.end, UNSEEN, {"part": part, "reason": reason})
 
 
 def _end(one: Exchange, data: dict[str, Any], hops: list[dict[str, Any]], secrets: Secrets) -> Telling:

@@ -20,6 +20,7 @@ _BLIND = frozenset(
     ).split()
 )
 """Calls whose effect on elements a trace does not say: their steps are a gap in elements."""
+_GOES = frozenset(("goto", "reload", "goBack", "goForward"))
 _ONE_FIELD = frozenset(("keyboardPress", "keyboardType", "keyboardInsertText", "mouseClick", "touchscreenTap"))
 """Of these, those that may be taken for the user's where exactly one field changed."""
 _KEPT = ("url", "selector", "value", "text", "key", "options", "x", "y", "button", "clickCount", "promptText", "name")
@@ -70,7 +71,10 @@ class TracePages:
         self._current = call.id
         yield Telling(at, "step.began", self._action(call))
         acts = call.method in _CLICKS | _TYPES | {"selectOption"} and call.cls != "Dialog" and not _is_trial(call)
-        if call.method in _BLIND or (acts and (call.failed or call.end is None) and call.reached):
+        if call.end is None and (acts or call.method in _BLIND or call.method in _GOES):
+            for part in ("element", "field", "page", "request"):
+                yield from self._unseen(at, part, f"the trace ends before {call.title} came back")
+        elif call.method in _BLIND or (acts and call.failed and call.reached):
             yield from self._unseen(at, "element", f"what {call.title} met is not in the trace")
         elif acts and not call.failed and call.id not in self._targets:
             for part in ("element", "field"):

@@ -9,9 +9,16 @@ from typing import Any
 import orjson
 import pytest
 
+from api.recordings import replay
+from api.tasks import check_task
+from detectors.ruleset import compile_task
 from tests.convert.hand_made import A_LOG, asked, cdp, lines, write
 from tests.convert.making import converted, gaps, of
 
+ANSWERED = [
+    cdp("Network.responseReceived", 1.2, requestId="1", response={"status": 200, "mimeType": "text/html"}),
+    cdp("Network.loadingFinished", 1.3, requestId="1"),
+]
 INFO = {"sessionId": "W", "targetInfo": {"targetId": "worker", "type": "worker", "url": ""}}
 
 
@@ -127,7 +134,7 @@ def test_a_session_of_a_worker_is_its_tabs(attached: bool, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("log", "seen", "unseen"),
     [
-        ([asked("1", "http://a.example/", 1.0)], "request", "page"),
+        ([asked("1", "http://a.example/", 1.0), *ANSWERED], "request", "page"),
         ([cdp("Page.frameNavigated", 1.0, frame={"id": "F", "url": "http://a.example/"})], "page.navigated", "request"),
         ([cdp("Page.lifecycleEvent", 1.0, frameId="F", name="load", loaderId="1")], "page.loaded", "request"),
     ],
@@ -140,3 +147,52 @@ def test_domains_that_were_switched_off_are_gaps(
     assert seen not in hidden
     assert unseen in hidden
     assert "element" in hidden
+
+
+POST = {"request": {"method": "POST"}}
+HOP = {"redirectResponse": {"status": 302, "url": "http://a.example/order", "headers": {"location": "/thanks"}}}
+SHOWN = cdp("Page.frameNavigated", 0.9, frame={"id": "F", "loaderId": "0", "url": "http://a.example/"})
+LANDED = cdp("Page.frameNavigated", 1.25, frame={"id": "F", "loaderId": "1", "url": "http://a.example/thanks"})
+ENDS: dict[str, tuple[list[dict[str, Any]], dict[str, float | None]]] = {
+    "a redirect, and its page": (
+        [asked("1", "http://a.example/order", 1.0, **POST), asked("1", "http://a.example/thanks", 1.1, **HOP),
+         *ANSWERED, LANDED],
+        {"request": 1.0, "page": 1.0},
+    ),
+    "a redirect": (
+        [asked("1", "http://a.example/order", 1.0, **POST), asked("1", "http://a.example/thanks", 1.1, **HOP)],
+        {"request": None, "page": None},
+    ),
+    "a request": ([asked("1", "http://a.example/order", 1.0, "Fetch", **POST)], {"request": None, "page": 0.0}),
+    "a document's answer": (
+        [asked("1", "http://a.example/thanks", 1.0), *ANSWERED], {"request": 0.0, "page": None},
+    ),
+    "a request that failed": (
+        [asked("1", "http://a.example/thanks", 1.0),
+         cdp("Network.loadingFailed", 1.1, requestId="1", errorText="net::ERR_FAILED")],
+        {"request": 0.0, "page": 0.0},
+    ),
+    "a document without content": (
+        [asked("1", "http://a.example/thanks", 1.0),
+         cdp("Network.responseReceived", 1.2, requestId="1", response={"status": 204}),
+         cdp("Network.loadingFinished", 1.3, requestId="1")],
+        {"request": 0.0, "page": 0.0},
+    ),
+}  # fmt: skip
+RULES: dict[str, dict[str, Any]] = {
+    "request": {"request_accepted": {"method": "POST", "url": "/order", "redirect_to": "/thanks"}},
+    "page": {"url_reached": {"url": "/thanks"}},
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("name", ENDS)
+def test_what_was_under_way_when_the_log_ended_is_null_and_not_zero(name: str, rule: str, tmp_path: Path) -> None:
+    """Where the log ends at a redirect, a request or a document on its way, the rest is not known."""
+    log, wanted = ENDS[name]
+    converted(write(tmp_path / "a.json", [SHOWN, *log]), tmp_path)
+    task = {"id": "t", "version": "1", "instruction": "Go.", "origin": "http://a.example", "weights": {"nav": 1.0},
+            "milestones": [{"id": "m", "component": "nav", "when": RULES[rule]}]}  # fmt: skip
+    rewards = replay(tmp_path / "made.mrec", compile_task(check_task(task)))[1]
+    assert rewards[-1].reward == wanted[rule]
+    assert all(one.reward is not None for one in rewards[:-1]), "what came before is known"

@@ -87,6 +87,27 @@ def test_where_a_redirect_led_to_is_unknown_and_not_zero_if_it_is_not_in_the_fil
     assert reasons == ([] if known else ["where a redirect led to is not in the file"])
 
 
+@pytest.mark.parametrize(
+    ("answer", "known"),
+    [({"status": -1}, False), ({"status": 0}, False), ({"status": 0, "_error": "net::ERR_FAILED"}, True),
+     ({"status": 500}, True)],
+)  # fmt: skip
+def test_a_request_without_an_answer_or_a_failure_in_the_file_is_unknown_and_not_zero(
+    answer: dict[str, Any], known: bool, tmp_path: Path
+) -> None:
+    """The file was written while it was under way: neither that it failed nor that the server refused it is known."""
+    goal = {**LANDING, "milestones": [{"id": "ordered", "when": {"request_accepted": {
+        "method": "POST", "url": "/order"}}}]}  # fmt: skip
+    made = entry(f"{SHOP}/order", 0, answer["status"], "POST", type="document")
+    made |= {name: value for name, value in answer.items() if name.startswith("_")}
+    events = told(tmp_path, made)
+    rewards = replay(tmp_path / "made.mrec", compile_task(check_task(goal)))[1]
+    assert [reward.reward for reward in rewards] == [0.0 if known else None]
+    assert bool(of(events, "request.failed")) is (known and answer["status"] == 0)
+    lost = {data["of"] for data in of(events, "gap.began") if data["reason"].startswith("the answer to")}
+    assert lost >= (set() if known else {"request"})
+
+
 def test_the_gap_of_a_lost_landing_page_ends_with_its_step(tmp_path: Path) -> None:
     """Before it and after it what is in the file counts, and pages that are vouched for are a gap there as well."""
     pages = [{"id": f"p{n}", "title": "Shop", "startedDateTime": f"2026-01-02T03:04:0{n}.000Z"} for n in range(3)]
@@ -104,7 +125,8 @@ def test_the_gap_of_a_lost_landing_page_ends_with_its_step(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("more", "kind", "fields"),
     [
-        ({"status": -1, "content": {}}, "request.failed", {"error": "net::ERR_FAILED"}),
+        ({"status": -1, "content": {}, "_failureText": "net::ERR_FAILED"}, "request.failed",
+         {"error": "net::ERR_FAILED"}),
         ({"status": 0, "_error": "net::ERR_NAME_NOT_RESOLVED"}, "request.failed",
          {"error": "net::ERR_NAME_NOT_RESOLVED"}),
         ({"status": 404}, "request.finished", {"status": 404}),

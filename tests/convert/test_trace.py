@@ -116,6 +116,21 @@ def test_what_a_trace_does_not_say_of_a_call_blinds_its_step(method: str, cls: s
     assert SECRET not in str([event.data for event in events])
 
 
+@pytest.mark.parametrize(
+    ("method", "parts"),
+    [("click", {"element", "field", "page", "request"}), ("fill", {"element", "field", "page", "request"}),
+     ("goto", {"element", "field", "page", "request"}), ("title", set())],
+)  # fmt: skip
+def test_a_call_that_was_under_way_when_the_trace_ended_blinds_its_step(
+    method: str, parts: set[str], tmp_path: Path
+) -> None:
+    """What it clicked, filled, loaded or sent, if it did, came after the trace's last row."""
+    call = {"type": "before", "callId": "call@9", "class": "Frame", "method": method, "startTime": 150.0, "title": "It"}
+    events = told(tmp_path, rows_with(8, call | {"params": {}}))
+    lost = {e.data["of"] for e in events if e.kind == "gap.began" and "trace ends before It" in e.data["reason"]}
+    assert lost == parts
+
+
 def second(method: str, target: Any, **params: Any) -> list[dict[str, Any]]:
     """The rows, with another second call, on ``target`` in place of the button: an element, or children of the body."""
     rows = trace_rows(8)
