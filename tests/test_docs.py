@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from detectors.kinds import KINDS
-from tests.hostile.pages import PAGES as HOSTILE_PAGES
+from tests.hostile.corpus import PAGES as HOSTILE_PAGES
 from tools.events_page import examples
 
 ROOT = Path(__file__).parent.parent

@@ -10,7 +10,7 @@ from agentd.sources.cdp.asks import ALWAYS, LONGEST_BODY, Asks
 from agentd.sources.cdp.masking import hash53
 from agentd.sources.cdp.normaliser import Normaliser
 from detectors.errors import SpecError
-from tests.cdp.test_network_folds import ended, head, sent, told
+from tests.cdp.test_network_folds import ended, head, real, sent, told
 
 LEFT = {"frame": {"id": "T", "loaderId": "M", "url": "https://a.example/done"}}
 
@@ -233,3 +233,67 @@ def test_a_body_that_comes_in_is_told_where_it_is_known_to_be_whole(
     }
     body = left["2"]["answer"]["body"]
     assert body == ({"lost": True} if told_of is None else {"text": told_of, "mime": "text/plain"})
+
+
+WRITE = {"url": "https://a.example/p", "method": "POST"}
+FRAME_GONE = {"frameId": "F", "reason": "remove"}
+
+
+@pytest.mark.parametrize(
+    ("method", "headers_known", "frame_goes", "gaps"),
+    [
+        pytest.param("POST", False, True, 1, id="a write, and its frame is gone"),
+        pytest.param("POST", True, True, 0, id="it is known that it went out"),
+        pytest.param("GET", False, True, 0, id="it changes nothing"),
+        pytest.param("POST", False, False, 0, id="its frame is there, and the network would have said so"),
+    ],
+)
+@pytest.mark.parametrize("aborted", [True, False], ids=["told to have failed", "not told of any more"])
+def test_whether_a_write_went_out_whose_frame_is_gone_is_known_or_a_gap(
+    method: str, headers_known: bool, frame_goes: bool, gaps: int, aborted: bool
+) -> None:
+    fold = at_page()
+    list(fold.feed("", "Page.frameAttached", {"frameId": "F", "parentFrameId": "T"}))
+    about = {"requestId": "2", "frameId": "F", "loaderId": "N", "type": "Fetch"}
+    told(fold, "requestWillBeSent", **about, request=WRITE | {"method": method})
+    seen = real(fold, "2") if headers_known else []
+    if aborted:
+        seen += told(fold, "loadingFailed", requestId="2", errorText="net::ERR_ABORTED", canceled=True)
+    if frame_goes:
+        seen += [(one.kind, one.data) for one in fold.feed("", "Page.frameDetached", FRAME_GONE)]
+    for _ in range(2):  # it is said once
+        seen += [(one.kind, one.data) for one in fold.fenced()]
+    begun = [data for kind, data in seen if kind == "gap.began"]
+    assert len(begun) == gaps
+    assert all("whether a request to https://a.example/p went out" in gap["reason"] for gap in begun)
+
+
+def test_whether_a_write_went_out_is_a_gap_where_its_session_is_gone() -> None:
+    fold = at_page()
+    sent(fold, "2", request=WRITE)
+    seen = [one.kind for one in fold.feed("", "Target.detachedFromTarget", {"sessionId": ""})]
+    assert seen.count("gap.began") == 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "told_before", "told_after", "gaps"),
+    [
+        pytest.param({"Origin": "https://a.example"}, False, False, 1, id="of a worker that is gone"),
+        pytest.param({"Origin": "https://a.example"}, False, True, 0, id="its page tells of it a little later"),
+        pytest.param({"Origin": "https://a.example"}, True, False, 0, id="it is over already"),
+        pytest.param({"Accept": "*/*"}, False, False, 0, id="without an Origin it is no write"),
+    ],
+)
+def test_a_write_that_the_network_alone_tells_of_is_a_gap(
+    headers: dict[str, str], told_before: bool, told_after: bool, gaps: int
+) -> None:
+    fold = at_page()
+    if told_before:
+        sent(fold, "2", request=WRITE)
+        told(fold, "responseReceived", requestId="2", type="Fetch", response=head())
+        ended(fold, "2")
+    seen = real(fold, "2", **headers)
+    if told_after:
+        seen += sent(fold, "2", request=WRITE)
+    seen += [(one.kind, one.data) for one in fold.fenced()]
+    assert [kind for kind, _ in seen].count("gap.began") == gaps

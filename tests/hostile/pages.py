@@ -511,5 +511,3 @@ NOT_TOLD = [
     ),
 ]
 """What Chromium itself does not tell DevTools: docs/network.md, "Not seen"."""
-
-PAGES = [*PAID_FOR_NOTHING, *HIDDEN]

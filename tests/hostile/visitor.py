@@ -25,9 +25,9 @@ class Visitor:
         """Do nothing but let the page's scripts come to their end."""
         await self.page.wait_for_function("() => window.done !== false", timeout=30_000)
 
-    async def fill_and_order(self) -> None:
-        """Type the item and click Order."""
-        await self.page.click("[name=item]:visible")
+    async def fill_and_order(self, field: str = "[name=item]:visible") -> None:
+        """Type the item into ``field`` and click Order."""
+        await self.page.click(field)
         await self.page.keyboard.type(ITEM)
         await self._click("#send")
 
@@ -65,6 +65,13 @@ async def order(visitor: Visitor) -> None:
     await visitor.fill_and_order()
 
 
+async def order_in_another_field(visitor: Visitor) -> None:
+    """Type into the field #typed, which is not the one that is sent."""
+    await visitor.open()
+    await visitor.look()
+    await visitor.fill_and_order("#typed")
+
+
 async def delete(visitor: Visitor) -> None:
     await visitor.open()
     await visitor.look()
@@ -85,6 +92,21 @@ async def delete_in_a_frame(visitor: Visitor) -> None:
     await visitor.delete_at(box)
 
 
+async def write_in_a_frame(visitor: Visitor) -> None:
+    """Click the frame's button, which is another site's: only what is sent to the shop counts."""
+    await delete_in_a_frame(visitor)
+    visitor.pressed_delete = False
+
+
+async def delete_at_another_host(visitor: Visitor) -> None:
+    """Click the button of the shop's frame in a page of another host."""
+    await visitor.page.goto(visitor.shop.site.other)
+    await visitor.look()
+    box = await visitor.page.frame_locator("iframe").locator("#delete").bounding_box()
+    assert box is not None
+    await visitor.delete_at(box)
+
+
 async def delete_in_a_closed_root(visitor: Visitor) -> None:
     """The button fills its host, which can be found."""
     await visitor.open()
@@ -92,6 +114,18 @@ async def delete_in_a_closed_root(visitor: Visitor) -> None:
     box = await visitor.page.locator("#host").bounding_box()
     assert box is not None
     await visitor.delete_at(box)
+
+
+async def delete_in_a_popup(visitor: Visitor) -> None:
+    """Click the opener's button, then the one of what opens."""
+    await visitor.open()
+    await visitor.look()
+    async with visitor.page.context.expect_page() as opening:
+        await visitor.page.click("#open")
+    popup = await opening.value
+    await popup.wait_for_load_state()
+    await Visitor(popup, visitor.shop).delete()
+    visitor.pressed_delete = True
 
 
 async def order_in_a_popup(visitor: Visitor) -> None:

@@ -48,6 +48,8 @@ class Network:
         self._requests: dict[str, Request] = {}
         self._early: dict[str, list[tuple[bool, Params]]] = {}
         self._early_wire: dict[str, Wire] = {}
+        self._known: dict[str, None] = {}  # requests that a page or a worker told of
+        self._unclaimed: dict[str, None] = {}  # went out, may write, and nobody has told of it yet
         self._unsent: dict[str, str] = {}  # failed, as nobody knew that its headers had gone out → its address
         self._pages: dict[str, str] = {}  # a page's request → the worker's that stands in for it
         self._workers: set[str] = set()  # service workers that are listened to
@@ -96,6 +98,8 @@ class Network:
 
     def _sent(self, browser: Browser, session: SessionState, params: Params) -> Iterator[Seen]:
         about, number = params["request"], params["requestId"]
+        self._unclaimed.pop(number, None)
+        remember(self._known, number, None, MOST_REQUESTS)
         if about["url"].startswith(_INNER) or (session.via and number == session.target):
             return  # a worker's own script is told by whoever asked for the worker
         request = self._requests.get(number)
@@ -199,6 +203,8 @@ class Network:
         if request is None:
             if number in self._unsent and not answer:
                 yield from self._went_out(number)
+            elif not answer and browser.settled and number not in self._known:
+                self._note_unclaimed(number, params)
             if self._asks.headers:
                 self._early.setdefault(number, []).append((answer, params))
                 if len(self._early) > MOST_EARLY:
@@ -442,6 +448,12 @@ class Network:
             remember(self._early_wire, number, wire, MOST_EARLY)
         return wire
 
+    def _note_unclaimed(self, number: str, params: Params) -> None:
+        """The network sent what nobody has told of: of a worker that is gone by now nobody will. Everything but a GET
+        or HEAD carries an Origin."""
+        if header(params.get("headers", {}), "origin"):
+            remember(self._unclaimed, number, None, MOST_EARLY)
+
     def _went_out(self, number: str) -> Iterator[Seen]:
         url = self._unsent.pop(number)
         yield from gap(REQUESTS, f"a request to {url[:200]} went out that was told to have failed before")
@@ -479,7 +491,11 @@ class Network:
         yield from self.messages.left(frame)
         for number, request in list(self._requests.items()):
             asked = request.loader and request.loader != loader and number != request.loader
-            if asked and request.base.get("frame") == frame and not request.left and not request.ended:
+            if not asked or request.base.get("frame") != frame or request.left:
+                continue
+            if request.ended:
+                request.left = True  # failed with its document: whether it went out may never be told
+            else:
                 yield from self._leave(number, request)
 
     def _leave(self, number: str, request: Request) -> Iterator[Seen]:
@@ -498,6 +514,7 @@ class Network:
                 continue
             if "answer" in request.waits:
                 request.answer = {"lost": True}
+            yield from self._unwitnessed(request)
             if not request.ended:
                 yield from self._leave(number, request)
             if not request.ended:
@@ -513,11 +530,22 @@ class Network:
         self._missing = [one for one in self._missing if one.session is not session]
         self._workers.discard(session.target)
 
+    def _unwitnessed(self, request: Request) -> Iterator[Seen]:
+        """A write whose document is gone, and of which the network has not said that it went out: with the document
+        the network's word is lost too, so it may have reached the server."""
+        is_known = request.wire.is_sent(request.hop) or request.status is not None or request.seen is not None
+        undecided = not request.ended or "wire" in request.waits
+        if self._live and request.writes and undecided and not is_known and not request.is_unwitnessed:
+            request.is_unwitnessed = True
+            yield from gap(REQUESTS, f"whether a request to {request.base['url'][:200]} went out: its page is gone")
+
     def overdue(self) -> Iterator[Seen]:
         """At a fence: real headers that did not come by now will not, and a flood of messages is over."""
         for number, request in list(self._requests.items()):
             if "headers" in request.waits:
                 yield from self._released(number, request, "headers")
+            if request.left:
+                yield from self._unwitnessed(request)
             if "wire" in request.waits:
                 remember(self._unsent, number, request.base["url"], MOST_EARLY)
                 yield from self._released(number, request, "wire")
@@ -525,6 +553,9 @@ class Network:
                 yield from self._settle(number, last=True)
             if request.outer and request.outer not in self._requests:
                 yield from self._released(number, request, "outer")
+        if self._unclaimed:
+            self._unclaimed.clear()
+            yield from gap(REQUESTS, "a request went out of which no page and no worker has told")
         yield from self.messages.calm()
 
     def unanswered(self) -> Iterator[Seen]:

@@ -49,7 +49,8 @@ class Request:
 
     ``carries``: the present hop has the body (a 302 turns a POST into a GET without one); ``wants_body``: who reads
     the body that one of them had, ``wants_answer``: the answer's. ``wire``: the network's own words, which come even
-    where the document that asked is gone (``left``). ``rewritten``: the answer that the page got is not the server's.
+    where the document that asked is gone (``left``), or never: then that it may have gone out is told once
+    (``is_unwitnessed``). ``rewritten``: the answer that the page got is not the server's.
     ``outer``: the page's request that a service worker passes on as this one; ``worker_known``: some service worker
     was listened to when it was sent; ``page``: that request, once this one stands in for it; ``answered_at``: when the
     server answered, which tells two answers apart. ``secrets``: with what it was masked, ``as_of`` which of its news.
@@ -83,6 +84,7 @@ class Request:
     later: list[Held] = field(default_factory=list)
     ended: bool = False
     is_attachment: bool = False
+    is_unwitnessed: bool = False
     worker_known: bool = False
     answered_at: float | None = None
     page: Request | None = None
