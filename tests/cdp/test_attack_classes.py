@@ -56,6 +56,40 @@ async def test_a_form_that_comes_out_of_the_back_forward_cache_is_told_on(
         assert len(watch.all("element.clicked")) == 1, "an observer from before did not stay beside the new one"
 
 
+RETITLES = "document.title = event.persisted ? 'restored' : 'new'"
+RESTORED = """<title>form</title><iframe src=/in></iframe><script>
+addEventListener('pageshow', (event) => { DO })</script>"""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [RETITLES, f"setTimeout(() => {{ {RETITLES} }})", f"requestAnimationFrame(() => {{ {RETITLES} }})"],
+    ids=["at once", "in a task", "in a frame"],
+)
+async def test_what_a_restored_document_does_at_once_is_told(
+    browser: Chromium, page: Page, site: Site, code: str
+) -> None:
+    """The binding that it had when it went into the cache speaks to nobody, and its new one comes some time later."""
+    url = site.page("/form", RESTORED.replace("DO", code))
+    site.page("/away", "<title>away</title>")
+    site.page("/in", "<button>Inside</button>")
+    async with watching(browser) as watch:
+        for _ in range(3):
+            await page.goto(url)
+            await watch.one("page.titled", title="new")
+            await page.goto(f"{site.url}/away")
+            await watch.one("page.titled", title="away")
+            before = len(watch.all("page.titled", title="restored"))
+            await page.go_back(wait_until="commit")
+            await page.wait_for_function("document.title === 'restored'")
+            await watch.until(lambda before=before: len(watch.all("page.titled", title="restored")) == before + 1)
+        box = await page.locator("iframe").bounding_box()
+        assert box is not None
+        await page.mouse.click(box["x"] + 30, box["y"] + 20)  # the harness has lost the frame's own page by now
+        await watch.until(lambda: watch.clicked("Inside"))
+        assert len(watch.all("element.clicked")) == 1
+
+
 RULES = """<title>a</title><a href=/next style="position: fixed; inset: 0">Next</a><script type=speculationrules>
 {"prefetch": [{"source": "list", "urls": ["/next"], "eagerness": "immediate"}]}</script>"""
 

@@ -297,3 +297,25 @@ def test_a_write_that_the_network_alone_tells_of_is_a_gap(
         seen += sent(fold, "2", request=WRITE)
     seen += [(one.kind, one.data) for one in fold.fenced()]
     assert [kind for kind, _ in seen].count("gap.began") == gaps
+
+
+@pytest.mark.parametrize(
+    ("how", "before_the_fence", "sent_is_told"),
+    [
+        pytest.param({"errorText": "net::ERR_ABORTED", "canceled": True}, True, True, id="aborted"),
+        pytest.param({"errorText": "net::ERR_FAILED"}, True, True, id="a redirect that is an error"),
+        pytest.param({"errorText": "net::ERR_FAILED"}, False, False, id="the network says nothing of it"),
+        pytest.param({"errorText": "net::ERR_BLOCKED", "blockedReason": "csp"}, False, False, id="blocked"),
+    ],
+)
+def test_that_a_failed_write_went_out_may_be_told_after_its_failure(
+    how: dict[str, Any], before_the_fence: bool, sent_is_told: bool
+) -> None:
+    fold = at_page()
+    sent(fold, "2", request=WRITE)
+    seen = told(fold, "loadingFailed", requestId="2", **how)
+    if before_the_fence:
+        seen += real(fold, "2")
+    seen += [(one.kind, one.data) for one in fold.fenced()]
+    [failed] = [data for kind, data in seen if kind == "request.failed"]
+    assert failed.get("sent", False) is sent_is_told

@@ -324,8 +324,8 @@ class Network:
         sent = request.wire.is_sent(request.hop)
         if sent:
             data["sent"] = True
-        elif request.writes and how.get("canceled") and self._live:
-            request.waits.add("wire")
+        elif request.writes and "blocked" not in how and self._live:
+            request.waits.add("wire")  # as of a redirect that the page takes for an error
         request.wants_answer = NOBODY
         if not (sent and request.writes):
             request.wants_body = NOBODY

@@ -35,6 +35,11 @@ export function openChannel(name) {
 
   return {
     drain,
+    // The document goes into the back/forward cache: the binding that is there speaks to nobody from here on, and when
+    // the document comes back it is given one anew.
+    pause() {
+      send = null;
+    },
     say(kind, data) {
       if (send && !waiting.length) {
         send(encode([kind, data]));

@@ -108,7 +108,10 @@ function observe(config) {
     answerStanding: standing.answer,
   };
   if (!config.initial && navigator.userActivation?.hasBeenActive) channel.say("late", {}); // somebody acted here unheard
-  listening.on("pagehide", flush);
+  listening.on("pagehide", (event) => {
+    flush();
+    if (event.persisted && event.isTrusted) channel.pause();
+  });
   listening.on("load pageshow", (event) => {
     if (event.target === document || event.target === window) onDocument(); // an image loads too
   });
