@@ -13,7 +13,8 @@ from agentd.errors import AgentdError
 from agentd.settings import Settings, add_options, read_settings
 
 EXIT_CODES = """exit codes:
-  0  closed and acknowledged (run), written (record, convert), or told to stop: start again to go on
+  0  closed and acknowledged (run), written (record, convert), or told to stop: start again to go on; with
+     --detach: every source sees, and the daemon runs
   1  something broke that the message names
   2  wrong options, an unknown episode, another daemon works in --state, or an INPUT that can't be converted
   3  the service refuses the token
@@ -89,6 +90,11 @@ def _run(command: str, settings: Settings, *, verbose: bool) -> int:
         from agentd.fleet.devtools import serve_devtools
 
         asyncio.run(serve_devtools(settings))
+        return 0
+    if settings.detach:
+        from agentd.detached import start
+
+        print(f"agentd: {start(settings, verbose=verbose)}")
         return 0
     from agentd.daemon import run
 

@@ -1,6 +1,7 @@
-"""The loopback port: where the harness beside the daemon says what it does, one short request a word.
+"""The control port: where the harness beside the daemon says what it does, one short request a word.
 
-127.0.0.1 only, and only with the control token, which lies in the state directory for the owner alone.
+127.0.0.1 only, or a Unix socket that its owner alone may open; and only with the control token, which lies in the state
+directory for the owner alone.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ import hmac
 import os
 import secrets
 import socket
+import stat
 from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import orjson
 import uvicorn
@@ -25,10 +27,38 @@ from starlette.routing import Route
 from agentd.conductor import Conductor, NotKeptError, Said
 from agentd.errors import UsageError
 from agentd.problems import ProblemError, answer, body_of, field_problem, on_problem
+from agentd.settings import BODY_S
 from agentd.steps import StepError
 from agentd.waiting import BACKLOG, QUEUE, protocol_for
 
-Health = Callable[[], dict[str, Any]]
+WAIT_MS = 60_000
+"""The longest that one question for readiness may wait, in milliseconds."""
+STEP_DIGITS = 10
+"""How many digits a step's number in a path may have."""
+SOCKET_PATH = 107
+"""How many bytes the kernel takes of a Unix socket's path."""
+
+
+class Readiness(Protocol):
+    """What the port asks of the supervisor: see there."""
+
+    changed: asyncio.Event
+
+    @property
+    def ready(self) -> bool: ...
+
+    @property
+    def awaited(self) -> dict[str, str]: ...
+
+    @property
+    def lacking(self) -> list[str]: ...
+
+
+class Health(NamedTuple):
+    """``facts``: what /healthz says; ``sources``: what /v1/ready says and waits for."""
+
+    facts: Callable[[], dict[str, Any]]
+    sources: Readiness
 
 
 def make_app(conductor: Conductor, token: str, health: Health) -> Starlette:
@@ -37,11 +67,12 @@ def make_app(conductor: Conductor, token: str, health: Health) -> Starlette:
     return Starlette(
         routes=[
             Route("/v1/steps", routes.begin, methods=["POST"]),
-            Route("/v1/steps/{step:int}:end", routes.end, methods=["POST"]),
+            Route("/v1/steps/{step}:end", routes.end, methods=["POST"]),
             Route("/v1/answers", routes.answered, methods=["POST"]),
             Route("/v1/tools:call", routes.tool_called, methods=["POST"]),
             Route("/v1/tools:return", routes.tool_returned, methods=["POST"]),
             Route("/v1/close", routes.close, methods=["POST"]),
+            Route("/v1/ready", routes.ready, methods=["GET"]),
             Route("/healthz", routes.healthz, methods=["GET"]),
         ],
         exception_handlers={ProblemError: on_problem, StepError: _on_step, NotKeptError: _on_full},
@@ -73,7 +104,7 @@ class _Routes:
         wait = request.query_params.get("wait")
         if wait not in (None, "seal"):
             raise field_problem("wait", wait, "seal, or no such parameter")
-        step = request.path_params["step"]
+        step = _step_of(request)
         said = await self._conductor.end(step)
         if wait is None:
             return _said(said)
@@ -102,8 +133,28 @@ class _Routes:
         reason, truncated = body.get("reason", "closed by the harness"), body.get("truncated", False)
         return _said(await self._conductor.close(reason, truncated=truncated))
 
+    async def ready(self, request: Request) -> Response:
+        self._authorize(request)
+        wait = request.query_params.get("wait_ms", "0")
+        if not (wait.isascii() and wait.isdecimal()) or len(wait) > 9 or int(wait) > WAIT_MS:
+            raise field_problem("wait_ms", wait, f"milliseconds from 0 to {WAIT_MS}")
+        sources = self._health.sources
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(int(wait) / 1000):
+                while not (sources.ready or self._conductor.closed.is_set()):
+                    await sources.changed.wait()
+        return answer({"ready": sources.ready, "waiting": sources.awaited, "lacking": sources.lacking})
+
     async def healthz(self, request: Request) -> Response:
-        return answer(self._health() if self._known(request) else {"status": "ok"})
+        return answer(self._health.facts() if self._known(request) else {"status": "ok"})
+
+
+def _step_of(request: Request) -> int:
+    """The step that the path names. Not Starlette's ``int``: of any number of digits Python makes no number."""
+    text = request.path_params["step"]
+    if not (text.isascii() and text.isdecimal() and len(text) <= STEP_DIGITS):
+        raise field_problem("step", text, f"a whole number of at most {STEP_DIGITS} digits")
+    return int(text)
 
 
 def _said(said: Said) -> Response:
@@ -134,17 +185,25 @@ class _Server(uvicorn.Server):
 
 
 class ControlPort:
-    """The listening port. ``port`` is known once made; raises `UsageError` if it is taken."""
+    """Listens at ``where``: a port's number (0: any free one) or a Unix socket's path.
 
-    def __init__(self, app: Starlette, token: str, port: int) -> None:
-        self._socket = _listener(port)
-        self.port: int = self._socket.getsockname()[1]
+    ``body_s``: how long a request's body may take to come, in seconds. Raises `UsageError` where ``where`` is taken.
+    """
+
+    def __init__(self, app: Starlette, token: str, where: int | Path, body_s: float = BODY_S) -> None:
+        self._socket = _listener(where) if isinstance(where, int) else _unix_listener(where)
+        self.where: int | Path = where if isinstance(where, Path) else self._socket.getsockname()[1]
         config = uvicorn.Config(
-            app, http=protocol_for(token), ws="none", lifespan="off", log_config=None, access_log=False,
+            app, http=protocol_for(token, body_s), ws="none", lifespan="off", log_config=None, access_log=False,
             backlog=BACKLOG, timeout_graceful_shutdown=1,
         )  # fmt: skip
         self._server = _Server(config)
         self._task: asyncio.Task[None] | None = None
+
+    @property
+    def address(self) -> str:
+        """Where it listens, for people."""
+        return f"unix:{self.where}" if isinstance(self.where, Path) else f"http://127.0.0.1:{self.where}"
 
     def start(self) -> None:
         """Serve from now on; requests that came before wait in the listening socket."""
@@ -156,6 +215,8 @@ class ControlPort:
         if self._task is not None:
             await self._task
         self._socket.close()
+        if isinstance(self.where, Path):
+            self.where.unlink(missing_ok=True)
 
 
 def _listener(port: int) -> socket.socket:
@@ -172,6 +233,38 @@ def _listener(port: int) -> socket.socket:
     return listener
 
 
+def _unix_listener(path: Path) -> socket.socket:
+    _remove_left(path)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        os.fchmod(listener.fileno(), 0o600)  # before there is a name by which others could open it
+        listener.bind(str(path))
+    except OSError as error:
+        listener.close()
+        why = f"{error.strerror}; wanted the path of a socket that can be made there"
+        raise UsageError(f"--socket {path}: {why}") from None
+    listener.listen(QUEUE)
+    return listener
+
+
+def _remove_left(path: Path) -> None:
+    """Remove a socket on which nobody listens. Raises `UsageError` for what else there is at ``path``."""
+    if len(os.fsencode(path)) > SOCKET_PATH:
+        raise UsageError(f"--socket {path}: {len(os.fsencode(path))} bytes, wanted a path of at most {SOCKET_PATH}")
+    try:
+        if not stat.S_ISSOCK(path.lstat().st_mode):
+            raise UsageError(f"--socket {path}: there is something else; wanted the path of a new socket")
+    except FileNotFoundError:
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
+        try:
+            caller.connect(str(path))
+        except OSError:
+            path.unlink(missing_ok=True)
+        else:
+            raise UsageError(f"--socket {path}: another program listens there; wanted a socket of its own")
+
+
 def control_token(state: Path) -> str:
     """The token of ``state``'s control port, made on the first start, readable by the owner alone."""
     path = state / "control.token"
@@ -184,8 +277,9 @@ def control_token(state: Path) -> str:
     return token
 
 
-def announce(state: Path, port: int, episode: str) -> None:
-    """Write agentd.json, whole or not at all: {port, pid, episode}."""
+def announce(state: Path, where: int | Path, episode: str) -> None:
+    """Write agentd.json, whole or not at all: {port or socket, pid, episode}."""
     fresh = state / "agentd.json.new"
-    fresh.write_bytes(orjson.dumps({"port": port, "pid": os.getpid(), "episode": episode}))
+    place: dict[str, Any] = {"port": where} if isinstance(where, int) else {"socket": str(where.absolute())}
+    fresh.write_bytes(orjson.dumps({**place, "pid": os.getpid(), "episode": episode}))
     fresh.replace(state / "agentd.json")

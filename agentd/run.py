@@ -160,9 +160,10 @@ def unwatched(settings: Settings, plan: Mapping[str, Any]) -> dict[str, str]:
 
 
 class Supervisor:
-    """Runs ``sources`` until `stop`; ``gaps`` names those that see nothing now.
+    """Runs ``sources`` until `stop`; ``gaps`` names those that see nothing now, each with the reason.
 
-    ``unwatched``: sources that nobody gave, with the reason; ``needed``: a task leans on them (a recording on none).
+    ``changed`` is set, and made anew, whenever one of them begins or ends. ``unwatched``: sources that nobody gave,
+    with the reason; ``needed``: a task leans on them (a recording on none).
     """
 
     def __init__(
@@ -178,27 +179,49 @@ class Supervisor:
         self._needed = needed
         self._recorder = recorder
         self._tasks: list[asyncio.Task[None]] = []
-        self._ready = asyncio.Event()
-        self.gaps: set[str] = set()
+        self._started = False
+        self.changed = asyncio.Event()
+        self.gaps: dict[str, str] = {}
 
     @property
     def states(self) -> dict[str, str]:
         """Every source with "ready" or "gap"."""
         return {source.name: "gap" if source.name in self.gaps else "ready" for source in self._sources}
 
+    @property
+    def awaited(self) -> dict[str, str]:
+        """The sources whose sight a first step waits for, each with the reason why it does not see.
+
+        Of those that nobody gave, the ones that the task needs.
+        """
+        return {name: why for name, why in self.gaps.items() if self._needed or name not in self._unwatched}
+
+    @property
+    def lacking(self) -> list[str]:
+        """Those of `awaited` that will not see before the daemon is started with other options."""
+        return [name for name in self.awaited if name in self._unwatched]
+
+    @property
+    def ready(self) -> bool:
+        """Whether every source sees: those that were given, and those that the task needs."""
+        return self._started and not self.awaited
+
     def began(self, name: str, reason: str) -> None:
         """Record that ``name`` sees nothing from now on, unless that is on record."""
         if name not in self.gaps:
-            self.gaps.add(name)
+            self.gaps[name] = reason
             self._recorder.append("journal", "gap.began", {"source": name, "reason": reason})
+            self._change()
 
     def _ended(self, name: str) -> None:
-        if name in self.gaps:
-            self.gaps.discard(name)
+        if self.gaps.pop(name, None) is not None:
             self._recorder.append("journal", "gap.ended", {"source": name})
             log.info("The source sees.", source=name)
-        if self.gaps <= set(self._unwatched):
-            self._ready.set()
+            self._change()
+
+    def _change(self) -> None:
+        self.changed.set()
+        self.changed = asyncio.Event()
 
     def remind(self, rows: Callable[[str], Iterator[tuple[int, str, dict[str, Any]]]]) -> None:
         """Give the sources that want it what they reported before a restart, out of the journal."""
@@ -221,10 +244,10 @@ class Supervisor:
             if "of" in data:
                 continue  # partial gaps end with their source's own, which follows, and are told anew
             if kind == "gap.began":
-                self.gaps.add(data["source"])
+                self.gaps[data["source"]] = data["reason"]
                 names.add(data["source"])
             elif kind == "gap.ended":
-                self.gaps.discard(data["source"])
+                self.gaps.pop(data["source"], None)
         for name in sorted(names):
             self.began(name, "daemon restarted")
         for name, of in alarms:
@@ -243,12 +266,13 @@ class Supervisor:
         for source in self._sources:
             self.began(source.name, "starting")
             self._tasks.append(asyncio.create_task(self._keep(source), name=f"source {source.name}"))
-        if self.gaps <= set(self._unwatched):
-            self._ready.set()
+        self._started = True
+        self._change()
 
     async def all_ready(self) -> None:
-        """Wait until every source was ready at the same time."""
-        await self._ready.wait()
+        """Wait until every source that was given sees at the same time."""
+        while not self._started or self.gaps.keys() - self._unwatched.keys():
+            await self.changed.wait()
 
     async def _keep(self, source: Source) -> None:
         backoff = Backoff(longest_s=LONGEST_S)
@@ -268,8 +292,8 @@ class Supervisor:
                 reason = f"crashed: {type(crash).__name__}: {crash}"[:500]
                 log.error("A source crashed; it is started again.", source=source.name, exc_info=crash)
             log.warning("The source sees nothing; trying again.", source=source.name, why=reason)
-            self._ready.clear()
             self.began(source.name, reason)
+            self.gaps[source.name] = reason  # what keeps it from seeing now, and no longer that it starts
             await backoff.wait()
 
     async def fence(self) -> None:

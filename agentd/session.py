@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,10 @@ import structlog
 
 from agentd.clock import boot_id
 from agentd.conductor import Conductor
-from agentd.control import ControlPort, announce, control_token, make_app
+from agentd.control import ControlPort, Health, announce, control_token, make_app
 from agentd.edge import Edge, load_rules
 from agentd.journal import Journal
-from agentd.recorder import Recorder
+from agentd.recorder import RETRY_S, Recorder
 from agentd.room import room_in
 from agentd.run import Supervisor, sources_of, unwatched
 from agentd.seal import Sealer
@@ -22,7 +23,9 @@ from agentd.settings import Settings
 from agentd.steps import Steps
 
 READY = "ready"
-"""The file in the state folder that is there from the moment on when every source sees, until the daemon ends."""
+"""The file in the state folder that is there while every source sees; it holds the daemon's pid."""
+PID = "agentd.pid"
+"""The file in the state folder with the daemon's pid, from its first answer to its end."""
 
 log = structlog.get_logger(__name__)
 
@@ -49,7 +52,9 @@ class Session:
         sealer = Sealer(plan.get("hears"), plan["quiet_ms"], plan["settle_ms"])
         self.conductor = Conductor(self.recorder, self.steps, sealer, self.supervisor)
         self._readiness: asyncio.Task[None] | None = None
-        self._port = ControlPort(make_app(self.conductor, control, self.health), control, settings.port)
+        app = make_app(self.conductor, control, Health(self.health, self.supervisor))
+        where = settings.port if settings.socket is None else settings.socket
+        self._port = ControlPort(app, control, where, settings.body_wait)
 
     def resume(self) -> None:
         """Open the journal's episode, or take up where the process before ended: its steps, its gaps."""
@@ -82,15 +87,36 @@ class Session:
         self._port.start()
         self.recorder.flush()
         with room_in(self._state):
-            announce(self._state, self._port.port, self.journal.episode)
-        self._readiness = asyncio.create_task(self._tell_ready(), name="ready")
-        log.info("Listening for the harness.", address=f"http://127.0.0.1:{self._port.port}", state=str(self._state))
+            (self._state / PID).write_text(f"{os.getpid()}\n")
+            announce(self._state, self._port.where, self.journal.episode)
+        self._readiness = asyncio.create_task(self._keep_ready_file(), name="ready")
+        log.info("Listening for the harness.", address=self._port.address, state=str(self._state))
 
-    async def _tell_ready(self) -> None:
-        await self.supervisor.all_ready()
-        with room_in(self._state):
-            (self._state / READY).write_bytes(b"")
-        log.info("Every source sees: the first step can begin.", ready=str(self._state / READY))
+    async def _keep_ready_file(self) -> None:
+        file, there = self._state / READY, False
+        while True:
+            changed, ready = self.supervisor.changed, self.supervisor.ready
+            if ready == there:
+                await changed.wait()
+            elif self._show_ready(file, ready):
+                there = ready
+            else:
+                await asyncio.sleep(RETRY_S)
+
+    def _show_ready(self, file: Path, ready: bool) -> bool:
+        """Make or remove the file. False where the disk refuses it."""
+        if not ready:
+            file.unlink(missing_ok=True)
+            log.warning("Not every source sees any more.", waiting=self.supervisor.awaited)
+            return True
+        try:
+            file.write_text(f"{os.getpid()}\n")
+        except OSError as error:
+            file.unlink(missing_ok=True)
+            log.warning("The file that says that every source sees can't be written.", why=error.strerror)
+            return False
+        log.info("Every source sees: the first step can begin.", ready=str(file))
+        return True
 
     def health(self) -> dict[str, Any]:
         """What /healthz says to who knows the token."""
@@ -113,6 +139,6 @@ class Session:
             self._readiness.cancel()
         await self.supervisor.stop()
         await self._port.stop()
-        (self._state / READY).unlink(missing_ok=True)
-        (self._state / "agentd.json").unlink(missing_ok=True)
+        for name in (READY, "agentd.json", PID):
+            (self._state / name).unlink(missing_ok=True)
         self.recorder.close()

@@ -26,6 +26,12 @@ SCREENS_BYTES = 256 << 20
 """The default of --screens-max."""
 VISUAL_BYTES = 64 << 20
 """The default of --visual-max."""
+BODY_S = 60.0
+"""The default of --body-wait."""
+READY_S = 60.0
+"""The default of --ready-wait."""
+MAX_WAIT_S = 86_400
+"""The longest wait that can be asked for, in seconds."""
 
 
 def _files(text: str) -> tuple[str, Path]:
@@ -72,6 +78,15 @@ def _bytes(option: str) -> Callable[[str], int]:
         if not digits.isdecimal() or factor is None:
             raise UsageError(f"{option} {text}: wanted a number of bytes, or one with K, M or G")
         return int(digits) * factor
+
+    return read
+
+
+def _seconds(option: str) -> Callable[[str], float]:
+    def read(text: str) -> float:
+        if not text.replace(".", "", 1).isdecimal() or not text.isascii() or not 0 < float(text) <= MAX_WAIT_S:
+            raise UsageError(f"{option} {text[:40]}: wanted seconds, more than 0 and at most {MAX_WAIT_S}")
+        return float(text)
 
     return read
 
@@ -219,6 +234,14 @@ OPTIONS: tuple[Option, ...] = (
     Option("task", Path, None, "TASK.json", "ask this task's probes, keep what its rules read", ("record",)),
     Option("also", _kinds, (), "KIND,...", "report these kinds though no rule hears them, or all (docs/events.md)"),
     Option("port", _port, 0, "PORT", "the loopback control port; 0 (default) takes any free one"),
+    Option("socket", Path, None, "PATH", "a Unix socket of mode 0600 instead of the loopback port"),
+    Option(
+        "body_wait", _seconds("--body-wait"), BODY_S, "SECONDS", "how long a body may take to come to the control port"
+    ),
+    Option("detach", _yes, False, "", "go on in the background; exit 0 once every source sees", ("run",), flag=True),
+    Option(
+        "ready_wait", _seconds("--ready-wait"), READY_S, "SECONDS", "how long --detach waits (default 60)", ("run",)
+    ),
     Option("journal_max", _bytes("--journal-max"), KEEP_BYTES, "BYTES", "the journal's cap, as in 512M (default 1G)"),
     Option(
         "journal_after",
@@ -272,6 +295,10 @@ class Settings:
     task: Path | None = None
     also: tuple[str, ...] = ()
     port: int = 0
+    socket: Path | None = None
+    body_wait: float = BODY_S
+    detach: bool = False
+    ready_wait: float = READY_S
     journal_max: int = KEEP_BYTES
     journal_after: str = "keep"
     steps: str = "auto"
@@ -327,6 +354,8 @@ def _check(command: str, values: Mapping[str, Any]) -> None:
         raise UsageError("--address-token: expected --address too, the address that the token is for")
     if values.get("cdp") and values.get("profile"):
         raise UsageError("--cdp and --profile: wanted one of the two")
+    if values.get("socket") and values.get("port"):
+        raise UsageError("--port and --socket: wanted one of the two")
     if values.get("screen") == "cdp" and not (values.get("cdp") or values.get("profile")):
         raise UsageError("--screen cdp: wanted --cdp or --profile too, which say where the browser is")
     labels = [label for label, _ in values.get("files", ())]

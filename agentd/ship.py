@@ -27,7 +27,16 @@ LINGER_S = 1.0
 """The same where nobody does. Each request takes some 2 ms of processor time here and as much at the service."""
 
 URGENT = frozenset(
-    ("step.began", "step.ended", "step.sealed", "episode.opened", "episode.closed", "agent.answered", "gap.ended")
+    (
+        "step.began",
+        "step.ended",
+        "step.sealed",
+        "episode.opened",
+        "episode.closed",
+        "agent.answered",
+        "gap.began",
+        "gap.ended",
+    )
 )
 """Kinds that somebody is waiting for at the service."""
 

@@ -1,4 +1,4 @@
-"""Connections to the control port that have not shown the token: few at a time, and none for long.
+"""Connections to the control port: few at a time that have not shown the token, and none that keeps it waiting.
 
 Everybody in the sandbox can open them, and each takes a file descriptor that the daemon's sources want.
 """
@@ -9,6 +9,7 @@ import asyncio
 import hmac
 from typing import Any
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 MAX_WAITING = 256
@@ -20,13 +21,20 @@ QUEUE = 1024
 """How many connections wait to be accepted; for one more, its sender's kernel tries again after a second."""
 TOKEN_S = 10.0
 """Seconds from a connection's begin to its first request's head with the token."""
+_LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
 class WaitingProtocol(H11Protocol):
-    """uvicorn's, which closes what does not show ``bearer``. `protocol_for` makes the class for one port."""
+    """uvicorn's, which closes what does not show ``bearer`` and what sends half a request only.
+
+    `protocol_for` makes the class for one port. ``body_s``: seconds for the rest of a request that has begun, once the
+    token was shown.
+    """
 
     bearer: bytes
+    body_s: float
     waiting: dict[WaitingProtocol, asyncio.TimerHandle]
+    _half_sent: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """Wait for the token, and close the connection that has waited longest where there are too many."""
@@ -38,13 +46,42 @@ class WaitingProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
         self._stop_waiting()
+        self._stop_body()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Look for the token in a head that is whole."""
+        """Look for the token in a head that is whole, and for what is still to come of the request."""
         super().data_received(data)
         if self in self.waiting and self._is_known():
             self._stop_waiting()
+        self._watch_body()
+
+    def on_response_complete(self) -> None:
+        """A request that came with the one before may be there by half."""
+        super().on_response_complete()
+        self._watch_body()
+
+    def _watch_body(self) -> None:
+        """Give a request that is there by half its time; it begins once, however often a little more of it comes."""
+        begun = self.conn.their_state is h11.IDLE and bool(self.conn.trailing_data[0])
+        if self in self.waiting or not (begun or self.conn.their_state is h11.SEND_BODY):
+            self._stop_body()
+        elif self._half_sent is None:
+            self._half_sent = self.loop.call_later(self.body_s, self._late)
+
+    def _stop_body(self) -> None:
+        if self._half_sent is not None:
+            self._half_sent.cancel()
+            self._half_sent = None
+
+    def _late(self) -> None:
+        self._half_sent = None
+        if self.transport.is_closing():
+            return
+        refused_before = self.conn.their_state is h11.SEND_BODY and self.cycle.response_started
+        if not refused_before:
+            self.transport.write(_LATE)
+        self.transport.close()
 
     def _is_known(self) -> bool:
         headers: list[tuple[bytes, bytes]] | None = self.headers  # None before a connection's first request
@@ -61,7 +98,7 @@ class WaitingProtocol(H11Protocol):
         self.transport.abort()
 
 
-def protocol_for(token: str) -> type[WaitingProtocol]:
-    """The protocol of a port whose token is ``token``."""
-    members = {"bearer": f"Bearer {token}".encode(), "waiting": {}}
+def protocol_for(token: str, body_s: float) -> type[WaitingProtocol]:
+    """The protocol of a port whose token is ``token`` and whose requests' bodies may take ``body_s`` seconds."""
+    members = {"bearer": f"Bearer {token}".encode(), "body_s": body_s, "waiting": {}}
     return type("PortProtocol", (WaitingProtocol,), members)

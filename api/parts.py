@@ -35,6 +35,7 @@ from api.metrics import Metrics
 from api.notify import Notifier
 from api.pages.outlines import Outlines
 from api.rates import Rates
+from api.readiness import Readiness
 from api.rescoring.background import Rescorer
 from api.rewards import RewardReader
 from api.scoring.scorer import Scorer
@@ -99,6 +100,7 @@ class Parts:
     checkpointer: Checkpointer
     gauges: Gauges
     follower: Follower
+    readiness: Readiness
     followers: Followers
     streams: Streams
     outlines: Outlines
@@ -143,9 +145,10 @@ class Parts:
         runner, together = uuid.uuid4().hex, Together(database)
         escalations, verdicts = Escalations(database, together, runner), Verdicts(database, together)
         opinions, readings = Opinions(together, database.embedded, runner), Readings(log)
-        for remembering in (engines, episodes, ledger, streams, outlines, readings):
-            notifier.on_gone(remembering.forget)
         sandboxes, leases = Sandboxes(database), Leases(database, notifier, 2 * limits.sandbox_lost_s / LOOKS)
+        readiness = Readiness(log, episodes, leases, notifier)
+        for remembering in (engines, episodes, ledger, streams, outlines, readings, readiness):
+            notifier.on_gone(remembering.forget)
         rescores = Rescores(database)
         return cls(
             settings=settings,
@@ -172,6 +175,7 @@ class Parts:
             checkpointer=Checkpointer(audits, ledger, signer, delivery_of(settings.checkpoints), metrics),
             gauges=Gauges(metrics, episodes, sandboxes, leases, escalations, HealthGauges(audits, metrics.registry)),
             follower=Follower(log),
+            readiness=readiness,
             followers=followers,
             streams=streams,
             outlines=outlines,

@@ -10,10 +10,29 @@ from fastapi import APIRouter, Request, Response
 from api.errors import GoneError, InvalidError
 from api.notify import Deadline
 from api.parts import Parts
-from api.routes.describe import problems, takes
+from api.routes.describe import WAIT, problems, takes
 from api.routes.once import once
-from api.routes.shapes import Close, ClosedShape, EpisodeShape, OpenedShape, OpenEpisode, TombstoneShape
-from api.routes.support import ADMIN, JSON, READ, TRAINER, answer, caller, parsed, parts_of, read_body
+from api.routes.shapes import (
+    Close,
+    ClosedShape,
+    EpisodeShape,
+    OpenedShape,
+    OpenEpisode,
+    ReadyShape,
+    TombstoneShape,
+)
+from api.routes.support import (
+    ADMIN,
+    JSON,
+    READ,
+    TRAINER,
+    answer,
+    caller,
+    deadline_of,
+    parsed,
+    parts_of,
+    read_body,
+)
 from api.store import leases
 from api.store.episodes import describe
 from api.store.tokens import Principal
@@ -127,6 +146,22 @@ async def status(request: Request) -> Response:
     parts = parts_of(request)
     row = await parts.episodes.get(episode)
     return answer({**describe(row), "at": await parts.follower.last_at(episode, row.through)})
+
+
+@router.get(
+    "/v1/episodes/{episode}/ready",
+    summary="Whether an episode's daemon sees",
+    responses={200: {"model": ReadyShape}, **problems(401, 403, 404, 422)},
+    openapi_extra={"parameters": [WAIT]},
+)
+async def ready(request: Request) -> Response:
+    """Whether a step can begin: what the daemon's log tells of its sources. Waits for that at most `wait_ms`.
+
+    A source that is lost makes it false again, until the source is back.
+    """
+    episode = request.path_params["episode"]
+    await caller(request, READ, own=episode)
+    return answer(await parts_of(request).readiness.of(episode, deadline_of(request)))
 
 
 @router.delete(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
+import orjson
 from fastapi import APIRouter, Request, Response
 
-from api.errors import InvalidError
+from api.errors import InvalidError, TooLargeError
 from api.parts import Parts
 from api.rescoring.report import Tally
 from api.rescoring.scored import task_bytes
@@ -69,8 +72,11 @@ async def _task(parts: Parts, tenant: str, wanted: Rescore) -> tuple[str, bytes]
         return row.id, bytes(row.body)
     if wanted.task is None:
         return None
+    size, most = len(orjson.dumps(wanted.task)), parts.settings.limits.task_bytes
+    if size > most:
+        raise TooLargeError(f"task: {size} bytes, wanted at most {most}")
     try:
-        task = check_task(wanted.task)
+        task = await asyncio.to_thread(check_task, wanted.task)
     except BadTaskError as error:
         raise bad_task(error) from None
     return task.id, task_bytes(task)

@@ -203,6 +203,29 @@ class EpisodeShape(BaseModel):
     closed_at: str | None
 
 
+class SightShape(BaseModel):
+    """A source of the daemon; `reason`: why it does not see, null where it does."""
+
+    source: str
+    sees: bool
+    reason: str | None
+
+
+class ReadyShape(BaseModel):
+    """Whether every source sees that the daemon was given or that the task needs, so that a step can begin.
+
+    `waiting` names those that do not, each with the reason; before a daemon has begun `agentd` or `sandbox`, of a
+    closed episode `episode`. `through`: the log's last event that this was read from.
+    """
+
+    episode: str
+    status: Literal["open", "closing", "closed"]
+    through: int
+    ready: bool
+    waiting: dict[str, str]
+    sources: list[SightShape]
+
+
 class AppendedShape(BaseModel):
     """The log holds everything up to `through`, on the disk.
 

@@ -14,8 +14,18 @@ import httpx
 from milestoned_client import calls
 from milestoned_client.calls import Call
 from milestoned_client.control import Control, ControlDir
-from milestoned_client.errors import PeerUnreachableError, ProblemError
-from milestoned_client.exchange import Attempt, Flow, Pause, Peers, Retry, perform, wait_closed, wait_reward
+from milestoned_client.errors import NotReadyError, PeerUnreachableError, ProblemError
+from milestoned_client.exchange import (
+    Attempt,
+    Flow,
+    Pause,
+    Peers,
+    Retry,
+    perform,
+    wait_closed,
+    wait_ready,
+    wait_reward,
+)
 from milestoned_client.numbering import Numbering
 from milestoned_client.results import (
     Closing,
@@ -25,6 +35,7 @@ from milestoned_client.results import (
     Lease,
     Noted,
     Opened,
+    Readiness,
     Registered,
     Reward,
     StreamItem,
@@ -32,6 +43,7 @@ from milestoned_client.results import (
 )
 from milestoned_client.saving import save
 from milestoned_client.scores import Fold, Sample, Score, score
+from milestoned_client.sockets import socket_of
 from milestoned_client.sse import StreamReader, patient
 
 T = TypeVar("T")
@@ -42,7 +54,7 @@ class AsyncRewardClient:
 
     ``token``: one of scope trainer (or read, which can only read). ``timeout_s``: how long one answer may
     take; ``deadline_s``: how long one call may take with all its retries; both come on top of a ``wait_s``.
-    ``control``: the daemon's loopback port, if this runs beside it; steps then go there directly.
+    ``control``: the daemon's control port, if this runs beside it; steps then go there directly.
     """
 
     def __init__(
@@ -58,6 +70,7 @@ class AsyncRewardClient:
     ) -> None:
         self.peers = Peers(Control(url, token), control, retry or Retry(), timeout_s, deadline_s)
         self._http = httpx.AsyncClient(transport=transport)
+        self._sockets: dict[str, httpx.AsyncClient] = {}
 
     async def __aenter__(self) -> AsyncRewardClient:
         return self
@@ -69,7 +82,8 @@ class AsyncRewardClient:
 
     async def close(self) -> None:
         """Give the connections back; episodes stay as they are."""
-        await self._http.aclose()
+        for one in (self._http, *self._sockets.values()):
+            await one.aclose()
 
     async def register_task(self, task: Mapping[str, Any] | str) -> Registered:
         """Register a task (a mapping, or YAML text). The same task again is fine; a changed one needs a
@@ -84,11 +98,23 @@ class AsyncRewardClient:
         labels: Mapping[str, str | int | float | bool] | None = None,
         seed: int | None = None,
         sandbox: Literal["any"] | Mapping[str, str] | None = None,
+        wait_ready: float | None = None,
     ) -> AsyncEpisode:
         """Open an episode of a task: as `register_task` gave it, or by its id (its newest version unless told);
-        ``sandbox``: have one of the fleet work on it, any or one with these labels."""
+        ``sandbox``: have one of the fleet work on it, any or one with these labels.
+
+        ``wait_ready``: wait that many seconds until a step can begin, as `AsyncEpisode.wait_ready` does. Raises
+        `NotReadyError`, whose ``opened`` is the episode.
+        """
         opened = await self.call(calls.open_episode(task, version, labels, seed, sandbox))
-        return AsyncEpisode(self, opened.episode, opened)
+        episode = AsyncEpisode(self, opened.episode, opened)
+        if wait_ready is not None:
+            try:
+                await episode.wait_ready(wait_ready)
+            except NotReadyError as error:
+                error.opened = episode
+                raise
+        return episode
 
     def episode(self, episode: str) -> AsyncEpisode:
         """A handle on an episode that was opened elsewhere."""
@@ -139,14 +165,21 @@ class AsyncRewardClient:
             return result
 
     async def _send(self, attempt: Attempt) -> httpx.Response:
-        return await self._http.request(
+        path, url = socket_of(attempt.url)
+        http = self._http if path is None else self._over(path)
+        return await http.request(
             attempt.method,
-            attempt.url,
+            url,
             params=attempt.params,
             headers=attempt.headers,
             content=attempt.content,
             timeout=attempt.timeout_s,
         )
+
+    def _over(self, path: str) -> httpx.AsyncClient:
+        if path not in self._sockets:
+            self._sockets[path] = httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(uds=path))
+        return self._sockets[path]
 
     async def stream_lines(self, reader: StreamReader) -> AsyncIterator[StreamItem]:
         """Follow a stream over broken connections until its end, `ended`. Raises `PeerUnreachableError`."""
@@ -202,6 +235,17 @@ class AsyncEpisode:
     async def sandbox(self, *, wait_s: float = 0.0) -> Lease:
         """Which sandbox of the fleet the episode has; waits for one at most ``wait_s``."""
         return await self._client.call(calls.sandbox(self.id, wait_s))
+
+    async def readiness(self, *, wait_s: float = 0.0) -> Readiness:
+        """Whether every source of its daemon sees; waits for that at most ``wait_s``."""
+        return await self._client.call(calls.ready(self.id, wait_s))
+
+    async def wait_ready(self, wait_s: float = 60.0) -> Readiness:
+        """Wait until every source of its daemon sees, so that the first step is observed, wherever the daemon runs.
+
+        Raises `NotReadyError`, which names what it still waits for after ``wait_s`` seconds.
+        """
+        return await self._client.run(wait_ready(self._client.peers, self.id, wait_s))
 
     async def step(self, action: Any = None, *, step: int | None = None, wait_s: float = 10.0) -> Noted:
         """Begin the next step, with what the agent is about to do (any JSON)."""

@@ -22,6 +22,7 @@ from milestoned_client.results import (
     Lease,
     Noted,
     Opened,
+    Readiness,
     Registered,
     Reward,
     Transition,
@@ -139,6 +140,11 @@ def status(episode: str) -> Call[EpisodeStatus]:
 def sandbox(episode: str, wait_s: float) -> Call[Lease]:
     """Which sandbox of the fleet the episode has."""
     return get(episode_path(episode, "/sandbox"), _as(Lease), wait_s, wait_ms=milliseconds(wait_s))
+
+
+def ready(episode: str, wait_s: float) -> Call[Readiness]:
+    """Whether every source of the episode's daemon sees; the service waits for that at most ``wait_s``."""
+    return get(episode_path(episode, "/ready"), _as(Readiness), wait_s, wait_ms=milliseconds(wait_s))
 
 
 def note(episode: str, what: str, wait_s: float, *, direct: bool, **body: Any) -> Call[Noted]:

@@ -1,4 +1,4 @@
-"""Where the daemon's own loopback port is, for a harness that runs beside it.
+"""Where the daemon's own control port is, for a harness that runs beside it.
 
 Steps that go there skip the service's queue. A restarted daemon listens on another port, so its state
 folder is read anew for every request.
@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from milestoned_client.errors import PeerUnreachableError
+import httpx
+
+from milestoned_client.errors import NotReadyError, PeerUnreachableError
+from milestoned_client.sockets import socket_of, socket_url
 
 LOOK_S = 0.02
-"""Seconds between two looks for the daemon's sign that it sees."""
+"""Seconds between two looks for a daemon that does not listen yet."""
+ASK_S = 10.0
+"""The longest that one question for readiness waits at the daemon, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """The daemon's loopback URL (``http://127.0.0.1:PORT``) and its token."""
+    """The daemon's address (``http://127.0.0.1:PORT``, or `sockets.socket_url` of its Unix socket) and its token."""
 
     url: str
     token: str
@@ -38,19 +44,46 @@ class ControlDir:
     def locate(self) -> tuple[str, str]:
         """The URL and the token to use for the next request. Raises `PeerUnreachableError`."""
         try:
-            port = json.loads((self.path / "agentd.json").read_text())["port"]
+            where = json.loads((self.path / "agentd.json").read_text())
             token = (self.path / "control.token").read_text().strip()
-        except (OSError, ValueError, KeyError) as error:
+            url = socket_url(where["socket"]) if "socket" in where else f"http://127.0.0.1:{where['port']}"
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise PeerUnreachableError(f"no daemon listens yet, as far as {self.path} says: {error}") from error
-        return f"http://127.0.0.1:{port}", token
+        return url, token
 
     def wait_ready(self, wait_s: float = 30.0) -> None:
         """Wait until every source of the daemon sees, so that the first step is observed.
 
-        Raises `PeerUnreachableError` where that has not come after ``wait_s`` seconds.
+        Raises `NotReadyError`, which names those that do not after ``wait_s`` seconds.
         """
         ends = time.monotonic() + wait_s
-        while not (self.path / "ready").exists():
+        waiting: Mapping[str, str] = {"agentd": "no daemon listens"}
+        while True:
+            left = max(0.0, ends - time.monotonic())
+            said = self._ask(min(left, ASK_S))
+            if said is not None:
+                if said["ready"]:
+                    return
+                waiting = said["waiting"]
             if time.monotonic() >= ends:
-                raise PeerUnreachableError(f"the daemon of {self.path} does not see yet, after {wait_s:g} s")
-            time.sleep(LOOK_S)
+                raise NotReadyError(f"the daemon of {self.path}", wait_s, waiting)
+            if said is None:
+                time.sleep(LOOK_S)
+
+    def _ask(self, wait_s: float) -> Mapping[str, Mapping[str, str]] | None:
+        """What the daemon says; None where none listens."""
+        try:
+            address, token = self.locate()
+            path, url = socket_of(address)
+            with httpx.Client(transport=httpx.HTTPTransport(uds=path)) as client:
+                answer = client.get(
+                    f"{url}/v1/ready",
+                    params={"wait_ms": round(wait_s * 1000)},
+                    headers={"authorization": f"Bearer {token}"},
+                    timeout=wait_s + ASK_S,
+                )
+                answer.raise_for_status()
+                said: Mapping[str, Mapping[str, str]] = answer.json()
+                return said
+        except (PeerUnreachableError, httpx.HTTPError):
+            return None

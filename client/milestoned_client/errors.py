@@ -3,6 +3,7 @@
 ClientError
 ├── PeerUnreachableError      no answer before the deadline
 ├── UnexpectedAnswerError     an answer, but not one that the wire's contract knows
+├── NotReadyError             not every source of the episode's daemon sees yet
 └── ProblemError              the service refused, and said why (RFC 9457 problem details)
     ├── InvalidRequestError   400, 422
     ├── UnauthorizedError     401
@@ -29,6 +30,19 @@ class ClientError(Exception):
 
 class PeerUnreachableError(ClientError):
     """No answer came before the deadline; the call may or may not have arrived."""
+
+
+class NotReadyError(ClientError):
+    """Not every source sees that the daemon was given or that the task needs. ``waiting``: those, with the reasons.
+
+    ``opened``: the episode, where `open` waited: its daemon's token is not lost.
+    """
+
+    def __init__(self, what: str, wait_s: float, waiting: Mapping[str, str]) -> None:
+        names = ", ".join(f"{name} ({why})" for name, why in sorted(waiting.items()))
+        super().__init__(f"{what} is not ready after {wait_s:g} s: it waits for {names or 'its first answer'}")
+        self.waiting = dict(waiting)
+        self.opened: Any = None
 
 
 class UnexpectedAnswerError(ClientError):

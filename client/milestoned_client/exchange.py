@@ -20,11 +20,12 @@ from milestoned_client import calls
 from milestoned_client.calls import Call
 from milestoned_client.errors import (
     ClientError,
+    NotReadyError,
     PeerUnreachableError,
     UnexpectedAnswerError,
     problem_from_body,
 )
-from milestoned_client.results import Closing, Reward
+from milestoned_client.results import Closing, Readiness, Reward
 
 T = TypeVar("T")
 
@@ -144,6 +145,18 @@ def retry_after_s(response: httpx.Response) -> float:
 def wait_reward(peers: Peers, episode: str, step: int, wait_s: float) -> Flow[Reward]:
     """The step's reward, asked for until it is final or ``wait_s`` is over; then it is ``settling``."""
     return (yield from _poll(peers, lambda left: calls.reward(episode, step, left), wait_s, lambda r: r.settled))
+
+
+def wait_ready(peers: Peers, episode: str, wait_s: float) -> Flow[Readiness]:
+    """Wait until every source of the episode's daemon sees. Raises `NotReadyError` after ``wait_s``."""
+
+    def final(one: Readiness) -> bool:
+        return one.ready or one.status == "closed"
+
+    said = yield from _poll(peers, lambda left: calls.ready(episode, left), wait_s, final)
+    if not said.ready:
+        raise NotReadyError(f"episode {episode}", wait_s, said.waiting)
+    return said
 
 
 def wait_closed(

@@ -71,6 +71,21 @@ class EpisodeStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether every source sees that the episode's daemon was given or that its task needs.
+
+    ``waiting`` names those that do not, each with the reason; before a daemon has begun ``agentd`` or ``sandbox``, of a
+    closed episode ``episode``. ``through``: the log's last event that this was read from.
+    """
+
+    episode: str
+    status: Literal["open", "closing", "closed"]
+    ready: bool
+    waiting: Mapping[str, str]
+    through: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Noted:
     """A boundary, answer or tool call, as the journal numbered it.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -14,8 +15,18 @@ import httpx
 from milestoned_client import calls
 from milestoned_client.calls import Call
 from milestoned_client.control import Control, ControlDir
-from milestoned_client.errors import PeerUnreachableError, ProblemError
-from milestoned_client.exchange import Attempt, Flow, Pause, Peers, Retry, perform, wait_closed, wait_reward
+from milestoned_client.errors import NotReadyError, PeerUnreachableError, ProblemError
+from milestoned_client.exchange import (
+    Attempt,
+    Flow,
+    Pause,
+    Peers,
+    Retry,
+    perform,
+    wait_closed,
+    wait_ready,
+    wait_reward,
+)
 from milestoned_client.numbering import Numbering
 from milestoned_client.results import (
     Closing,
@@ -25,6 +36,7 @@ from milestoned_client.results import (
     Lease,
     Noted,
     Opened,
+    Readiness,
     Registered,
     Reward,
     StreamItem,
@@ -32,6 +44,7 @@ from milestoned_client.results import (
 )
 from milestoned_client.saving import save
 from milestoned_client.scores import Fold, Sample, Score, score
+from milestoned_client.sockets import socket_of
 from milestoned_client.sse import StreamReader, patient
 
 T = TypeVar("T")
@@ -42,7 +55,7 @@ class RewardClient:
 
     ``token``: one of scope trainer (or read, which can only read). ``timeout_s``: how long one answer may
     take; ``deadline_s``: how long one call may take with all its retries; both come on top of a ``wait_s``.
-    ``control``: the daemon's loopback port, if this runs beside it; steps then go there directly.
+    ``control``: the daemon's control port, if this runs beside it; steps then go there directly.
     """
 
     def __init__(
@@ -58,6 +71,8 @@ class RewardClient:
     ) -> None:
         self.peers = Peers(Control(url, token), control, retry or Retry(), timeout_s, deadline_s)
         self._http = httpx.Client(transport=transport)
+        self._sockets: dict[str, httpx.Client] = {}
+        self._opening = threading.Lock()
 
     def __enter__(self) -> RewardClient:
         return self
@@ -69,7 +84,8 @@ class RewardClient:
 
     def close(self) -> None:
         """Give the connections back; episodes stay as they are."""
-        self._http.close()
+        for one in (self._http, *self._sockets.values()):
+            one.close()
 
     def register_task(self, task: Mapping[str, Any] | str) -> Registered:
         """Register a task (a mapping, or YAML text). The same task again is fine; a changed one needs a
@@ -84,11 +100,23 @@ class RewardClient:
         labels: Mapping[str, str | int | float | bool] | None = None,
         seed: int | None = None,
         sandbox: Literal["any"] | Mapping[str, str] | None = None,
+        wait_ready: float | None = None,
     ) -> Episode:
         """Open an episode of a task: as `register_task` gave it, or by its id (its newest version unless told);
-        ``sandbox``: have one of the fleet work on it, any or one with these labels."""
+        ``sandbox``: have one of the fleet work on it, any or one with these labels.
+
+        ``wait_ready``: wait that many seconds until a step can begin, as `Episode.wait_ready` does. Raises
+        `NotReadyError`, whose ``opened`` is the episode.
+        """
         opened = self.call(calls.open_episode(task, version, labels, seed, sandbox))
-        return Episode(self, opened.episode, opened)
+        episode = Episode(self, opened.episode, opened)
+        if wait_ready is not None:
+            try:
+                episode.wait_ready(wait_ready)
+            except NotReadyError as error:
+                error.opened = episode
+                raise
+        return episode
 
     def episode(self, episode: str) -> Episode:
         """A handle on an episode that was opened elsewhere."""
@@ -139,14 +167,22 @@ class RewardClient:
             return result
 
     def _send(self, attempt: Attempt) -> httpx.Response:
-        return self._http.request(
+        path, url = socket_of(attempt.url)
+        http = self._http if path is None else self._over(path)
+        return http.request(
             attempt.method,
-            attempt.url,
+            url,
             params=attempt.params,
             headers=attempt.headers,
             content=attempt.content,
             timeout=attempt.timeout_s,
         )
+
+    def _over(self, path: str) -> httpx.Client:
+        with self._opening:
+            if path not in self._sockets:
+                self._sockets[path] = httpx.Client(transport=httpx.HTTPTransport(uds=path))
+            return self._sockets[path]
 
     def stream_lines(self, reader: StreamReader) -> Iterator[StreamItem]:
         """Follow a stream over broken connections until its end, `ended`. Raises `PeerUnreachableError`."""
@@ -201,6 +237,17 @@ class Episode:
     def sandbox(self, *, wait_s: float = 0.0) -> Lease:
         """Which sandbox of the fleet the episode has; waits for one at most ``wait_s``."""
         return self._client.call(calls.sandbox(self.id, wait_s))
+
+    def readiness(self, *, wait_s: float = 0.0) -> Readiness:
+        """Whether every source of its daemon sees; waits for that at most ``wait_s``."""
+        return self._client.call(calls.ready(self.id, wait_s))
+
+    def wait_ready(self, wait_s: float = 60.0) -> Readiness:
+        """Wait until every source of its daemon sees, so that the first step is observed, wherever the daemon runs.
+
+        Raises `NotReadyError`, which names what it still waits for after ``wait_s`` seconds.
+        """
+        return self._client.run(wait_ready(self._client.peers, self.id, wait_s))
 
     def step(self, action: Any = None, *, step: int | None = None, wait_s: float = 10.0) -> Noted:
         """Begin the next step, with what the agent is about to do (any JSON)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import stat
 from collections.abc import AsyncIterator
@@ -12,16 +13,17 @@ from typing import Any
 import httpx
 import pytest
 
-from agentd.control import ControlPort, control_token, make_app
+from agentd.control import ControlPort, Health, control_token, make_app
 from agentd.errors import UsageError
 from agentd.problems import BODY_BYTES, BODY_DEPTH
+from tests.agentd.support.sight import Sight
 from tests.agentd.test_bounds import nested
 from tests.agentd.test_steps import Stage
 
 
 @pytest.fixture
 async def port(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
-    app = make_app(Stage(tmp_path).conductor, "word", lambda: {"episode": "E", "through": 1})
+    app = make_app(Stage(tmp_path).conductor, "word", Health(lambda: {"episode": "E", "through": 1}, Sight()))
     headers = {"authorization": "Bearer word"}
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://port", headers=headers) as client:
@@ -104,9 +106,9 @@ async def test_without_the_token(port: httpx.AsyncClient, given: str) -> None:
 
 async def test_answers_are_not_held_back(tmp_path: Path) -> None:
     """Nagle's delay is off on the port's connections: with it, each answer took 40 ms."""
-    port = ControlPort(make_app(Stage(tmp_path).conductor, "word", dict), "word", 0)
+    port = ControlPort(make_app(Stage(tmp_path).conductor, "word", Health(dict, Sight())), "word", 0)
     port.start()
-    reader, writer = await asyncio.open_connection("127.0.0.1", port.port)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port.where)
     writer.write(b"GET /healthz HTTP/1.1\r\nhost: port\r\n\r\n")
     assert b"200" in await reader.readline()
     (connection,) = port._server.server_state.connections
@@ -119,7 +121,7 @@ async def test_answers_are_not_held_back(tmp_path: Path) -> None:
 
 async def test_a_taken_port_is_a_wrong_option(tmp_path: Path) -> None:
     """The refusal names the option."""
-    app = make_app(Stage(tmp_path).conductor, "word", dict)
+    app = make_app(Stage(tmp_path).conductor, "word", Health(dict, Sight()))
     with socket.create_server(("127.0.0.1", 0)) as other:
         number = other.getsockname()[1]
         with pytest.raises(UsageError, match=f"--port {number}"):
@@ -132,3 +134,64 @@ def test_the_token_lies_there_for_its_owner_alone(tmp_path: Path) -> None:
     assert len(token) >= 40
     assert control_token(tmp_path) == token
     assert stat.S_IMODE((tmp_path / "control.token").stat().st_mode) == 0o600
+
+
+async def test_readiness_is_waited_for(tmp_path: Path) -> None:
+    """The answer comes as soon as every source sees; until then it names those that do not, with the reason."""
+    sight = Sight()
+    app = make_app(Stage(tmp_path).conductor, "word", Health(dict, sight))
+    headers = {"authorization": "Bearer word"}
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://port", headers=headers) as client:
+        assert (await client.get("/v1/ready")).json() == {"ready": True, "waiting": {}, "lacking": []}
+        sight.tell(cdp="starting")
+        said = (await client.get("/v1/ready?wait_ms=10")).json()
+        assert said == {"ready": False, "waiting": {"cdp": "starting"}, "lacking": []}
+        asked = asyncio.create_task(client.get("/v1/ready?wait_ms=30000"))
+        sight.tell(files="starting")
+        sight.tell()
+        async with asyncio.timeout(20):
+            assert (await asked).json()["ready"] is True
+        assert (await client.get("/v1/ready", headers={"authorization": "Bearer other"})).status_code == 401
+
+
+@pytest.mark.parametrize("wait", ["-1", "1.5", "60001", "x", "9" * 5_000, "٣", "%00", "%ed%a0%80", "1e3", "NaN", ""])
+async def test_a_wait_that_is_none_is_refused(port: httpx.AsyncClient, wait: str) -> None:
+    response = await port.get(f"/v1/ready?wait_ms={wait}")
+    assert (response.status_code, response.json()["field"]) == (422, "wait_ms")
+
+
+async def test_a_unix_socket_is_its_owner_s_alone(tmp_path: Path) -> None:
+    """Whatever the process's umask is; a socket that a killed daemon left is replaced; it goes with the port."""
+    path = tmp_path / "control.sock"
+    app = make_app(Stage(tmp_path).conductor, "word", Health(lambda: {"known": True}, Sight()))
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(path))
+    before = os.umask(0)
+    try:
+        port = ControlPort(app, "word", path)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    port.start()
+    headers = {"authorization": "Bearer word"}
+    async with httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(uds=str(path)), headers=headers) as client:
+        assert (await client.get("http://agentd/healthz")).json() == {"known": True}
+        with pytest.raises(UsageError, match="another program listens there"):
+            ControlPort(app, "word", path)
+    await port.stop()
+    assert not path.exists()
+
+
+async def test_what_is_no_place_for_a_socket_is_a_wrong_option(tmp_path: Path) -> None:
+    """A file that is there is not removed."""
+    app = make_app(Stage(tmp_path).conductor, "word", Health(dict, Sight()))
+    kept = tmp_path / "kept"
+    kept.write_text("x")
+    for path, why in (
+        (kept, "there is something else"),
+        (tmp_path / "none" / "a.sock", "No such file"),
+        (tmp_path / ("x" * 110), "at most 107"),
+    ):
+        with pytest.raises(UsageError, match=why):
+            ControlPort(app, "word", path)
+    assert kept.read_text() == "x"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import orjson
 import pytest
 from milestoned_client import ControlDir
-from milestoned_client.errors import PeerUnreachableError
+from milestoned_client.errors import NotReadyError
 
 from agentd.journal import Journal
 from detectors.codec import decode_segment
@@ -61,10 +62,47 @@ async def test_a_file_says_when_the_first_step_can_begin(tmp_path: Path) -> None
         assert not (daemon.state / "ready").exists()
 
 
+async def test_what_a_killed_daemon_left_is_no_sign(tmp_path: Path) -> None:
+    """Neither its file nor where it listened, for who waits before the next one is started."""
+    (tmp_path / "seen").mkdir()
+    async with Peer() as peer, DaemonProcess(peer.url, tmp_path, "--files", f"x={tmp_path / 'seen'}") as daemon:
+        await asyncio.to_thread(ControlDir(daemon.state).wait_ready, 30)
+        await daemon.kill()
+        assert (daemon.state / "ready").exists()
+        with pytest.raises(NotReadyError, match="no daemon listens"):
+            await asyncio.to_thread(ControlDir(daemon.state).wait_ready, 0.5)
+
+
+async def test_a_source_that_is_lost_takes_the_sign_away_until_it_is_back(tmp_path: Path) -> None:
+    """The service is told soon, though nobody follows: who waits for a first step asks it."""
+    folder = tmp_path / "seen"
+    folder.mkdir()
+    async with Peer() as peer, DaemonProcess(peer.url, tmp_path, "--files", f"x={folder}") as daemon:
+        ready = daemon.state / "ready"
+        await asyncio.to_thread(ControlDir(daemon.state).wait_ready, 30)
+        assert int(ready.read_text()) == int((daemon.state / "agentd.pid").read_text())
+        folder.rename(tmp_path / "away")
+        await peer.until(lambda: len(peer.data("gap.began")) == 2)
+        await _until(lambda: not ready.exists())
+        with pytest.raises(NotReadyError, match=r"files \("):
+            await asyncio.to_thread(ControlDir(daemon.state).wait_ready, 0.2)
+        (tmp_path / "away").rename(folder)
+        await asyncio.to_thread(ControlDir(daemon.state).wait_ready, 30)
+        await peer.until(lambda: len(peer.data("gap.ended")) == 2)
+        await _until(ready.exists)
+
+
+async def _until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not condition():  # noqa: ASYNC110 - another process
+            await asyncio.sleep(0.01)
+
+
 async def test_a_daemon_that_waits_for_its_browser_is_not_ready(tmp_path: Path) -> None:
     async with Peer() as peer, DaemonProcess(peer.url, tmp_path, "--profile", str(tmp_path)) as daemon:
-        with pytest.raises(PeerUnreachableError, match="does not see yet"):
+        with pytest.raises(NotReadyError, match=r"is not ready after 1 s: it waits for cdp \(") as refused:
             await asyncio.to_thread(ControlDir(daemon.state).wait_ready, 1)
+        assert set(refused.value.waiting) == {"cdp"}
         await daemon.post("/v1/close")
 
 

@@ -1,8 +1,9 @@
-"""Connections to the control port without its token: few at a time, none for long, and the harness is served."""
+"""Connections to the control port: without its token few at a time, none for long; with it no half request for ever."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -10,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from agentd import waiting
-from agentd.control import ControlPort, make_app
+from agentd.control import ControlPort, Health, make_app
 from agentd.waiting import MAX_WAITING
+from tests.agentd.support.sight import Sight
 from tests.agentd.test_steps import Stage
 
 GET = b"GET /healthz HTTP/1.1\r\nhost: x\r\nauthorization: Bearer word\r\n\r\n"
@@ -19,7 +21,7 @@ GET = b"GET /healthz HTTP/1.1\r\nhost: x\r\nauthorization: Bearer word\r\n\r\n"
 
 @pytest.fixture
 async def port(tmp_path: Path) -> AsyncIterator[ControlPort]:
-    port = ControlPort(make_app(Stage(tmp_path).conductor, "word", lambda: {"known": True}), "word", 0)
+    port = ControlPort(make_app(Stage(tmp_path).conductor, "word", Health(lambda: {"known": True}, Sight())), "word", 0)
     port.start()
     while not port._server.started:  # noqa: ASYNC110 - uvicorn has no event for it
         await asyncio.sleep(0)
@@ -31,7 +33,7 @@ class Caller:
     """One connection to the port."""
 
     def __init__(self, port: ControlPort, sent: bytes = b"") -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port.port))
+        self.socket = socket.create_connection(("127.0.0.1", port.where))
         self.socket.setblocking(False)
         self.socket.send(sent)
 
@@ -83,7 +85,7 @@ async def test_a_connection_without_the_token_ends(
 
 
 async def test_a_connection_with_the_token_stays(call: Callable[..., Caller], monkeypatch: pytest.MonkeyPatch) -> None:
-    """However long its body takes."""
+    """Its time is another, that of --body-wait."""
     monkeypatch.setattr(waiting, "TOKEN_S", 0.3)
     head = b"POST /v1/steps HTTP/1.1\r\nhost: x\r\nauthorization: Bearer word\r\ncontent-length: 2\r\n\r\n"
     known = call(head)
@@ -110,3 +112,56 @@ async def test_a_flood_does_not_push_out_a_request_that_comes_with_its_connectio
     """More than may wait are in the listening socket's queue before the port reads anything."""
     callers = [call(GET if number == 100 else b"") for number in range(900)]
     assert (await callers[100].receive()).startswith(b"HTTP/1.1 200")
+
+
+HEAD = b"POST /v1/steps HTTP/1.1\r\nhost: x\r\nauthorization: Bearer word\r\n"
+HALVES: dict[str, bytes] = {
+    "no body": HEAD + b"content-length: 2\r\n\r\n",
+    "half a body": HEAD + b"content-length: 20\r\n\r\n{",
+    "half a chunk": HEAD + b"transfer-encoding: chunked\r\n\r\nff\r\n{",
+    "half of a second head": GET + b"POST /v1/steps HT",
+    "half of a second body": GET + HEAD + b"content-length: 20\r\n\r\n{",
+}
+
+
+@pytest.fixture
+async def hasty(tmp_path: Path) -> AsyncIterator[ControlPort]:
+    """A port with --body-wait 0.3."""
+    port = ControlPort(make_app(Stage(tmp_path).conductor, "word", Health(dict, Sight())), "word", 0, 0.3)
+    port.start()
+    while not port._server.started:  # noqa: ASYNC110 - uvicorn has no event for it
+        await asyncio.sleep(0)
+    yield port
+    await port.stop()
+
+
+@pytest.mark.parametrize("sent", HALVES)
+async def test_a_half_request_is_ended_though_it_has_the_token(hasty: ControlPort, sent: str) -> None:
+    caller = Caller(hasty, HALVES[sent])
+    said = b""
+    while part := await caller.receive():
+        said += part
+    assert b"HTTP/1.1 408 Request Timeout" in said
+    caller.socket.close()
+
+
+async def test_a_body_that_drips_has_an_end_too(hasty: ControlPort) -> None:
+    caller = Caller(hasty, HEAD + b"content-length: 100000\r\n\r\n")
+    ended = asyncio.create_task(caller.receive())
+    async with asyncio.timeout(20):
+        while not ended.done():
+            with contextlib.suppress(OSError):
+                caller.socket.send(b"x")
+            await asyncio.sleep(0.05)
+    assert b"408" in ended.result()
+    caller.socket.close()
+
+
+async def test_whole_requests_are_answered_on_one_connection_for_longer_than_that(hasty: ControlPort) -> None:
+    caller = Caller(hasty)
+    for _ in range(4):
+        caller.socket.send(HEAD + b"content-length: 2\r\n\r\n{")
+        await asyncio.sleep(0.1)
+        caller.socket.send(b"}")
+        assert (await caller.receive()).startswith(b"HTTP/1.1 200")
+    caller.socket.close()

@@ -45,6 +45,7 @@ ALLOWED: dict[tuple[str, str], dict[str, bool]] = {
     ("DELETE", "/v1/episodes/{episode}"): {**NONE, "admin": True},
     ("GET", "/v1/episodes/{episode}"): {**OK, "own": True},
     ("GET", "/v1/episodes/{episode}/plan"): {**OK, "own": True},
+    ("GET", "/v1/episodes/{episode}/ready"): {**OK, "own": True},
     ("POST", "/v1/episodes/{episode}/events"): DAEMON,
     ("GET", "/v1/episodes/{episode}/commands"): DAEMON,
     ("POST", "/v1/episodes/{episode}/steps"): TRAIN,

@@ -59,7 +59,7 @@ class World:
     def __init__(self, process: Process) -> None:
         self.url, self.token = process.url, process.admin
         self.headers = {"authorization": f"Bearer {self.token}"}
-        with httpx.Client(base_url=process.url, headers=self.headers) as http:
+        with httpx.Client(base_url=process.url, headers=self.headers, timeout=60) as http:
             http.post("/v1/tasks", json=TASK).raise_for_status()
             opened = [http.post("/v1/episodes", json={"task": TASK["id"]}).json() for _ in range(2)]
             said = frames(events(opened[0]["episode"], *episode([went("/cart")], [clicked("Buy")])))

@@ -247,7 +247,7 @@ POST /v1/episodes/{episode}/events, GET /v1/episodes/{episode}/events, GET /v1/e
 GET /v1/episodes/{episode}/plan, POST /v1/episodes/{episode}/steps, POST /v1/episodes/{episode}/steps/{step}:end,
 POST /v1/episodes/{episode}/answers, POST /v1/episodes/{episode}/tools:call, POST /v1/episodes/{episode}/tools:return,
 POST /v1/episodes, DELETE /v1/episodes/{episode}, GET /v1/episodes/{episode}/verdicts,
-GET /v1/episodes/{episode}/sandbox,
+GET /v1/episodes/{episode}/sandbox, GET /v1/episodes/{episode}/ready,
 POST /v1/sandboxes, GET /v1/sandboxes, POST /v1/sandboxes/{sandbox}:beat, POST /v1/sandboxes/{sandbox}:leave,
 GET /v1/audit/verify, GET /v1/audit/checkpoints, POST /v1/rescores, GET /v1/rescores, DELETE /v1/rescores/{rescore},
 POST /v1/tasks, GET /v1/tasks, GET /v1/schemas/task, GET /v1/tasks/{id}, GET /healthz, GET /readyz, GET /metrics,

@@ -128,6 +128,15 @@ async def test_what_is_asked_wrong_is_refused_and_nothing_is_written(service: Se
     assert await service.rows("rescores") == 0
 
 
+async def test_a_task_may_be_as_long_as_where_tasks_are_registered(service: Service) -> None:
+    """And not as long as the body, which is four times that."""
+    await closed(service, 1)
+    long = {**TASK, "instruction": "x" * service.app.state.parts.settings.limits.task_bytes}
+    answer = await service.post("/v1/rescores", {"task": long})
+    assert (answer.status_code, answer.json()["detail"].startswith("task: ")) == (413, True), answer.text
+    assert (await service.get("/v1/rescores")).json() == {"rescores": []}
+
+
 async def test_an_open_episode_and_too_many_are_refused(store: Store) -> None:
     async with running(store, rescore_episodes=2) as service:
         open_id, _ = await service.open()

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,8 @@ from tests.support.stack import Stack
 KEEPER, AGENT = 64_001, 64_002
 """Unprivileged numbers that nobody has: daemon and service, and the agent."""
 SEEN_S = 30.0
+ROOT = Path(__file__).resolve().parents[2]
+NOTE = {"id": "note", "when": {"file_created": {"name": "note.txt"}}}
 pytestmark = [
     pytest.mark.browser,
     needs_chromium,
@@ -195,6 +198,53 @@ def test_what_the_agent_s_files_keep_from_the_daemon_s_user_is_null_and_not_0(st
     assert (opened.reward, [one.id for one in opened.milestones if one.worth]) == (-0.5, ["forbidden"]), opened
     assert opened.reason
     assert (afterwards.status, afterwards.reward) == ("sealed", 0), afterwards
+
+
+CALL = """
+import json, socket, sys
+caller = socket.socket(socket.AF_UNIX)
+caller.settimeout(60)
+try:
+    caller.connect(sys.argv[1])
+    caller.send(b"GET /healthz HTTP/1.1\\r\\nhost: x\\r\\n\\r\\n")
+    print(json.dumps(caller.recv(12).decode()))
+except OSError as error:
+    print(json.dumps(type(error).__name__))
+"""
+
+
+def test_the_agent_can_not_even_connect_to_a_control_socket(stack: Stack, folder: Path) -> None:
+    """The port on loopback is everybody's to connect to; the socket is its owner's, in a folder that all may enter."""
+    keeper = folder / "daemons"
+    os.chown(keeper, KEEPER, KEEPER)
+    seen = folder / "seen"
+    seen.mkdir(mode=0o755)
+    episode = stack.open({"id": "two/socket", "version": "1", "instruction": "-", "milestones": [NOTE]})
+    token, socket = keeper / "append.token", keeper / "control.sock"
+    token.write_text(episode.token)
+    os.chown(token, KEEPER, KEEPER)
+    command = [sys.executable, "-m", "agentd", "run", "--detach", "--service", stack.url, "--episode", episode.id]
+    command += ["--token-file", str(token), "--state", str(keeper / "state"), "--files", str(seen)]
+    ran = subprocess.run(
+        [*as_user(KEEPER, *command), "--socket", str(socket)],
+        capture_output=True, text=True, timeout=120, check=False, cwd=ROOT,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran
+    pid = int((keeper / "state" / "agentd.pid").read_text())
+    try:
+        assert owner(pid) == KEEPER
+        assert json.loads(run(AGENT, CALL, str(socket))) == "PermissionError"
+        assert json.loads(run(KEEPER, CALL, str(socket))) == "HTTP/1.1 200"
+        assert not [one for one in Path(f"/proc/{pid}/net/tcp").read_text().splitlines() if _listens(one, pid)]
+    finally:
+        os.kill(pid, signal.SIGTERM)
+
+
+def _listens(line: str, pid: int) -> bool:
+    """Whether a line of /proc/net/tcp is a listening socket of that process."""
+    columns = line.split()
+    held = {os.readlink(one) for one in Path(f"/proc/{pid}/fd").iterdir()}
+    return columns[3] == "0A" and f"socket:[{columns[9]}]" in held
 
 
 def kept_by(folder: Path) -> list[Path]:
