@@ -113,7 +113,8 @@ class Daemon:
 
     async def _serve(self, session: Session, stopped: asyncio.Task[bool]) -> None:
         shipper = Shipper(session.recorder, self._service, adopted=session.adopted)
-        if session.may_lack and not await _unless(stopped, shipper.meet):
+        # An older journal may have been put back: it does not know what it lacks, and the service does.
+        if not await _unless(stopped, shipper.meet if session.may_lack else shipper.meet_at_once):
             return
         session.resume()
         await session.start()

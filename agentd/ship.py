@@ -8,6 +8,7 @@ What the service has is asked for, never guessed: at the start, and when it refu
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 
 import httpx
@@ -25,6 +26,8 @@ FOLLOWED_S = 0.075
 200 ms."""
 LINGER_S = 1.0
 """The same where nobody does. Each request takes some 2 ms of processor time here and as much at the service."""
+FIRST_ANSWER_S = 5.0
+"""How long a daemon that goes on with its journal waits for the service's first answer, in seconds."""
 
 URGENT = frozenset(
     (
@@ -45,7 +48,8 @@ log = structlog.get_logger(__name__)
 
 class Shipper:
     """``run`` ends by an `AgentdError` only. ``adopted`` is told when the service was ahead of the journal:
-    how many events the journal lacked, and the step that the service saw last."""
+    how many events the journal lacked, and the step that the service saw last. That can only be before `run`: what is
+    numbered meanwhile would be lost, and with it what the sources told of how things stand."""
 
     def __init__(
         self, recorder: Recorder, service: Service, *, adopted: Callable[[int, int | None], None] | None = None
@@ -60,6 +64,7 @@ class Shipper:
         self._backoff = Backoff()
         self._linger_s = FOLLOWED_S  # until the service says
         self._progress = asyncio.Event()
+        self._runs = False
         self.met = False
         """Whether the service said what it has."""
         recorder.listen(self.notice)
@@ -73,6 +78,7 @@ class Shipper:
 
     async def run(self) -> None:
         """Ship for ever. Raises `TokenRefusedError`, `UsageError`, `LogRefusedError`, `JournalError`."""
+        self._runs = True
         try:
             if not self.met:
                 await self.meet()
@@ -97,30 +103,39 @@ class Shipper:
 
     async def meet(self) -> None:
         """Ask the service, until it answers, where its log stands, and stand there too."""
-        while True:
-            try:
-                response = await self._service.get()
-                response.raise_for_status()
-            except (httpx.TransportError, httpx.HTTPStatusError) as error:
-                log.warning("The service does not answer; the journal keeps everything.", why=words(error))
-                await self._backoff.wait()
-                continue
-            body = problem(response)
-            through, head = body.get("through"), body.get("head", GENESIS)
-            if type(through) is not int or not isinstance(head, str):
-                await self._strange(response)
-                continue
-            self._backoff.reset()
-            at = body.get("at")  # which older services do not say
-            self._stand(through, head, body.get("step"), at if type(at) is int else 0)
-            self.met = True
-            return
+        while not await self._met():
+            await self._backoff.wait()
+
+    async def meet_at_once(self) -> None:
+        """The same with one question, for a journal that lacks nothing unless somebody put back an older one."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(FIRST_ANSWER_S):
+                await self._met()
+
+    async def _met(self) -> bool:
+        """Ask once; whether the service answered."""
+        try:
+            response = await self._service.get()
+            response.raise_for_status()
+        except (httpx.TransportError, httpx.HTTPStatusError) as error:
+            log.warning("The service does not answer; the journal keeps everything.", why=words(error))
+            return False
+        body = problem(response)
+        through, head = body.get("through"), body.get("head", GENESIS)
+        if type(through) is not int or not isinstance(head, str):
+            _warn_of(response)
+            return False
+        self._backoff.reset()
+        at = body.get("at")  # which older services do not say
+        self._stand(through, head, body.get("step"), at if type(at) is int else 0)
+        self.met = True
+        return True
 
     def _stand(self, through: int, head: str, step: int | None, at: int) -> None:
         journal = self._journal
         if journal.stands_at(through, head):
             journal.acknowledged = through
-        elif through > journal.last and not journal.pending:
+        elif through > journal.last and not self._runs:
             lacking = self._recorder.adopt(through, head, at)
             log.error(
                 "The service has events that this journal lost; going on after them.", lost=lacking, through=through
@@ -173,10 +188,7 @@ class Shipper:
         self._step()
 
     async def _strange(self, response: httpx.Response) -> None:
-        """Something between here and the service answered in its place, such as a network's sign-in page."""
-        log.warning(
-            "This is no answer of the service; asking again.", status=response.status_code, answer=response.text[:200]
-        )
+        _warn_of(response)
         await self._backoff.wait()
 
     async def _pressed_back(self, cut: Cut, response: httpx.Response) -> None:
@@ -212,3 +224,10 @@ class Shipper:
         while self._journal.acknowledged < target:
             self._wake.set()
             await self._progress.wait()
+
+
+def _warn_of(response: httpx.Response) -> None:
+    """Something between here and the service answered in its place, such as a network's sign-in page."""
+    log.warning(
+        "This is no answer of the service; asking again.", status=response.status_code, answer=response.text[:200]
+    )

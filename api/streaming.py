@@ -221,6 +221,23 @@ class Streams:
                 # Its id lets a watcher who is told little go on from here and not from what it was told last.
                 yield _sent("place", _id(place, MOST_SEQ), b"{}")
 
+    async def moved(self, tenant: str, place: Place, seconds: float) -> Place:
+        """Wait until something beyond ``place`` arrived of the tenant, for so many seconds at most; how far all is.
+
+        What arrives of others wakes nobody who waits here: not even that it did is theirs to know.
+        """
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0 and not self._notifier.stopped:
+            changed = self._notifier.watch(ANY_LOG)
+            rows = await self._page(place, changed)
+            if rows is None:
+                await self._notifier.wait(changed, left)
+                continue
+            place = Place(rows[-1].xact, rows[-1].position)
+            if any(row.tenant == tenant for row in rows):
+                break
+        return place
+
     async def _resumed(self, wanted: Wanted, place: Place, after: int) -> AsyncIterator[bytes]:
         for row in await self._page(Place(place.xact, place.position - 1), None) or ():
             if (row.xact, row.position) == place:

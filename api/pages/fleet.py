@@ -10,7 +10,6 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
-from api.notify import ANY_LOG
 from api.pages.render import HEADERS, page
 from api.pages.viewer import COOKIE, viewer
 from api.parts import Parts
@@ -23,7 +22,7 @@ SHOWN = 500
 RATE_S = 300.0
 """Rates are of the last so many seconds."""
 EVERY_S = 2.0
-"""How often the page is told to look again where no log moved: heartbeats move no log."""
+"""How often the page is told to look again where no log of its tenant moved: heartbeats move no log."""
 
 LEAST_S = 0.1
 """How long the next word of a busy fleet waits."""
@@ -89,15 +88,15 @@ def latency(parts: Parts) -> tuple[float | None, int]:
 @router.get("/fleet/live")
 async def live(request: Request) -> Response:
     """Server-sent words that there may be something new: the page asks for itself anew."""
-    await viewer(request)
+    who = await viewer(request)
     parts = parts_of(request)
-    told = while_known(parts, request.cookies[COOKIE], _moves(parts))
+    told = while_known(parts, request.cookies[COOKIE], _moves(parts, who.tenant))
     return StreamingResponse(told, media_type="text/event-stream", headers=HEADERS)
 
 
-async def _moves(parts: Parts) -> AsyncIterator[bytes]:
+async def _moves(parts: Parts, tenant: str) -> AsyncIterator[bytes]:
+    place = await parts.arrivals.last()
     while not parts.notifier.stopped:
-        changed = parts.notifier.watch(ANY_LOG)
-        await parts.notifier.wait(changed, EVERY_S)
+        place = await parts.streams.moved(tenant, place, EVERY_S)
         await asyncio.sleep(LEAST_S)
         yield b"event: moved\ndata: \n\n"

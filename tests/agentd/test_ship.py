@@ -26,13 +26,14 @@ class Way:
         self.recorder = Recorder(Journal(folder / "journal.sqlite3", episode))
         self.adopted: list[tuple[int, int | None]] = []
         service = Service(client, episode, "secret", "the-token-file")
-        self.adopting = asyncio.Event()
         self.shipper = Shipper(self.recorder, service, adopted=self._adopt)
+        self.task: asyncio.Task[None]
+
+    def start(self) -> None:
         self.task = asyncio.create_task(self.shipper.run())
 
     def _adopt(self, lacking: int, step: int | None) -> None:
         self.adopted.append((lacking, step))
-        self.adopting.set()
 
     def see(self, count: int = 1) -> None:
         for _ in range(count):
@@ -49,9 +50,13 @@ class Way:
 
 
 @asynccontextmanager
-async def way(folder: Path, peer: Peer, episode: str = "E") -> AsyncIterator[Way]:
+async def way(folder: Path, peer: Peer, episode: str = "E", *, meets: bool = False) -> AsyncIterator[Way]:
+    """``meets``: the service says what it has before anything is numbered."""
     async with httpx.AsyncClient(base_url=peer.url, trust_env=False) as client:
         made = Way(folder, client, episode)
+        if meets:
+            await made.shipper.meet_at_once()
+        made.start()
         try:
             yield made
         finally:
@@ -216,6 +221,21 @@ async def test_a_fork_stops_shipping_and_keeps_the_journal(tmp_path: Path) -> No
         assert peer.through == 5
 
 
+async def test_a_journal_that_turns_out_to_be_behind_while_it_runs_stops_shipping(tmp_path: Path) -> None:
+    """Numbering anew what the sources told of how things stand would lose it: the next start goes on after the log."""
+    async with Peer() as peer:
+        (tmp_path / "newer").mkdir()
+        async with way(tmp_path / "newer", peer) as newer:
+            newer.see(5)
+            await newer.drained()
+        async with way(tmp_path, peer) as here:
+            with pytest.raises(LogRefusedError, match=r"last event 0\). Another journal wrote to it"):
+                await here.task
+            assert here.adopted == []
+        async with way(tmp_path, peer, meets=True) as here:
+            assert here.adopted == [(5, None)]
+
+
 async def test_a_refused_token_is_named(tmp_path: Path) -> None:
     """Which file it came from, and what was wanted; shipping ends."""
     async with Peer() as peer, way(tmp_path, peer) as here:
@@ -238,8 +258,7 @@ async def test_a_journal_behind_its_service_adopts(tmp_path: Path) -> None:
         async with way(tmp_path / "old", peer) as old:
             old.see(5)
             await old.drained()
-        async with way(tmp_path, peer) as here:
-            await asyncio.wait_for(here.adopting.wait(), 30)
+        async with way(tmp_path, peer, meets=True) as here:
             assert here.adopted == [(5, None)]
             here.see(2)
             await here.drained()
@@ -256,8 +275,7 @@ async def test_a_journal_behind_its_service_goes_on_after_its_time(tmp_path: Pat
             old.recorder.clock.adopt(600 * 10**9)
             old.see(5)
             await old.drained()
-        async with way(tmp_path, peer) as here:
-            await asyncio.wait_for(here.adopting.wait(), 30)
+        async with way(tmp_path, peer, meets=True) as here:
             here.see(2)
             await here.drained()
             late = peer.events[4].at

@@ -9,12 +9,13 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from milestoned_client import Episode, PeerUnreachableError, Reward, ServiceFaultError
 
 from tests.support.stack import Stack
 
+T = TypeVar("T")
 STEPS = 12
 PATIENCE_S = 90.0
 """How long a reward may take while what is needed for it is killed and started again."""
@@ -49,18 +50,16 @@ def _answered() -> dict[str, Any]:
     return {"answer_matches": {"text": {"number": 42}}}
 
 
-def said_again(say: Callable[[], object]) -> None:
-    """Say what the daemon answers alike when it hears it twice, until it answers."""
+def said_again(say: Callable[[], T]) -> T:
+    """Say what is answered alike when it is heard twice, until it is answered."""
     until = time.monotonic() + PATIENCE_S
     while True:
         try:
-            say()
+            return say()
         except (PeerUnreachableError, ServiceFaultError) as error:
             if time.monotonic() > until or getattr(error, "status", FULL) != FULL:
                 raise
             time.sleep(0.05)
-        else:
-            return
 
 
 def walk(
@@ -84,9 +83,9 @@ def walk(
         if step == steps - 1:
             said_again(partial(episode.answer, "42"))
         said_again(partial(episode.end_step, step))
-        sealed = episode.reward(step, wait_s=PATIENCE_S)
+        sealed = said_again(partial(episode.reward, step, wait_s=PATIENCE_S))
         assert sealed.settled, sealed
-    closing = episode.close("done", wait_s=PATIENCE_S)
+    closing = said_again(partial(episode.close, "done", wait_s=PATIENCE_S))
     assert closing.status == "closed"
     return list(closing.rewards)
 

@@ -146,6 +146,13 @@ class Postgres:
         dropped = self._sql(f"DROP DATABASE {address.rpartition('/')[2]} WITH (FORCE)")
         assert dropped.returncode == 0, dropped.stderr
 
+    def put_back(self, address: str, backup: str) -> None:
+        """Put a copy of the database at ``backup`` in the place of the one at ``address``."""
+        self.drop(address)
+        name, copied = (one.rpartition("/")[2] for one in (address, backup))
+        made = self._sql(f"CREATE DATABASE {name} TEMPLATE {copied}{self._copying}")
+        assert made.returncode == 0, made.stderr
+
     def ask(self, statement: str, name: str) -> str:
         """The one value that a query gives in the database ``name``."""
         asked = self._sql(statement, name=name)

@@ -1,0 +1,98 @@
+"""An older backup in the place of what is newer: of the database and of the daemon's journal, in mid-episode."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.faults.checks import whole
+from tests.faults.script import run, task
+from tests.support.postgres import Postgres, needs_postgres
+from tests.support.stack import Stack, gist
+
+STEPS = 6
+SAVED, PUT_BACK = 2, 4
+"""Before these steps begin the backup is made, and put in the place of what there is."""
+
+
+class Saved:
+    """A backup of the stack's database, made and put back while no service runs."""
+
+    def __init__(self, stack: Stack, server: Postgres | None, database: str) -> None:
+        self._stack, self._server, self._database = stack, server, database
+        self._copy = ""
+
+    def save(self) -> None:
+        """Copy the database, as it is for a moment in which no service runs."""
+        self._stack.kill_service()
+        if self._server is not None:
+            self._copy = self._server.database(like=self._database)
+        else:
+            shutil.copytree(self._stack.folder / "service", self._stack.folder / "backup")
+        self._stack.start_service()
+
+    def put_back(self) -> None:
+        """Put the copy in the place of the database."""
+        self._stack.kill_service()
+        if self._server is not None:
+            self._server.put_back(self._database, self._copy)
+        else:
+            shutil.rmtree(self._stack.folder / "service")
+            shutil.copytree(self._stack.folder / "backup", self._stack.folder / "service")
+        self._stack.start_service()
+
+
+@pytest.mark.parametrize("database", ["sqlite", pytest.param("postgres", marks=needs_postgres)], indirect=True)
+def test_a_database_gets_from_the_daemon_what_it_lacks(
+    tmp_path: Path, database: str, request: pytest.FixtureRequest
+) -> None:
+    """Secret and signing key are as before: what was sealed since the backup is sealed again, in the same bytes."""
+    server = request.getfixturevalue("postgres") if database else None
+    bodies: dict[int, bytes] = {}
+    with Stack(tmp_path, database) as stack:
+        calm = run(stack, tmp_path / "notes", STEPS)
+        saved = Saved(stack, server, database)
+
+        def between(step: int) -> None:
+            if step == SAVED:
+                saved.save()
+            if step == PUT_BACK:
+                bodies.update({one: stack.episode.reward(one, wait_s=0).body for one in range(PUT_BACK)})
+                saved.put_back()
+
+        shaken = run(stack, tmp_path / "notes", STEPS, between)
+        assert gist(shaken) == gist(calm)
+        assert {one: stack.episode.reward(one, wait_s=0).body for one in range(PUT_BACK)} == bodies
+        whole(stack, shaken, task(STEPS))
+
+
+def test_a_journal_goes_on_after_what_the_service_has(stack: Stack, tmp_path: Path) -> None:
+    """What the service had is neither sent again nor written over; the daemon says what its journal lacks."""
+    calm = run(stack, tmp_path / "notes", STEPS)
+    backup = tmp_path / "backup"
+
+    def between(step: int) -> None:
+        if step == SAVED:
+            stack.kill_daemon()
+            shutil.copytree(stack.state, backup)
+            stack.start_daemon()
+        if step == PUT_BACK:
+            stack.kill_daemon()
+            shutil.rmtree(stack.state)
+            shutil.copytree(backup, stack.state)
+            stack.start_daemon()
+
+    shaken = run(stack, tmp_path / "notes", STEPS, between)
+    events = whole(stack, shaken, task(STEPS))
+    (lost,) = [event for event in events if event.kind == "journal.dropped"]
+    (before,) = [event.seq for event in events if event.kind == "step.sealed" and event.data["step"] == SAVED - 1]
+    assert (lost.data["source"], lost.data["count"]) == ("journal", lost.seq - 1 - before)
+    for without, under in zip(calm, shaken, strict=True):
+        # The step after the loss is unseen, and so is for ever whether what must not happen happened meanwhile.
+        if under.step == PUT_BACK or (under.step >= STEPS - 1 and under.reward is None):
+            assert (under.reward, under.status, under.mask) == (None, "unobserved", True), under
+            assert under.reason
+        else:
+            assert gist([under]) == gist([without])
