@@ -64,6 +64,30 @@ def test_every_kind_of_event_has_an_example_from_a_recording() -> None:
     assert set(KINDS) - set(examples()) == set()
 
 
+COMPONENTS = ["daemon", "service on SQLite", "service on Postgres"]
+
+
+def test_every_fault_has_a_test_for_each_component() -> None:
+    """The table of docs/faults.md: tests that exist in every cell."""
+    rows = [
+        line.strip("| ").split(" | ")
+        for line in (ROOT / "docs" / "faults.md").read_text().splitlines()
+        if line[:1] == "|"
+    ]
+    assert rows[0] == ["fault", *COMPONENTS]
+    faults = {fault: cells for fault, *cells in rows[2:]}
+    for wanted in ("disk is full", "clock", "-9 of Postgres", "-9 of the service", "-9 of the daemon", "Two on one",
+                   "signing key", "older backup", "another user"):  # fmt: skip
+        assert any(wanted in fault for fault in faults), wanted
+    for fault, cells in faults.items():
+        assert len(cells) == len(COMPONENTS), fault
+        for cell in cells:
+            tests = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", cell)
+            assert tests, f"{fault}: {cell}"
+            for file, name in tests:
+                assert f"def {name}(" in (ROOT / file).read_text(), f"{fault}: {file} has no {name}"
+
+
 def attack_rows() -> list[tuple[str, list[tuple[str, str]]]]:
     """Each row of docs/security.md's tables of attack classes: its attack and its tests, (file, name)."""
     tables = (ROOT / "docs" / "security.md").read_text().partition("## Attack classes")[2]

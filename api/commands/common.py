@@ -57,7 +57,18 @@ def overrides(pairs: list[str]) -> dict[str, str]:
 
 def hold(data: Path) -> int | None:
     """Hold the data directory for as long as this process lives; None if another does."""
-    lock = os.open(data / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    return _hold(data / "lock")
+
+
+def hold_file(database: Path) -> int | None:
+    """Hold a database that is a file: services with folders of their own may name the same one."""
+    file = database.resolve()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    return _hold(file.with_name(f"{file.name}.lock"))
+
+
+def _hold(file: Path) -> int | None:
+    lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -20,7 +20,7 @@ import uvicorn
 from api.app import create_app
 from api.cascade.stages import StageError
 from api.collector import spare
-from api.commands.common import add_store, days, hold, store_settings
+from api.commands.common import add_store, days, hold, hold_file, store_settings
 from api.commands.exposure import add_exposure, refusal_of
 from api.commands.stages import add_stages, stage_settings
 from api.errors import UnavailableError
@@ -32,7 +32,7 @@ from api.rescoring.crews import cores
 from api.routes.at_root import AtRoot
 from api.settings import Limits, Settings
 from api.signing import Signer, SigningKeyError
-from api.store.database import Database
+from api.store.database import Database, file_of
 from api.store.migrate import upgrade
 
 BACKLOG = 2_048
@@ -111,9 +111,9 @@ def run(args: argparse.Namespace) -> int:
     except FileExistsError:
         print(f"--data {settings.data}: a file; wanted a directory", file=sys.stderr)
         return 2
-    lock = hold(settings.data)
-    if lock is None:
-        print(f"--data {settings.data}: another service works here; wanted a directory of its own", file=sys.stderr)
+    locks = _hold(settings)
+    if isinstance(locks, str):
+        print(locks, file=sys.stderr)
         return 2
     unfit = asyncio.run(_unfit(settings))
     if unfit is not None:
@@ -147,8 +147,22 @@ def run(args: argparse.Namespace) -> int:
         server.run(sockets=listeners)
     finally:
         (settings.data / "service.json").unlink(missing_ok=True)
-        os.close(lock)
+        for lock in locks:
+            os.close(lock)
     return 0 if server.started else 1
+
+
+def _hold(settings: Settings) -> list[int] | str:
+    """What keeps every other service from this one's folder and, where it is a file, database; or why it can't be."""
+    lock = hold(settings.data)
+    if lock is None:
+        return f"--data {settings.data}: another service works here; wanted a directory of its own"
+    file = file_of(settings.database)
+    of_file = None if file is None else hold_file(file)
+    if file is not None and of_file is None:
+        os.close(lock)
+        return f"--database {file}: another service works with it; a database in a file has one service"
+    return [lock] if of_file is None else [lock, of_file]
 
 
 async def _unfit(settings: Settings) -> SigningKeyError | UnavailableError | None:

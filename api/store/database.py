@@ -38,10 +38,16 @@ def now(later: timedelta = timedelta()) -> str:
     return (datetime.now(UTC) + later).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def file_of(url: str) -> Path | None:
+    """The file of SQLite's that ``url`` names."""
+    found = make_url(url)
+    return Path(found.database) if found.get_backend_name() == "sqlite" and found.database else None
+
+
 def is_missing(url: str) -> bool:
     """Whether ``url`` names a file of SQLite's that is not there; opening it would make it."""
-    found = make_url(url)
-    return found.get_backend_name() == "sqlite" and not Path(found.database or "").is_file()
+    file = file_of(url)
+    return file is not None and not file.is_file()
 
 
 class Database:

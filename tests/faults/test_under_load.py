@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from milestoned_client import Episode
+from milestoned_client import Episode, Reward
 
 from tests.faults.checks import whole
 from tests.faults.script import run, task
@@ -18,6 +18,7 @@ from tests.support.postgres import Postgres, needs_postgres
 from tests.support.stack import Stack, gist
 from tests.support.wire import Wire
 
+pytestmark = pytest.mark.slow
 STEPS = 5
 EPISODES = 6
 AT = (1, 2, 3)
@@ -31,7 +32,7 @@ def all_at_once(stack: Stack, folder: Path, fault: Callable[[], object], front: 
     one_fault = threading.Lock()
     faults = 0
 
-    def walked(number: int, own: Stack) -> None:
+    def walked(number: int, own: Stack) -> list[Reward]:
         nonlocal faults
         own.front = front
 
@@ -42,15 +43,16 @@ def all_at_once(stack: Stack, folder: Path, fault: Callable[[], object], front: 
                     fault()
                     faults += 1
 
-        rewards = run(own, folder / f"notes-{number}", STEPS, within=within, beside=False)
-        assert gist(rewards) == gist(calm)
-        events = whole(own, rewards, task(STEPS))
-        assert {event.data["root"] for event in events if event.kind.startswith("file.")} == {f"notes-{number}"}
+        return run(own, folder / f"notes-{number}", STEPS, within=within, beside=False)
 
     with ExitStack() as running, ThreadPoolExecutor(EPISODES) as threads:
         owns = [running.enter_context(Stack(folder / f"{n}", service=stack.service)) for n in range(EPISODES)]
-        list(threads.map(walked, range(EPISODES), owns))
-    assert faults == len(AT)
+        found = list(threads.map(walked, range(EPISODES), owns))
+        assert faults == len(AT)
+        for number, (own, rewards) in enumerate(zip(owns, found, strict=True)):
+            assert gist(rewards) == gist(calm)
+            events = whole(own, rewards, task(STEPS))
+            assert {event.data["root"] for event in events if event.kind.startswith("file.")} == {f"notes-{number}"}
 
 
 def test_the_service_killed_under_load(stack: Stack, tmp_path: Path) -> None:
