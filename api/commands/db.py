@@ -9,14 +9,14 @@ import sys
 from datetime import timedelta
 
 from api.audit.owning import claim
-from api.commands.common import add_store, days, hold, store_settings
+from api.commands.common import add_store, days, hold_file, store_settings
 from api.errors import UnavailableError
 from api.notify import Notifier
 from api.plugins import load_plugins
 from api.settings import Settings, async_url
 from api.signing import Signer, SigningKeyError
 from api.store.audits import Audits
-from api.store.database import Database, is_missing, now
+from api.store.database import Database, file_of, is_missing, now
 from api.store.migrate import current, upgrade, wanted
 from api.store.moving import MoveError, move
 from api.store.removal import Removal
@@ -156,18 +156,19 @@ async def _move(args: argparse.Namespace, settings: Settings) -> int:
 
 
 def _alone(settings: Settings) -> int | None:
-    """Hold the data folder of an embedded database; None, and said, where a service does or there is no database.
+    """Hold an embedded database's file; None, and said, where a service does or there is no database.
 
     0: nothing to hold.
     """
-    if not settings.database.startswith("sqlite"):
+    file = file_of(settings.database)
+    if file is None:
         return 0
-    lock = hold(settings.data) if settings.data.is_dir() else 0
-    if lock is None:
-        print(f"--data {settings.data}: a service works here; wanted it stopped", file=sys.stderr)
-    elif is_missing(settings.database):
+    if not file.is_file():
         print(f"--data: there is no database at {settings.database}; wanted the folder of a service", file=sys.stderr)
         return None
+    lock = hold_file(file)
+    if lock is None:
+        print(f"--data {settings.data}: a service works here; wanted it stopped", file=sys.stderr)
     return lock
 
 
