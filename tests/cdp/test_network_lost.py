@@ -319,3 +319,10 @@ def test_that_a_failed_write_went_out_may_be_told_after_its_failure(
     seen += [(one.kind, one.data) for one in fold.fenced()]
     [failed] = [data for kind, data in seen if kind == "request.failed"]
     assert failed.get("sent", False) is sent_is_told
+
+
+def test_that_nobody_listens_is_told_at_once() -> None:
+    fold = at_page()
+    sent(fold, "2", request=WRITE)
+    seen = told(fold, "loadingFailed", requestId="2", errorText="net::ERR_CONNECTION_REFUSED")
+    assert [kind for kind, _ in seen] == ["request.failed"]

@@ -25,6 +25,26 @@ MOST_EARLY = 256
 _INNER = ("data:", "blob:", "about:", "chrome:", "chrome-extension:", "chrome-untrusted:", "devtools:")
 _REPLIES = ("Network.getRequestPostData", "Network.getResponseBody")
 _ABORTED = "net::ERR_ABORTED"
+_WITHOUT_A_CONNECTION = frozenset(
+    f"net::ERR_{name}"
+    for name in (
+        "UNSAFE_PORT",
+        "CONNECTION_REFUSED",
+        "CONNECTION_FAILED",
+        "NAME_NOT_RESOLVED",
+        "ADDRESS_UNREACHABLE",
+        "ADDRESS_INVALID",
+        "INTERNET_DISCONNECTED",
+        "PROXY_CONNECTION_FAILED",
+        "TUNNEL_CONNECTION_FAILED",
+        "UNKNOWN_URL_SCHEME",
+        "INVALID_URL",
+        "DISALLOWED_URL_SCHEME",
+        "BLOCKED_BY_CLIENT",
+        "FILE_NOT_FOUND",
+    )
+)
+"""Errors of a request that had no connection to send anything over."""
 _STREAM = "EventSource"
 _NOTHING_MORE = (204, 205)
 """Statuses whose answer is over with its head."""
@@ -324,8 +344,8 @@ class Network:
         sent = request.wire.is_sent(request.hop)
         if sent:
             data["sent"] = True
-        elif request.writes and "blocked" not in how and self._live:
-            request.waits.add("wire")  # as of a redirect that the page takes for an error
+        elif request.writes and _may_have_gone_out(how) and self._live:
+            request.waits.add("wire")
         request.wants_answer = NOBODY
         if not (sent and request.writes):
             request.wants_body = NOBODY
@@ -600,6 +620,11 @@ class Network:
             names = self._asks.response_headers if answer else self._asks.request_headers
             headers = kept(about.get("headers", {}), names, browser.secrets)
             setattr(request.heads.hop(0), "answer" if answer else "sent", headers)
+
+
+def _may_have_gone_out(how: Params) -> bool:
+    """Whether a request may have failed after it went out, as one whose redirect the page takes for an error."""
+    return "blocked" not in how and how.get("error") not in _WITHOUT_A_CONNECTION
 
 
 def _how(params: Params) -> dict[str, Any]:
