@@ -125,6 +125,32 @@ def test_a_body_that_comes_late_holds_up_only_its_own_request(fold: Normaliser) 
     assert "body" not in seen[2][1]
 
 
+FILE_HEAD = '--b\r\nContent-Disposition: form-data; name="f"; filename="n.png"\r\nContent-Type: image/png\r\n\r\n'
+UPLOAD = FILE_HEAD + "\r\n--b--\r\n"
+"""As Chromium tells a body of which it reads a file from disk: without the file."""
+
+
+@pytest.mark.parametrize(
+    "order", ["wire, request, body", "request, wire, body", "request, body, wire", "request, body"]
+)
+def test_an_uploaded_file_s_size_is_known_in_every_order_and_never_read_as_0(fold: Normaliser, order: str) -> None:
+    """Its size is what the body that went out has more than what is told of it; the two come in any order."""
+    headers = {"Content-Type": "multipart/form-data; boundary=b"}
+    request = {"url": "https://a.example/order", "method": "POST", "headers": headers, "hasPostData": True}
+    length = {"Content-Length": str(len(UPLOAD) + 10244)}
+    messages: dict[str, tuple[str, dict[str, Any]]] = {
+        "request": ("Network.requestWillBeSent", sent("1", request=request)),
+        "wire": ("Network.requestWillBeSentExtraInfo", {"requestId": "1", "headers": length}),
+        "body": ("Network.getRequestPostData", {"requestId": "1", "postData": UPLOAD}),
+    }
+    for name in order.split(", "):
+        told(fold, "S", messages[name][0], **messages[name][1])
+    told(fold, "S", "Network.responseReceived", requestId="1", response={"status": 200})
+    [(_, data)] = told(fold, "S", "Network.loadingFinished", requestId="1")
+    [file] = data["body"]["files"]
+    assert file.get("size") == (10244 if "wire" in order else None), "not known is not 0"
+
+
 def test_a_body_that_cannot_be_had_is_left_out(fold: Normaliser) -> None:
     told(fold, "S", "Network.requestWillBeSent", **sent("1"))
     told(fold, "S", "Network.responseReceived", requestId="1", response={"status": 200})

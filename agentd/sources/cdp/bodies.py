@@ -40,12 +40,12 @@ def bytes_of_reply(reply: Params, name: str) -> bytes | None:
 
 
 def request_body(raw: bytes, mime: str, secrets: Secrets, length: int | None = None) -> dict[str, Any]:
-    """{text | base64, mime?, cut?, files?}; ``length``: what the request's header says of the whole."""
+    """{text | base64, mime?, cut?, files?}; ``length``: what the request's header says of the whole, None where that is
+    not known (yet: `size_the_file`). A file of which nothing is there and whose size can't be known has no ``size``."""
     boundary = boundary_of(mime) if "multipart/" in mime else None
     if boundary is None:
         return told(raw, mime, secrets)
     files: list[dict[str, Any]] = []
-    unknown = max((length or 0) - len(raw), 0)  # a file that the browser reads from disk is not in what it tells
 
     def part(name: str, head: str, content: str) -> str:
         filename = _FILENAME.search(head)
@@ -62,11 +62,21 @@ def request_body(raw: bytes, mime: str, secrets: Secrets, length: int | None = N
 
     lean = map_parts(raw.decode("latin-1"), boundary, part).encode("latin-1").decode("utf-8", "replace")
     body = told(lean.encode(), mime, secrets)
-    empty = [one for one in files if one["size"] == 0]
-    if unknown:
-        for one in empty:
-            one.pop("size") if len(empty) > 1 else one.update(size=unknown)
-    return body | ({"files": files} if files else {})
+    if length is None or length > len(raw):  # a file that the browser reads from disk is not in what it tells
+        for one in files:
+            if one["size"] == 0:
+                one.pop("size")
+    body |= {"files": files} if files else {}
+    if length is not None:
+        size_the_file(body, length - len(raw))
+    return body
+
+
+def size_the_file(body: dict[str, Any], size: int) -> None:
+    """Of a body whose one file has no ``size``: it has the bytes that the rest of the body lacks."""
+    sizeless = [one for one in body.get("files", ()) if "size" not in one]
+    if len(sizeless) == 1 and size >= 0:
+        sizeless[0]["size"] = size
 
 
 def told(raw: bytes, mime: str, secrets: Secrets) -> dict[str, Any]:

@@ -177,7 +177,8 @@ class Network:
             request.waits.add("body")
             self._missing.append(Missing(request.session, _REPLIES[0], params["requestId"]))
         else:
-            request.body = bodies.request_body(raw, request.mime, browser.secrets)
+            request.body = bodies.request_body(raw, request.mime, browser.secrets, request.wire.length)
+            request.body_bytes = len(raw)
 
     def _redirected(self, browser: Browser, request: Request, params: Params) -> Iterator[Seen]:
         answer = params["redirectResponse"]
@@ -220,6 +221,8 @@ class Network:
             wire.answers.append((params["statusCode"], header(params.get("headers", {}), "location")))
         else:
             wire.sent += 1
+            if request is None or request.carries:
+                wire.length = number_of(header(params.get("headers", {}), "content-length"))
         if request is None:
             if number in self._unsent and not answer:
                 yield from self._went_out(number)
@@ -230,8 +233,8 @@ class Network:
                 if len(self._early) > MOST_EARLY:
                     del self._early[next(iter(self._early))]
             return
-        if not answer and request.carries:
-            request.length = number_of(header(params.get("headers", {}), "content-length"))
+        if not answer and request.carries and request.body is not None and wire.length is not None:
+            bodies.size_the_file(request.body, wire.length - request.body_bytes)
         if not answer and "wire" in request.waits:
             request.later[-1].seen.data["sent"] = True
             yield from self._released(number, request, "wire")
@@ -485,7 +488,8 @@ class Network:
             return
         raw = bodies.bytes_of_reply(params, "postData")
         if raw is not None:
-            request.body = bodies.request_body(raw, request.mime, browser.secrets, request.length)
+            request.body = bodies.request_body(raw, request.mime, browser.secrets, request.wire.length)
+            request.body_bytes = len(raw)
         yield from self._released(number, request, "body")
         yield from self._settle(request.outer)
 

@@ -61,8 +61,9 @@ class Request:
     session: SessionState
     loader: str = ""
     mime: str = ""
-    length: int | None = None
     body: dict[str, Any] | None = None
+    body_bytes: int = 0
+    """How many of its bytes the browser told: a file that it reads from disk is not among them."""
     carries: bool = False
     wants_body: int = NOBODY
     hops: list[dict[str, Any]] = field(default_factory=list)

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 @dataclass(slots=True)
 class Wire:
     """One request's. ``sent`` counts the hops whose headers went out, ``answers`` has status and location that each hop
-    was answered with, None for one that the network did not answer."""
+    was answered with, None for one that the network did not answer. ``length``: of the body that went out, in bytes."""
 
     sent: int = 0
+    length: int | None = None
     answers: list[tuple[int, str] | None] = field(default_factory=list)
 
     def redirect(self, hop: int, *, due: bool) -> None:
