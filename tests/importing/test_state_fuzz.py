@@ -228,3 +228,24 @@ def test_every_kind_of_task_is_imported(kind: str) -> None:
         task.deed(solved, World(number, "2026-03-06"))
         one = imported(seed, task.instruction, patch_of(seed, solved))
         assert one.spec is not None, one.remarks
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(number=st.integers(0, 2**32))
+def test_a_difference_that_any_change_makes_is_no_task_and_is_named(number: int) -> None:
+    """Counters, times that any change sets, and what the daemon masks: whichever of them, and however many."""
+    chance = random.Random(number)
+    seed, world = start(chance), World(number, "2026-03-06")
+    solved = copy.deepcopy(seed)
+    deeds: dict[str, Callable[[], Any]] = {
+        "_nextId": lambda: solved.update(_nextId=solved["_nextId"] + 1),
+        "updatedAt": lambda: solved["profile"].update(updatedAt=world.now()),
+        "shareToken": lambda: chance.choice(solved["rows"]).update(shareToken=world.code()),
+        "modifiedAt": lambda: chance.choice(solved["rows"]).update(modifiedAt=world.now()),
+    }
+    done = chance.sample(sorted(deeds), chance.randint(1, 4))
+    for name in done:
+        deeds[name]()
+    one = imported(seed, "Do it.", patch_of(seed, solved))
+    assert (one.spec, one.kind) == (None, "nothing to tell apart"), (done, one.spec)
+    assert all(name in one.remarks[0] for name in done)
