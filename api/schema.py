@@ -19,7 +19,7 @@ from detectors.arguments import declared
 from detectors.escalation import DECISIVE, REASONS, SCOPES, TIERS
 from detectors.probes import LONGEST, MOST, MOST_MS, WHEN
 from detectors.registry import Composite, Rule, rules
-from detectors.task_json import COMPONENTS, DEFAULT_WEIGHTS, TOP
+from detectors.task_json import COMPONENTS, DEFAULT_WEIGHTS, MAX_ID, MAX_VERSION, TOP
 from detectors.tools_preset import DEFAULT, RANGES
 
 
@@ -31,7 +31,7 @@ def task_schema() -> Schema:
         "description": "What is asked of the agent, and what counts. See docs/tasks.md.",
         **object_(_task_properties(), ("id", "version", "instruction", "milestones")),
         "$defs": {
-            "id": {"type": "string", "pattern": r"^[A-Za-z0-9][A-Za-z0-9_.\-/]*$"},
+            "id": {"type": "string", "pattern": r"^[A-Za-z0-9][A-Za-z0-9_.\-/]*$", "maxLength": MAX_ID},
             "text": text_schema(),
             "structure": lenient_schema.structure(),
             "url": url_schema(),
@@ -49,7 +49,7 @@ def _task_properties() -> Schema:
     return {
         "$schema": TEXT,
         "id": {"$ref": "#/$defs/id"},
-        "version": TEXT,
+        "version": {**TEXT, "maxLength": MAX_VERSION},
         "instruction": {**TEXT, "description": "What the agent is told."},
         "origin": {**TEXT, "description": "What the task's paths resolve against, such as https://shop.example."},
         "hosts": {

@@ -21,7 +21,9 @@ class Limits:
     seconds' worth it may be faster. ``appends`` are a replica's segments in flight, ``appends_bytes`` theirs,
     ``appends_token`` those of one token, and ``appends_at_once`` how many are worked at together; a text of
     ``apart_bytes`` is large enough for a process beside the service (api/detection/crew.py). ``lease_ms``: how long who
-    opens an episode waits for an idle sandbox's daemon to be told of it.
+    opens an episode waits for an idle sandbox's daemon to be told of it. ``head_s``: from a connection's begin, or a
+    request's first byte, to the end of the request's head; ``body_idle_s``: within which more of a body comes, where
+    the service is ready to take it; ``body_s``: for a whole body.
     """
 
     frame_bytes: int = 4 * 1024 * 1024
@@ -39,6 +41,9 @@ class Limits:
     engines_cached: int = 2_048
     keys_kept_days: int = 7
     sandbox_lost_s: float = 60.0
+    head_s: float = 15.0
+    body_idle_s: float = 20.0
+    body_s: float = 300.0
     lease_ms: int = 1_000
     requests_per_s: float = 5_000.0
     bytes_per_s: float = 64.0 * 1024 * 1024

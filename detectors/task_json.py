@@ -38,6 +38,9 @@ COMPONENTS = ("nav", "ui", "form", "file", "goal", "tool", "ax", "answer")
 MAX_CHAIN = 64
 MAX_MILESTONES = 2_000
 MAX_NAMED = 50
+MAX_ID = 512
+MAX_VERSION = 256
+"""Characters of a task's or a milestone's id, and of a task's version."""
 """Names that a message lists."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}(?:/[A-Za-z0-9_.\-]{1,64})*")
 _TASK_KEYS = frozenset(
@@ -97,8 +100,10 @@ def task_from_json(spec: Any, *, stored: bool = False) -> Task:
     settings = read.get(spec, "settings", (), is_mapping, "an object with quiet_ms, settle_ms", {})
     read.unknown(settings, frozenset(("quiet_ms", "settle_ms")), ("settings",))
     task = Task(
-        id=read.get(spec, "id", (), _is_id, "letters, digits, - _ . and /, at most 64 a part", ""),
-        version=read.get(spec, "version", (), is_text, 'a text such as "1" (quote it)', ""),
+        id=read.get(spec, "id", (), _is_id, f"letters, digits, - _ . and /, at most 64 a part, {MAX_ID} in all", ""),
+        version=read.get(
+            spec, "version", (), _is_version, f'a text such as "1" (quote it), of at most {MAX_VERSION} characters', ""
+        ),
         instruction=read.get(spec, "instruction", (), is_text, "the text that the agent is told", ""),
         milestones=milestones,
         weights=weights,
@@ -171,7 +176,11 @@ def _millis(value: Any) -> bool:
 
 
 def _is_id(value: Any) -> bool:
-    return isinstance(value, str) and _ID.fullmatch(value) is not None
+    return isinstance(value, str) and len(value) <= MAX_ID and _ID.fullmatch(value) is not None
+
+
+def _is_version(value: Any) -> bool:
+    return is_text(value) and len(value) <= MAX_VERSION
 
 
 def _names(value: Any) -> bool:
@@ -263,7 +272,7 @@ def _milestone(
     if component not in weights:
         read.note((*path, "component"), component, f"a weight for it: give weights.{component}")
     return MilestoneSpec(
-        id=read.get(spec, "id", path, _is_id, "letters, digits, - _ . and /", ""),
+        id=read.get(spec, "id", path, _is_id, f"letters, digits, - _ . and /, at most {MAX_ID}", ""),
         when=when or Condition("goal"),
         component=component,
         weight=float(read.get(spec, "weight", path, lambda v: is_number(v) and v > 0, "a number above 0", 1.0)),

@@ -27,7 +27,7 @@ from api.errors import UnavailableError
 from api.keys import admin_token_file, write_private
 from api.logs import set_up_logs
 from api.notify import Notifier
-from api.patience import PatientProtocol
+from api.patience import patient
 from api.rescoring.crews import cores
 from api.routes.at_root import AtRoot
 from api.settings import Limits, Settings
@@ -62,6 +62,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="how long a sandbox of the fleet may be silent before its episode is closed (default: %(default)g)",
     )
     parser.add_argument(
+        "--body-s",
+        type=_seconds,
+        default=Limits().body_s,
+        metavar="S",
+        help="how long the body of a request may take to come, whoever sends it (default: %(default)g)",
+    )
+    parser.add_argument(
         "--keep",
         type=days,
         metavar="SPAN",
@@ -94,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
         keep_days=args.keep,
         tasks_need_tests=args.tasks_need_tests,
         workers=args.workers,
-        limits=replace(settings.limits, sandbox_lost_s=args.sandbox_lost_s),
+        limits=replace(settings.limits, sandbox_lost_s=args.sandbox_lost_s, body_s=args.body_s),
     )
     settings = replace(settings, checkpoints=args.checkpoints or settings.checkpoints)
     settings = replace(settings, stages=stage_settings(args))
@@ -132,7 +139,7 @@ def run(args: argparse.Namespace) -> int:
     config = uvicorn.Config(
         app if nemo is None else AtRoot(app, nemo, "/nemo"),
         loop="uvloop" if sys.platform != "win32" else "auto",
-        http=PatientProtocol,
+        http=patient(settings.limits),
         ws="websockets-sansio",
         log_level="warning",
         access_log=False,

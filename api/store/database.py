@@ -29,6 +29,7 @@ from api.errors import InvalidError, UnavailableError
 SERVER_POOL = 8
 """Connections of one replica to Postgres, once for readers and once for writers."""
 _NO_TEXT = ("22021", "22P05")
+_TOO_LONG = ("22001", "22003")
 BUSY_MS = 5_000
 """How long SQLite waits for another process's write, such as a backup's or a migration's."""
 
@@ -160,6 +161,8 @@ def translated() -> Iterator[None]:
     except DBAPIError as error:
         if _sqlstate(error) in _NO_TEXT:
             raise InvalidError("text: got a NUL character, which no text in the database can hold") from error
+        if _sqlstate(error) in _TOO_LONG:
+            raise InvalidError(f"text: {error.orig}; wanted what the database has room for") from error
         if not _passing(error):
             raise
         raise UnavailableError(f"the database can't be used now: {error.orig}") from error

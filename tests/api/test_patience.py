@@ -10,14 +10,16 @@ from typing import Any
 import pytest
 import uvicorn
 
-from api import patience
-from api.patience import PatientProtocol
+from api.patience import patient
+from api.settings import Limits
 
 HALVES = {
     "nothing": b"",
     "half of a head": b"POST / HTTP/1.1\r\nhost: a\r\nx-a: ",
     "a head without its end": b"GET / HTTP/1.1\r\nhost: a\r\n",
     "half of a body": b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nhalf",
+    "half of a body, with a token": b"POST / HTTP/1.1\r\nhost: a\r\nauthorization: Bearer mt_a\r\n"
+    b"content-length: 10\r\n\r\nhalf",
     "half of a chunk": b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nff\r\nhalf",
     "half of a second request": b"GET / HTTP/1.1\r\nhost: a\r\n\r\nGET / HTTP/1.1\r\nhos",
 }
@@ -32,7 +34,8 @@ async def _app(scope: Any, receive: Any, send: Any) -> None:
 
 @asynccontextmanager
 async def _served() -> AsyncIterator[int]:
-    config = uvicorn.Config(_app, port=0, http=PatientProtocol, log_level="critical", lifespan="off")
+    protocol = patient(Limits(head_s=0.3, body_idle_s=0.3, body_s=1.0))
+    config = uvicorn.Config(_app, port=0, http=protocol, log_level="critical", lifespan="off")
     server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve())
     while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
@@ -42,13 +45,6 @@ async def _served() -> AsyncIterator[int]:
     finally:
         server.should_exit = True
         await task
-
-
-@pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HEAD_S", "BODY_IDLE_S"):
-        monkeypatch.setattr(patience, name, 0.3)
-    monkeypatch.setattr(patience, "BODY_S", 1.0)
 
 
 @pytest.mark.parametrize("half", HALVES.values(), ids=HALVES)

@@ -217,3 +217,26 @@ def test_the_command_names_the_file_and_exits_with_1(tmp_path: Path) -> None:
     assert "good.yaml: ok: shop/buy version 1, 9 milestones" in done.stdout
     assert "bad.yaml: line 28: milestones[6].penalty: got 0, wanted a number above 0" in done.stderr
     assert "none.yaml: No such file or directory" in done.stderr
+
+
+@pytest.mark.parametrize(("member", "most"), [("id", 512), ("version", 256)])
+def test_ids_and_versions_are_as_long_as_the_database_has_room_for(member: str, most: int) -> None:
+    """On Postgres one more character was an error of the driver; an id has parts of at most 64."""
+    spec = yaml.safe_load(GOOD)
+    for length in (most, most + 1):
+        good = length == most
+        odd = {**spec, member: ("abcdefg/" * 100)[: length - 1] + "x"}
+        assert SCHEMA.is_valid(odd) == good
+        if good:
+            assert getattr(check_task(odd), member) == odd[member]
+        else:
+            with pytest.raises(BadTaskError, match=f"{member}: .*{most}"):
+                check_task(odd)
+
+
+def test_a_milestone_s_id_is_bounded_as_well() -> None:
+    spec = yaml.safe_load(GOOD)
+    spec["milestones"][0]["id"] = "abcdefg/" * 64 + "x"
+    assert not SCHEMA.is_valid(spec)
+    with pytest.raises(BadTaskError, match="at most 512"):
+        check_task(spec)

@@ -155,7 +155,10 @@ async def _trainer(parts: Parts, socket: WebSocket) -> str:
 
 
 async def _receive(socket: WebSocket) -> dict[str, Any] | None:
-    text = await socket.receive_text()
+    message = await socket.receive()
+    if message["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(message.get("code", 1000))
+    text = message.get("text") or ""  # none in a frame of bytes
     try:
         found = orjson.loads(text) if len(text) <= LONGEST else None
     except orjson.JSONDecodeError:
