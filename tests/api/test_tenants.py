@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from api.store.tokens import OPERATOR, Terms
-from tests.api.service import ADMIN, TASK, Service
+from tests.api.service import ADMIN, TASK, Service, eventually
 from tests.api.test_access import ALLOWED, OK
 from tests.api.walk import Call, Named, calls
 from tests.support.logs import clicked, episode, went
@@ -28,7 +28,7 @@ async def tenant(service: Service, name: str, scope: Any = "admin") -> str:
 
 
 async def worked(service: Service) -> dict[str, str]:
-    """What the first tenant has: a task, a closed episode and a sandbox, everything with the canary in it."""
+    """What the first tenant has: a task, a closed episode, a rescore of it and a sandbox, with the canary in all."""
     id, token = await service.open(THEIRS)
     said = episode([went(f"/cart?{CANARY}")], [clicked(f"Buy {CANARY}")])
     await service.tell(id, token, *said)
@@ -37,7 +37,15 @@ async def worked(service: Service) -> dict[str, str]:
         {"name": f"{CANARY}-box", "instance": "i" * 16, "agentd": service.app.version, "wire": 1},
     )
     assert sandbox.status_code == 200, sandbox.text
-    return {"episode": id, "task": THEIRS["id"], "sandbox": sandbox.json()["sandbox"]}
+    asked = await service.post("/v1/rescores", {"select": {"episodes": [id]}})
+    assert asked.status_code == 201, asked.text
+    rescore = asked.json()["rescore"]
+
+    async def is_done() -> bool:
+        return bool((await service.get(f"/v1/rescores/{rescore}")).json()["status"] == "done")
+
+    await eventually(is_done)
+    return {"episode": id, "task": THEIRS["id"], "rescore": rescore, "sandbox": sandbox.json()["sandbox"]}
 
 
 def nobodys(id: str) -> str:
@@ -101,7 +109,14 @@ def real_name(theirs: dict[str, str], id: str) -> str:
 def views(theirs: dict[str, str]) -> list[str]:
     """Where the first tenant sees its own."""
     of = f"/v1/episodes/{theirs['episode']}"
-    return [of, f"{of}/trajectory", f"{of}/events", "/v1/tasks", f"/v1/tasks/{theirs['task']}"]
+    return [
+        of,
+        f"{of}/trajectory",
+        f"{of}/events",
+        "/v1/tasks",
+        f"/v1/tasks/{theirs['task']}",
+        f"/v1/rescores/{theirs['rescore']}",
+    ]
 
 
 async def test_a_task_of_the_same_name_is_anothers(service: Service) -> None:
