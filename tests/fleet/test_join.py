@@ -80,7 +80,9 @@ class Fleet:
                 await asyncio.sleep(0.1)
 
     async def step(self, episode: str, name: str, number: int, file: str | None) -> dict[str, Any]:
-        """One step as a remote trainer asks for it, with what the agent does in it; its reward."""
+        """One step as a remote trainer asks for it, once the sandbox sees, with the agent's deed; its reward."""
+        ready = await self.call("GET", f"/v1/episodes/{episode}/ready", params={"wait_ms": 50_000})
+        assert ready["ready"], ready
         begun = await self.call("POST", f"/v1/episodes/{episode}/steps", json={"step": number, "wait_ms": 20_000})
         assert "seq" in begun, begun
         if file is not None:
