@@ -8,6 +8,7 @@ from detectors.rewards import total
 from detectors.ruleset import Ruleset
 from detectors.stakes import goals, outcome_worth
 from detectors.tools_preset import PREFIX
+from detectors.types import Condition
 
 
 def warnings_of(rules: Ruleset) -> Iterator[str]:
@@ -24,6 +25,12 @@ def warnings_of(rules: Ruleset) -> Iterator[str]:
             f"an episode can be worth at most {rules.attainable:g}"
         )
     at_goal = goals(rules)
+    for n in paying:
+        if task.milestones[n].component == "goal" and _is_an_address_alone(task.milestones[n].when):
+            yield (
+                f"milestones[{n}]: {task.milestones[n].id} rests on an address alone, which script in the page can put "
+                "there by pushState; `loaded: true` asks for a document there, a request or a state for what was done"
+            )
     goal = total((*(rules.share[n] for n in at_goal), outcome_worth(rules)))
     others: dict[str, float] = {}
     for n in paying:
@@ -36,3 +43,7 @@ def warnings_of(rules: Ruleset) -> Iterator[str]:
             f"weights: {most} is worth {others[most]:g}, more than reaching the goal ({goal:g}); "
             f"without the goal {total(others.values()):g} of {rules.attainable:g} is attainable"
         )
+
+
+def _is_an_address_alone(when: Condition) -> bool:
+    return when.rule == "url_reached" and not when.args.get("loaded")

@@ -91,6 +91,22 @@ def test_pay_that_its_author_may_not_have_meant_is_a_warning(
     assert len(found) == len(told)
 
 
+@pytest.mark.parametrize(
+    ("when", "warns"),
+    [
+        ({"url_reached": {"url": "/done"}}, True),
+        ({"url_reached": {"url": "/done", "loaded": True}}, False),
+        ({"page_loaded": {"url": "/done"}}, False),
+        ({"all_of": [{"url_reached": {"url": "/done"}}, {"page_loaded": {"url": "/done"}}]}, False),
+    ],
+    ids=["an address alone", "of a document", "a page", "an address and more"],
+)
+def test_a_goal_that_rests_on_an_address_alone_is_a_warning(when: dict[str, Any], warns: bool) -> None:
+    """Script in the page can put it there by pushState."""
+    found = list(warnings_of(ruleset({"id": "g", "component": "goal", "when": when}, weights={"goal": 1})))
+    assert ["rests on an address alone" in one for one in found] == [True] * warns
+
+
 def test_a_warning_is_no_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It stands beside the word that the task is right."""
     file = tmp_path / "task.yaml"

@@ -66,6 +66,7 @@ YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
         ({"url": "/cart"}, [went("/cart?from=mail#top")], 1),
         ({"url": "/cart"}, [went("HTTP://SHOP.TEST:80/cart")], 1),
         ({"url": "/cart"}, [went("/cart", same_document=True)], 1),
+        ({"url": "/cart", "loaded": True}, [went("/cart")], 1),
         ({"url": "/search?q=a&q=b"}, [went("/search?q=b&q=a")], 1),
         ({"url": {"path": "/search", "query": {"q": {"contains": "lamp"}}}}, [went("/search?q=desk+lamp&p=2")], 1),
         ({"url": "/items/*"}, [went("/items/lamp-2")], 1),
@@ -200,6 +201,7 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
         ({"text": {"contains": "id=7"}}, [loaded("/?id=7"), titled("id=7")]),
     ],
     "url_reached": [
+        ({"url": "/cart", "loaded": True}, [went("/cart", same_document=True)]),
         ({"url": "/cart"}, [went("/cart", status=404)]),
         ({"url": "/cart"}, [went("/cart", status=500)]),
         ({"url": "/cart"}, [went("http://shop.test.evil.example/cart")]),

@@ -46,9 +46,17 @@ def shown(browser: Browser, info: Params) -> Iterator[Seen]:
         state.hidden = False
         state.history.moves += 1  # it takes over the tab's
         late, state.late = state.late, []
-        yield from late
+        yield from map(_as_news, late) if browser.settled else late
         known = browser.frames.get(page)
         yield from tabs.titled(browser, tab, state.title, known.url if known else "")
+
+
+def _as_news(seen: Seen) -> Seen:
+    """What stood in a page that was prepared as the daemon came is news when it is shown; a field that came with a
+    value was filled by nobody all the same."""
+    if seen.kind != "field.filled":
+        seen.data.pop("baseline", None)
+    return seen
 
 
 def arrives(browser: Browser, state: SessionState, method: str, params: Params) -> Iterator[Message]:
