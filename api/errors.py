@@ -174,6 +174,12 @@ class MalformedSegmentError(InvalidError):
     slug = "malformed-segment"
 
 
+class CostlySegmentError(InvalidError):
+    """Detection of this segment ended the process that did it, twice."""
+
+    slug = "costly-segment"
+
+
 class KeyReusedError(InvalidError):
     """The Idempotency-Key was used for another request."""
 

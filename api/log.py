@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -18,9 +19,16 @@ import structlog
 from sqlalchemy import Executable, bindparam, delete, select, update
 
 from api.detection.advance import STATE_EVERY, Advance, Write, advance
-from api.detection.crew import Crew, Feed, LostError
+from api.detection.crew import Crew, DiedError, Feed, LostError
 from api.detection.wire import Found
-from api.errors import ConflictError, EpisodeClosedError, ForkedLogError, GapInLogError, UnavailableError
+from api.errors import (
+    ConflictError,
+    CostlySegmentError,
+    EpisodeClosedError,
+    ForkedLogError,
+    GapInLogError,
+    UnavailableError,
+)
 from api.frames import read_appended
 from api.ledger import ESCALATING, TOTAL, Ledger
 from api.metrics import Metrics
@@ -28,19 +36,24 @@ from api.notify import ASKED, Notifier, log_of
 from api.settings import Limits
 from api.store.arrivals import arriving
 from api.store.database import Database, now
-from api.store.engines import Engines, Live
+from api.store.engines import Engines, Live, Stored
 from api.store.episodes import Episodes
 from api.store.escalations import queueing
 from api.store.rows import Changes, Rows
 from api.store.standing import Standing
 from api.store.writer import GroupWriter, OutrunError
 from api.tables import closings, commands, engine_states, episodes, milestones, rewards, segments, steps
+from detectors.codec import sha256
 from detectors.types import Segment
 
 _INLINE_BYTES = 64 * 1024
 """Larger frames are unpacked and fed beside the event loop, so that others are not kept waiting."""
 
 _OUTRUN_MOST = 5
+_TRIES = 2
+"""Processes that may die over one segment."""
+_COSTLY_KEPT = 1_024
+"""Refused segments that are remembered."""
 
 log = structlog.get_logger(__name__)
 
@@ -78,6 +91,10 @@ _NEXT = (
 )
 
 
+class _ApartError(Exception):
+    """The episode's engine is not for this process: its rules may cost much."""
+
+
 class Acknowledged(NamedTuple):
     """How far the log is durable, and the digest of its last segment."""
 
@@ -102,6 +119,7 @@ class Log:
         self._database, self._engines, self._episodes, self._ledger = database, engines, episodes, ledger
         self._notifier, self._metrics, self._limits = notifier, metrics, limits
         self._crew = crew
+        self._costly: OrderedDict[tuple[str, str], str] = OrderedDict()
         kinds: Mapping[Write, Rows | Changes] = {
             **KINDS,
             "arrival": arriving(database.embedded),
@@ -123,18 +141,49 @@ class Log:
 
     async def _append_somewhere(self, episode: str, frame: bytes) -> Acknowledged:
         live = self._engines.kept(episode)
-        if self._crew.wants(frame) or (live is not None and isinstance(live.engine, int)):
-            with suppress(LostError):  # whoever was to do it has died: it is done here
-                async with self._engines.lock(episode):
-                    ack = await self._append_first(episode, frame, partial(self._crew.feed, frame))
-                self._metrics.apart.inc()
-                return ack
+        self._refuse_costly(episode, frame)
+        if self._crew.wants(frame) or (live is not None and isinstance(live.engine, int | Stored)):
+            with suppress(LostError):  # nobody is there to do it: it is done here
+                return await self._append_apart(episode, frame)
         if len(frame) > _INLINE_BYTES:
             segment = await asyncio.to_thread(read_appended, frame, episode, self._limits)
         else:
             segment = read_appended(frame, episode, self._limits)
+        try:
+            async with self._engines.lock(episode):
+                return await self._append_first(episode, frame, partial(self._feed, segment))
+        except _ApartError:
+            pass
+        try:
+            return await self._append_apart(episode, frame)
+        except LostError as error:
+            raise UnavailableError(f"episode: {episode} can't be moved on now: {error}") from error
+
+    async def _append_apart(self, episode: str, frame: bytes) -> Acknowledged:
+        """By a process that can be ended. Raises `LostError`, and `CostlySegmentError` where the segment ended two."""
         async with self._engines.lock(episode):
-            return await self._append_first(episode, frame, partial(self._feed, segment))
+            for tried in range(_TRIES):
+                try:
+                    ack = await self._append_first(episode, frame, partial(self._crew.feed, frame, waits=tried > 0))
+                except DiedError as died:
+                    self._engines.drop(episode)
+                    why = str(died)
+                    log.error("A process died over a segment.", alarm="detection_died", episode=episode, why=why)
+                else:
+                    self._metrics.apart.inc()
+                    return ack
+        self._metrics.costly.inc()
+        self._costly[episode, sha256(frame)] = why
+        if len(self._costly) > _COSTLY_KEPT:
+            self._costly.popitem(last=False)
+        log.error("A segment is refused: two processes died over it.", alarm="costly_segment", episode=episode, why=why)
+        raise _costly(why)
+
+    def _refuse_costly(self, episode: str, frame: bytes) -> None:
+        """Raises `CostlySegmentError` for a segment that was refused, without another try."""
+        why = self._costly.get((episode, sha256(frame))) if self._costly else None
+        if why is not None:
+            raise _costly(why)
 
     async def _append_first(self, episode: str, frame: bytes, feed: Feed) -> Acknowledged:
         for _ in range(_OUTRUN_MOST):
@@ -153,7 +202,14 @@ class Log:
                     return await self._write(live, found, frame)
         # Only the database may say no: another process may have moved the episode on.
         live = await self._engines.load(episode)
-        segment, found = await feed(live)
+        try:
+            segment, found = await feed(live)
+        except LostError:
+            if not isinstance(live.engine, Stored) or not live.engine.state:
+                raise
+            log.warning("A stored engine state is of no use.", episode=episode)
+            live = await self._engines.load(episode, whole=True)
+            segment, found = await feed(live)
         if found is not None:
             return await self._write(live, found, frame)
         if segment.last <= live.at.through and await self._same(segment):
@@ -179,11 +235,12 @@ class Log:
     async def _feed(self, segment: Segment, live: Live) -> Found:
         if not live.at.continued_by(segment):
             return Found(segment, None)
+        if isinstance(live.engine, Stored):
+            raise _ApartError
         if isinstance(live.engine, int):
             raise LostError("the engine is in another process")
         try:
-            rules = live.engine.ruleset
-            if segment.count > STATE_EVERY or (rules is not None and rules.metered):
+            if segment.count > STATE_EVERY:
                 return Found(segment, await asyncio.to_thread(advance, live.engine, live.at, segment, now()))
             return Found(segment, advance(live.engine, live.at, segment, now()))
         except BaseException:
@@ -234,6 +291,13 @@ class Log:
         while rows := await self.after(episode, after, 1):
             after = rows[0].last
             yield bytes(rows[0].frame)
+
+
+def _costly(why: str) -> CostlySegmentError:
+    return CostlySegmentError(
+        f"events: detection of this segment ended {_TRIES} processes, the last one because {why}; wanted one that the "
+        "task's rules can read within these bounds. It is not tried again, and the episode is ended"
+    )
 
 
 def _refusal(at: Standing, segment: Segment) -> ConflictError:

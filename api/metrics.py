@@ -19,6 +19,9 @@ class Metrics:
         self.apart = Counter(
             "milestoned_segments_apart", "Segments that a process beside the service worked at.", registry=registry
         )
+        self.costly = Counter(
+            "milestoned_costly_segments", "Segments refused because two processes died over them.", registry=registry
+        )
         self.refusals = Counter("milestoned_refusals", "Requests refused.", ["reason"], registry=registry)
         self.sealed = Counter("milestoned_rewards_sealed", "Rewards sealed.", ["status"], registry=registry)
         self.milestones = Counter("milestoned_milestones", "Milestones reached.", registry=registry)

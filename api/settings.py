@@ -20,10 +20,12 @@ class Limits:
     ``requests_per_s`` and ``bytes_per_s`` (of segments) are a token's at one replica, 0 for none; for ``burst_s``
     seconds' worth it may be faster. ``appends`` are a replica's segments in flight, ``appends_bytes`` theirs,
     ``appends_token`` those of one token, and ``appends_at_once`` how many are worked at together; a text of
-    ``apart_bytes`` is large enough for a process beside the service (api/detection/crew.py). ``lease_ms``: how long who
-    opens an episode waits for an idle sandbox's daemon to be told of it. ``head_s``: from a connection's begin, or a
-    request's first byte, to the end of the request's head; ``body_idle_s``: within which more of a body comes, where
-    the service is ready to take it; ``body_s``: for a whole body.
+    ``apart_bytes`` is large enough for a process beside the service (api/detection/crew.py). Such a process is ended
+    when it takes more than ``detection_cpu_s`` of processor time or ``detection_s`` for one segment, or more than
+    ``detection_bytes`` of memory. ``lease_ms``: how long who opens an episode waits for an idle sandbox's daemon to be
+    told of it. ``head_s``: from a connection's begin, or a request's first byte, to the end of the request's head;
+    ``body_idle_s``: within which more of a body comes, where the service is ready to take it; ``body_s``: for a whole
+    body.
     """
 
     frame_bytes: int = 4 * 1024 * 1024
@@ -53,6 +55,9 @@ class Limits:
     appends_token: int = 16
     appends_at_once: int = 64
     apart_bytes: int = 32 * 1024
+    detection_cpu_s: int = 120
+    detection_s: float = 300.0
+    detection_bytes: int = 2 * 1024 * 1024 * 1024
     task_bytes: int = 256 * 1024
     rescore_episodes: int = 10_000
 

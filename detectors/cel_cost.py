@@ -3,14 +3,17 @@
 The library evaluates without a bound, and copies lists as `map` and `filter` make them longer: their cost is quadratic.
 So the expression is read here once more, only as far as its cost is concerned: `cost_of` makes of it a function from an
 event's weight to an upper bound in units of `detectors.budget`. What the library reads and this does not is refused.
+It also tells the loops that can be run one element at a time, at a cost that is linear (detectors/cel_plan.py).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from detectors.budget import MAX_EVENT, weight
 
 LOOPS = frozenset(("all", "exists", "exists_one", "map", "filter"))
 FUNCTIONS = frozenset(
@@ -19,6 +22,9 @@ FUNCTIONS = frozenset(
     "getMilliseconds".split()
 )
 """What an expression may call: each costs what its arguments weigh."""
+
+HEAVY = frozenset(("string", "bytes", "type", "dyn", "min", "max"))
+"""Those of them whose value may be as heavy as what they are given; all others give a number, a time or a truth."""
 
 MAX_TOKENS = 400
 """Words and signs of an expression: what is nested by them is bounded by as much."""
@@ -44,6 +50,11 @@ class Value(NamedTuple):
     items: int
 
 
+def value_of(value: Any) -> Value:
+    """The bounds of a value that is there."""
+    return Value(*weight(value, MAX_EVENT))
+
+
 class Cost(NamedTuple):
     """Bounds of an evaluation: its units, and its value's."""
 
@@ -64,24 +75,58 @@ class Part:
     of: str | None = None
 
 
+class Name(NamedTuple):
+    """A name where a value is meant: its place among the tokens, and the loop around it that binds it (-1: none)."""
+
+    at: int
+    name: str
+    binder: int
+
+
+@dataclass(slots=True)
+class Loop:
+    """A `map` or `filter`: tokens ``start`` to ``end``, those of what it is over up to ``dot``; ``depth``: loops around
+    it; ``bodies``: the tokens of each."""
+
+    makes: str
+    variable: str
+    start: int
+    dot: int
+    depth: int
+    end: int = 0
+    bodies: list[tuple[int, int]] = field(default_factory=list)
+
+
 def cost_of(text: str) -> Bound:
     """The bound of an expression that the library has read. Raises `ValueError` for what has none."""
-    reader = _Reader(text)
+    return read(text)[0]
+
+
+def read(text: str) -> tuple[Bound, Reader]:
+    """The same, with what was met. Raises `ValueError`."""
+    reader = Reader(text)
     part = reader.ternary()
     if reader.token is not None:
         raise ValueError(f"an expression that ends before {reader.token!r}")
-    return part.bound
+    return part.bound, reader
 
 
-class _Reader:
+class Reader:
+    """Reads one expression; ``spans`` are its tokens' places in the text."""
+
     def __init__(self, text: str) -> None:
         self._tokens: list[tuple[str, str]] = []
+        self.spans: list[tuple[int, int]] = []
+        self.names: list[Name] = []
+        self.loops: list[Loop] = []
+        self._bound: list[str] = []
         at = 0
         while (at := _BETWEEN.match(text, at).end()) < len(text):  # type: ignore[union-attr]
             found = _TOKEN.match(text, at)
             if found is None or found.lastgroup is None:
                 raise ValueError(f"an expression without {text[at : at + 20].strip()!r}")
             self._tokens.append((found.lastgroup, found[found.lastgroup]))
+            self.spans.append(found.span(found.lastgroup))
             at = found.end()
             if len(self._tokens) > MAX_TOKENS:
                 raise ValueError(f"an expression of at most {MAX_TOKENS} words and signs")
@@ -102,7 +147,12 @@ class _Reader:
         self._at += 1
         return token
 
+    def words(self, start: int, end: int) -> list[tuple[str, str]]:
+        """(sort, text) of some tokens."""
+        return self._tokens[start:end]
+
     def ternary(self) -> Part:
+        """An expression."""
         parts = [self._binary(0)]
         if self.token != "?":
             return parts[0]
@@ -131,15 +181,22 @@ class _Reader:
         return part if not signs else Part(_call([part.bound], signs))
 
     def _member(self) -> Part:
+        start = self._at
         part = self._primary()
         while self._kind == "mark" and self.token in (".", "["):
+            dot = self._at
             if self._take() == "[":
                 index = self.ternary()
                 self._take("]")
                 part = Part(_inside(part.bound, index.bound), part.of)
                 continue
             name = self._name()
-            part = self._called(name, part) if self.token == "(" else Part(_inside(part.bound), part.of)
+            if self.token != "(":
+                part = Part(_inside(part.bound), part.of)
+            elif name in LOOPS:
+                part = self._loop(Loop(name, "", start, dot, len(self._bound)), part)
+            else:
+                part = self._called(name, part)
         return part
 
     def _name(self) -> str:
@@ -149,23 +206,28 @@ class _Reader:
 
     def _called(self, name: str, on: Part | None) -> Part:
         self._take("(")
-        if on is not None and name in LOOPS:
-            return self._loop(name, on)
         if name not in FUNCTIONS:
             raise ValueError(f"{name}: not here; there are {', '.join(sorted(FUNCTIONS | LOOPS))}")
         given = self._until(")")
-        return Part(_call([part.bound for part in ([on] if on else []) + given]))
+        return Part(_call([part.bound for part in ([on] if on else []) + given], heavy=name in HEAVY))
 
-    def _loop(self, name: str, on: Part) -> Part:
-        variable = self._name()
+    def _loop(self, loop: Loop, on: Part) -> Part:
+        self._take("(")
+        loop.variable = self._name()
+        self._bound.append(loop.variable)
         bodies: list[Part] = []
         while self.token == ",":
             self._take(",")
+            start = self._at
             bodies.append(self.ternary())
+            loop.bodies.append((start, self._at))
+        self._bound.pop()
         self._take(")")
+        loop.end = self._at
         if not bodies:
-            raise ValueError(f"{name}: a name and an expression")
-        return Part(_looped(name, on.bound, variable, bodies))
+            raise ValueError(f"{loop.makes}: a name and an expression")
+        self.loops.append(loop)
+        return Part(_looped(loop.makes, on.bound, loop.variable, bodies))
 
     def _until(self, end: str) -> list[Part]:
         parts: list[Part] = []
@@ -183,8 +245,12 @@ class _Reader:
             return Part(_literal(Value(1 + (len(token) >> 8), 1)))
         if kind == "number" or token in ("true", "false", "null"):
             return Part(_literal(SCALAR))
+        if kind == "name" and self.token != "(":
+            binder = max((n for n, name in enumerate(self._bound) if name == token), default=-1)
+            self.names.append(Name(self._at - 1, token, binder))
+            return Part(_named(token), token)
         if kind == "name":
-            return self._called(token, None) if self.token == "(" else Part(_named(token), token)
+            return self._called(token, None)
         if token == "(":
             part = self.ternary()
             self._take(")")
@@ -220,18 +286,18 @@ def _both(one: Bound, other: Bound, joins: bool) -> Bound:
     return bound
 
 
-def _call(parts: list[Bound], times: int = 1) -> Bound:
+def _call(parts: list[Bound], times: int = 1, heavy: bool = True) -> Bound:
     def bound(scope: Scope) -> Cost:
         costs = [part(scope) for part in parts]
         weight = 1 + sum(cost.value.weight for cost in costs)
         items = max((cost.value.items for cost in costs), default=1)
-        return Cost(times + sum(cost.units for cost in costs) + weight, Value(weight, items))
+        return Cost(times + sum(cost.units for cost in costs) + weight, Value(weight, items) if heavy else SCALAR)
 
     return bound
 
 
 def _inside(part: Bound, index: Bound | None = None) -> Bound:
-    """A member of a value is no heavier than the value; to reach it may copy it."""
+    """A member of a value is no heavier than the value; to reach it may copy it: to name `data` copies all of it."""
 
     def bound(scope: Scope) -> Cost:
         units, value = part(scope)

@@ -166,7 +166,7 @@ class Conditions:
 
     def _failed(self, what: str, error: Exception, event: Event) -> None:
         """A log that a rule can't read is a log all the same: what it would have said of the event is not known."""
-        if isinstance(error, MemoryError):
+        if isinstance(error, MemoryError | ImportError):
             raise error  # that is the machine's, and another's replay would not have it
         # Not the error's own words: they may have a page's in them.
         self._state.blind.setdefault("rules", [event.seq, f"{what} failed: {type(error).__name__}"])

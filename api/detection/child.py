@@ -7,21 +7,26 @@ stands elsewhere (what it worked out last was never written) is of no use and is
 from __future__ import annotations
 
 import os
+import resource
 import socket
 import sys
+import time
 from collections import OrderedDict
 from dataclasses import replace
 from typing import Any, BinaryIO
 
+import zstandard
+
 from api.collector import spare
 from api.detection.advance import advance
-from api.detection.wire import LENGTH, Answer, Asked, Found, Handed, packed, unpacked
+from api.detection.wire import LENGTH, OUT_OF_MEMORY, Answer, Asked, Found, Handed, packed, unpacked
 from api.errors import ProblemError
 from api.frames import read_appended
 from api.plugins import load_plugins
 from api.rescoring.scored import ruleset_of
 from api.settings import Limits
 from api.store.standing import Standing
+from detectors.codec import decode_segment
 from detectors.engine import Engine
 from detectors.errors import DetectorError
 
@@ -62,21 +67,34 @@ class Detecting:
         engine, head = self._engines.pop(episode, (None, ""))
         if handed is not None:
             try:
-                return Engine.load(ruleset_of(handed.task), handed.state)
-            except DetectorError:  # this process came up with other plug-ins than the service has
+                engine = _made(episode, handed)
+            except DetectorError:  # other plug-ins than the service has, or a stored state that is of no use
                 return None
+            return engine if engine.through == at.through else None
         return engine if head == at.head else None  # a segment's digest is of all before it, too
+
+
+def _made(episode: str, handed: Handed) -> Engine:
+    """The engine that was handed over. Raises `DetectorError`."""
+    rules = ruleset_of(handed.task)
+    engine = Engine.load(rules, handed.state) if handed.state else Engine(rules, episode)
+    for frame in handed.frames:
+        engine.feed(decode_segment(zstandard.decompress(frame)).events)
+    return engine
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     """Answer until whoever asks is gone."""
     load_plugins()
-    detecting: Detecting | None = None
+    limits: Limits | None = None
     while (message := _read(requests)) is not None:
-        if detecting is None:
-            detecting, told = Detecting(message), None
+        if limits is None:
+            limits, told = message, None
+            detecting = Detecting(limits)
+            _bound_memory(limits.detection_bytes)
             spare()
         else:
+            _bound(resource.RLIMIT_CPU, int(time.process_time()) + 1 + limits.detection_cpu_s)
             told = detecting.answer(message)
         answers.write(packed(told))
         answers.flush()
@@ -88,15 +106,31 @@ def _read(requests: BinaryIO) -> Any:
     return unpacked(body) if body else None
 
 
+def _bound_memory(most: int) -> None:
+    """``most`` bytes beside what is mapped now: beyond it the kernel gives none, and the process ends."""
+    with open("/proc/self/statm", encoding="ascii") as told:
+        mapped = int(told.read().split()[0]) * resource.getpagesize()
+    _bound(resource.RLIMIT_AS, mapped + most)
+
+
+def _bound(what: int, most: int) -> None:
+    _, hard = resource.getrlimit(what)
+    resource.setrlimit(what, (most if hard < 0 else min(most, hard), hard))
+
+
 def main() -> None:
     """Serve on the socket whose number is the only argument."""
     os.nice(NICE)
-    with (
-        socket.socket(fileno=int(sys.argv[1])) as held,
-        held.makefile("rb") as requests,
-        held.makefile("wb") as answers,
-    ):
-        serve(requests, answers)
+    _bound(resource.RLIMIT_CORE, 0)
+    try:
+        with (
+            socket.socket(fileno=int(sys.argv[1])) as held,
+            held.makefile("rb") as requests,
+            held.makefile("wb") as answers,
+        ):
+            serve(requests, answers)
+    except (MemoryError, ImportError):  # a library that is imported when it is needed can't be mapped
+        os._exit(OUT_OF_MEMORY)  # nothing is tidied up: that could want memory
 
 
 if __name__ == "__main__":

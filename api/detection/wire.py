@@ -12,13 +12,16 @@ from api.store.standing import Standing
 from detectors.types import Segment
 
 LENGTH = struct.Struct("<Q")
+OUT_OF_MEMORY = 3
+"""The exit status of a process that was refused more memory."""
 
 
 class Handed(NamedTuple):
-    """An engine on its way: its task in canonical form, its state."""
+    """An engine on its way: its task in canonical form, its state (empty: from the start), stored frames after that."""
 
     task: bytes
     state: bytes
+    frames: tuple[bytes, ...] = ()
 
 
 class Asked(NamedTuple):

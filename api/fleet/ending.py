@@ -15,7 +15,7 @@ from typing import Any
 
 import zstandard
 
-from api.errors import ConflictError, RulesetChangedError
+from api.errors import ConflictError, CostlySegmentError, RulesetChangedError
 from api.following import decoded
 from api.log import Log
 from api.store.commands import Commands
@@ -44,6 +44,8 @@ async def end(log: Log, episodes: Episodes, commands: Commands, episode: str, wh
                 await log.append(episode, _frame(row, at, last_words(row, asked, why)))
             except RulesetChangedError:
                 await log.end(episode, _frame(row, at, last_words(row, asked, f"{why}; {STRANGE}")))
+            except CostlySegmentError:  # even what came before is too costly to be read again
+                await log.end(episode, _frame(row, at, last_words(row, asked, why)))
         except ConflictError:
             if tried == _TRIES - 1:
                 raise

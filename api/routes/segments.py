@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from api.errors import ConflictError, SandboxLostError, TooManyError
+from api.errors import ConflictError, CostlySegmentError, SandboxLostError, TooManyError
+from api.fleet.ending import end
 from api.frames import MOST
 from api.gate import FAR_BEHIND
 from api.routes.describe import WAIT, body, problems, query
@@ -68,6 +69,10 @@ async def append(request: Request) -> Response:
                 through, head = await parts.log.append(episode, frame)
                 followed = parts.followers.of(episode, who.tenant)
                 return answer({"through": through, "head": head, "followed": followed})
+    except CostlySegmentError as refused:
+        # Its daemon can't go on after it, so the log ends here: whoever waits for its rewards is answered.
+        await end(parts.log, parts.episodes, parts.commands, episode, f"a segment is too costly: {refused.detail}")
+        raise
     except ConflictError as refused:
         ended = await parts.leases.given_up(who.tenant, episode)
         if ended is None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 import orjson
@@ -56,12 +57,21 @@ _EARNED = (
 log = structlog.get_logger()
 
 
+class Stored(NamedTuple):
+    """An engine that is made of its stored state (empty: from the start) and of the frames after that, elsewhere: the
+    rules may cost much."""
+
+    ruleset: Ruleset
+    state: bytes
+    frames: tuple[bytes, ...]
+
+
 @dataclass(slots=True)
 class Live:
     """An episode at its last durable event. Its engine is here, or with a process of the crew's (api/detection)."""
 
     episode: str
-    engine: Engine | Stranger | int
+    engine: Engine | Stranger | Stored | int
     at: Standing
 
 
@@ -96,11 +106,13 @@ class Engines:
         """Forget every engine: an episode was deleted."""
         self._live.clear()
 
-    async def load(self, episode: str) -> Live:
-        """Rebuild from the database. Raises `NotFoundError`, `GoneError`, `RulesetChangedError`."""
+    async def load(self, episode: str, *, whole: bool = False) -> Live:
+        """Rebuild from the database; ``whole``: from the start, whatever state is stored.
+
+        Raises `NotFoundError`, `GoneError`, `RulesetChangedError`."""
         self.drop(episode)
         for _ in range(_LOOKS):
-            live = await self._rebuild(await self._episodes.get(episode))
+            live = await self._rebuild(await self._episodes.get(episode), whole)
             if live is not None:
                 break
         else:
@@ -123,7 +135,7 @@ class Engines:
         stranger = Stranger(row.id, row.digest, components, (row.through, step), sealed, pending)
         return Live(row.id, stranger, _standing(row, row.through))
 
-    async def _rebuild(self, row: Any) -> Live | None:
+    async def _rebuild(self, row: Any, whole: bool) -> Live | None:
         """None where the episode moved on between two reads."""
         rules = await self._tasks.ruleset(row.task_number)
         if rules.digest != row.digest:
@@ -131,10 +143,13 @@ class Engines:
                 f"digest: episode {row.id} was opened under {row.digest}, this build's rules give {rules.digest}; "
                 "wanted the build that opened it, or a new episode"
             )
-        state = await self._database.first(_STATE, {"episode": row.id})
+        state = None if whole else await self._database.first(_STATE, {"episode": row.id})
         stored = 0 if state is None else state.through
         if stored > row.through:
             return None
+        if rules.metered:
+            frames = tuple([frame async for frame in self._frames(stored, row)])
+            return Live(row.id, Stored(rules, bytes(state.body) if state else b"", frames), _standing(row, stored))
         engine = None if state is None else await self._resumed(rules, state, row)
         if engine is None:
             engine, stored = Engine(rules, row.id), 0
@@ -157,12 +172,12 @@ class Engines:
         return engine if engine.through == row.through else None
 
     async def _feed(self, engine: Engine, after: int, row: Any) -> None:
+        async for frame in self._frames(after, row):
+            engine.feed(decode_segment(zstandard.decompress(frame)).events)
+
+    async def _frames(self, after: int, row: Any) -> AsyncIterator[bytes]:
         for segment in await self._database.all(_AFTER, {"episode": row.id, "after": after, "through": row.through}):
-            events = decode_segment(zstandard.decompress(bytes(segment.frame))).events
-            if engine.ruleset.metered:
-                await asyncio.to_thread(engine.feed, events)
-            else:
-                engine.feed(events)
+            yield bytes(segment.frame)
 
 
 def _standing(row: Any, stored: int) -> Standing:

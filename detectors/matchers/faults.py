@@ -47,8 +47,8 @@ def answers(otherwise: Any) -> Callable[[Method], Method]:
         def asked(self: Any, *values: Any, **options: Any) -> Any:
             try:
                 return method(self, *values, **options)
-            except (MemoryError, BudgetError):
-                raise  # the one is the machine's, and another's replay would not have it; of the other nobody knows
+            except (MemoryError, ImportError, BudgetError):
+                raise  # the first are the machine's, and another's replay would not have it; of the last nobody knows
             except Exception as error:  # noqa: BLE001 - a parser met a text that it was not made for
                 found = _COLLECTED.get()
                 if found is not None:

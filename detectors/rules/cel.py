@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import orjson
+
 from detectors import outside
 from detectors.arguments import arg
-from detectors.budget import MAX_EVENT, meter, weight
-from detectors.cel_cost import Bound, Value, cost_of
+from detectors.budget import meter
+from detectors.cel_plan import FAILURES, plan_of
 from detectors.cel_reads import reads_of_cel
 from detectors.condition_reads import Reads, asks_of_reads, check_reads
 from detectors.declaring import by_script, check_kind, kind_rule
@@ -77,15 +79,10 @@ def _check(text: str) -> None:
     if "matches" in program.functions():
         # A pattern could be made of what a page says; the form `regex` takes the author's alone.
         raise ValueError("matches: not here; use the text form {regex: ...}")
-    cost_of(text)
+    plan_of(text)
 
 
-@lru_cache(maxsize=1024)
-def _cost(expression: str) -> Bound:
-    return cost_of(expression)
-
-
-@kind_rule(args=Args, version=2)
+@kind_rule(args=Args, version=3)
 def cel(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A CEL expression (Common Expression Language) is true of the event. What page script did (`trusted: false`) does
     not count, unless the expression itself reads `data.trusted`; nor does what stood in a window when it opened
@@ -93,8 +90,9 @@ def cel(event: Event, world: World, args: Args) -> Iterator[Reading]:
 
     It sees one event and nothing else: no clock, no other event, no file. One that fails, as on a missing key, is not
     true; `has(data.key)` asks first. What it may cost over an event is bounded beforehand, by the expression and the
-    size of the event: 500,000 values looked at or copied, for all rules of a task together (`map` and `filter` copy
-    what they have made for each item). Where that is not enough, the step in which it could have paid is null.
+    size of the event: 500,000 values looked at or copied, for all rules of a task together. A `map` or `filter` whose
+    body is about its element alone costs as much as its elements; one that looks at more copies what it has made for
+    each of them. Where that is not enough, the step in which it could have paid is null.
     """
     data = event.data
     if by_script(event) and not args.reads.names("trusted"):
@@ -103,17 +101,22 @@ def cel(event: Event, world: World, args: Args) -> Iterator[Reading]:
         return
     known = {"data": data, "kind": event.kind, "url": world.url(str(data.get("frame")))}
     if _value(args.expression, known) is True:
-        yield Reading(1.0, f"cel:{_value(args.distinct, known)}" if args.distinct else "cel")
+        yield Reading(1.0, f"cel:{_key(_value(args.distinct, known))}" if args.distinct else "cel")
+
+
+def _key(value: Any) -> Any:
+    """What tells one value from another: the library gives the members of a map in an order of chance."""
+    if not isinstance(value, dict | list):
+        return value
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:  # half a character, or a number beyond JSON's
+        return None
 
 
 def _value(expression: str, known: dict[str, Any]) -> Any:
     """Raises `BudgetError`."""
-    spent = meter()
-    scope = {name: Value(*weight(value, MAX_EVENT)) for name, value in known.items()}
-    spent.spend(2 * scope["data"].weight, "CEL")  # it is handed over as a whole
-    units, result = _cost(expression)(scope)
-    spent.spend(units + 2 * result.weight, "CEL")
     try:
-        return outside.cel(expression).execute(known)
-    except (ValueError, TypeError, RuntimeError, LookupError, ArithmeticError):
+        return plan_of(expression).value(known, meter())
+    except FAILURES:
         return None

@@ -4,16 +4,18 @@ could have paid in is null, on every machine the same, and what came before and 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import orjson
 import pytest
 
-from detectors.budget import MAX_EVENT, metered, weight
+from detectors.budget import MAX_EVENT, Meter, metered, weight
 from detectors.cel_cost import SCALAR, Value, cost_of
+from detectors.cel_plan import FAILURES, plan_of
 from detectors.engine import Engine
 from detectors.errors import BudgetError
-from detectors.outside import json_path, json_values
+from detectors.outside import cel, json_path, json_values
 from detectors.types import Reward
 from tests.support.logs import Said, episode, finished, log, resumed, ruleset, run
 
@@ -40,6 +42,7 @@ COSTLY = {
     "a loop over a loop": "data.fields.all(a, data.fields.all(b, a[0] != b[1]))",
     "a concatenation in a loop": "data.fields.map(a, data.form.name + data.form.name + data.form.name).size() > 0",
     "a concatenation that grows": " + ".join(["data.form.name"] * 55) + " == ''",
+    "a list that grows": f"({' + '.join(['data.fields'] * 60)}).size() == 0",
     "a loop over a concatenation": f"({' + '.join(['data.fields'] * 20)}).map(a, a).size() > 0",
     "a list of lists": "data.fields.map(a, [data, data, data]).size() > 0",
 }
@@ -81,6 +84,116 @@ def test_a_costly_path_stops_where_its_budget_does(path: str) -> None:
         json_values(path, DEEP)
     assert meter.left == 0
     assert time.process_time() - began < 5
+
+
+FILES = [
+    {"name": f"report-{n}.pdf", "path": f"/home/agent/{n}", "size": n, "mime": "application/pdf", "read": n % 2 == 0}
+    for n in range(5_000)
+]
+HONEST = {
+    "data.files.filter(f, f.size > 10).size() > 4000": True,
+    "data.files.filter(f, f.size > 10).size() == 4989": True,
+    "data.files.filter(f, f.size > 4998)[0].name == 'report-4999.pdf'": True,
+    "data.files.map(f, f.size).size() == 5000": True,
+    "data.files.map(f, f.read, f.size)[1] == 2": True,
+    "data.files.filter(f, f.read).exists(f, f.size == 4998)": True,
+    "data.files.filter(f, f.name.endsWith('9.pdf') && f.size > 100).size() == 490": True,
+    "data.files.exists(f, f.size == 4999)": True,
+    "data.files.all(f, f.size < 4999)": False,
+    "data.files.exists_one(f, f.size == 7)": True,
+    "size(data.files) == 5000": True,
+    "data.total == data.files.size()": True,
+}
+UNFAIR = (
+    "data.files.map(a, data.files.map(b, a)).size() > 0",
+    "data.files.map(a, data.files).size() > 0",
+    "data.files.filter(f, data.files.exists(g, g.size == f.size + 1)).size() > 0",
+    "data.files.filter(f, f.size > data.limit).size() > 0",  # it looks at more than its element, which copies that
+    "data.files.exists(f, f.size == data.limit)",
+)
+
+
+PROBES = [{"id": "p", "get": "/api/p"}]
+
+
+def listed(files: Any = FILES) -> Said:
+    return ("probe.answered", {"probe": "p", "value": {"files": files, "limit": 4_999, "total": 5_000}})
+
+
+def reads(expression: str, *said: Said) -> Reward:
+    when = {"cel": {"kind": "probe.answered", "expression": expression.replace("data.", "data.value.")}}
+    return run(ruleset({"id": "x", "when": when}, probes=PROBES), *episode([*said]))[0]
+
+
+@pytest.mark.parametrize(("expression", "holds"), HONEST.items(), ids=list(HONEST))
+def test_what_is_honestly_asked_of_5000_files_is_answered(expression: str, holds: bool) -> None:
+    began = time.process_time()
+    got = reads(expression, listed())
+    assert time.process_time() - began < 3
+    assert got.reward is not None, got.reason
+    assert (got.reward > 0) is holds
+
+
+@pytest.mark.parametrize("expression", UNFAIR)
+def test_what_would_take_the_square_of_5000_files_is_null(expression: str) -> None:
+    began = time.process_time()
+    got = reads(expression, listed())
+    assert time.process_time() - began < 3
+    assert (got.reward, got.mask) == (None, True)
+    assert "CEL is over its budget" in str(got.reason)
+    assert reads(expression, listed(FILES[:9])).reward is not None
+
+
+SAME = (
+    "data.l.filter(x, x.n > 1)",
+    "data.l.map(x, x.n * 2)",
+    "data.l.map(x, x.n > 1, x.t)",
+    "data.l.filter(x, x.n > 1).map(y, y.t).size()",
+    "data.l.filter(x, x.missing)",
+    "true || data.l.filter(x, x.missing).size() > 0",
+    "data.l.filter(x, x.missing).size() > 0",
+    "data.l.filter(x, x.n)",
+    "data.l.map(data, data.n)",
+    "data.l.exists(data, data.m.filter(x, x > 1).size() > 0)",
+    "data.l.exists(y, data.l.filter(x, x.n == 1).size() == y.n)",
+    "data.l.map(x, 1u)[0] + 1u",
+    "data.l.map(x, type(x.n))[0] == int",
+    "data.l.map(x, x.m.map(y, y + 1))",
+    "data.empty.map(x, x.missing)",
+    "data.none.map(x, x)",
+    "data.n.map(x, x)",
+    "data.l.filter(x, x.t.contains('b') || x.missing == 1)",
+    "loop_0 == 1 || data.l.map(x, x.n).size() == 3",
+    "[1, 2, 3].map(x, x + 1)",
+    "(data.l.map(x, x.n) + data.l.map(y, y.n)).size()",
+    "{'a': data.l.map(x, x.n)}.a[2]",
+    "data.l.map(x, x.n)[data.n]",
+    "data['l'].filter(x, x['n'] > 1)",
+)
+
+
+@pytest.mark.parametrize("expression", SAME)
+def test_a_loop_that_is_taken_out_gives_what_the_library_gives(expression: str) -> None:
+    items = [{"n": n, "t": "ab"[n % 2], "m": [n, n + 1]} for n in range(3)]
+    known = {"data": {"l": items, "n": 1, "empty": [], "m": {"a": 1}}, "kind": "k", "url": "u"}
+
+    def asked(value: Callable[[], Any]) -> Any:
+        try:
+            return value()
+        except FAILURES:
+            return "it fails"
+
+    assert asked(lambda: plan_of(expression).value(known, Meter())) == asked(lambda: cel(expression).execute(known))
+
+
+def test_a_loop_over_a_map_and_a_value_that_is_one_have_an_order() -> None:
+    """The library's is by chance, and another one in each evaluation."""
+    known = {"data": {"m": {letter: n for n, letter in enumerate("hgfedcba")}}}
+    assert plan_of("data.m.map(k, k)").value(known, Meter()) == sorted("abcdefgh")
+    when = {"cel": {"kind": "probe.answered", "expression": "true", "distinct": "{'m': data.value}.m"}}
+    rules = ruleset({"id": "x", "when": when, "repeat": 9}, probes=PROBES)
+    said = ("probe.answered", {"probe": "p", "value": known["data"]["m"]})
+    assert len(run(rules, *episode([said] * 20))[0].milestones) == 1
 
 
 def test_it_is_told_as_an_alarm() -> None:
