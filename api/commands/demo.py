@@ -6,7 +6,6 @@ import argparse
 import os
 import shutil
 import sys
-import tempfile
 import time
 import webbrowser
 from contextlib import suppress
@@ -28,6 +27,7 @@ from api.demo.parts import (
     told,
 )
 from api.demo.processes import Part, PartFailedError, Parts, stoppable
+from api.demo.scratch import Scratch
 from api.demo.session import Follower, Rows
 from api.demo.show import Screen, columns
 from api.tasks import load_task_file
@@ -71,7 +71,8 @@ def run(args: argparse.Namespace) -> int:
     if kept.is_dir() and hold(kept) is None:
         print(f"{kept}: a service serves the last demo's data; stop it, or give another --out", file=sys.stderr)
         return 2
-    work = args.out / "work" if args.keep else Path(tempfile.mkdtemp(prefix="milestoned-demo-"))
+    scratch = None if args.keep else Scratch("milestoned-demo-")
+    work = scratch.path if scratch else args.out / "work"
     if args.keep:
         shutil.rmtree(work, ignore_errors=True)
     try:
@@ -88,8 +89,8 @@ def run(args: argparse.Namespace) -> int:
             shutil.rmtree(kept, ignore_errors=True)
             shutil.move(work / "service", kept)
     finally:
-        if not args.keep:
-            shutil.rmtree(work, ignore_errors=True)
+        if scratch:
+            scratch.remove()
     return 0 if equal else 1
 
 

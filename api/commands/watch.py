@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from api.demo.needs import LackingError, find_client
 from api.demo.parts import start_daemon, start_service
 from api.demo.processes import Part, PartFailedError, Parts, stoppable
+from api.demo.scratch import Scratch
 from api.demo.session import Follower
 from api.demo.show import Screen, Table, columns
 from api.tasks import BadTaskError, load_task_file
@@ -51,7 +51,8 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         print(f"{args.task}: {error.strerror}", file=sys.stderr)
         return 1
-    out = args.out or Path(tempfile.mkdtemp(prefix="milestoned-watch-"))
+    scratch = None if args.out else Scratch("milestoned-watch-")
+    out = scratch.path if scratch else args.out
     try:
         with stoppable(), Parts(out / "logs") as parts:
             _watch(parts, ruleset, out.resolve(), args.cdp, args.files)
@@ -60,6 +61,9 @@ def run(args: argparse.Namespace) -> int:
     except PartFailedError as error:
         print(f"Watching failed: {error}", file=sys.stderr)
         return 1
+    finally:
+        if scratch:
+            scratch.keep()  # its recording and its logs are its user's
     return 0
 
 
