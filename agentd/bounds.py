@@ -9,12 +9,14 @@ from typing import Any
 
 import zstandard
 
-from detectors.codec import encode_event
+from detectors.codec import LIGHT_BYTES, MAX_VALUES_BYTES, encode_event, values_bytes
 
 EVENT_BYTES = (4 << 20) - (1 << 16)
 """The longest line of an event: the service reads frames of 4 MiB, and this fits into one even where nothing packs."""
 EVENT_DEPTH = 200
 """How deep a line may nest."""
+_HEADER_BYTES = 1 << 12
+"""More than a segment's header comes to."""
 RATIO = 500
 """How many times its frame a text may be: the service takes the double for a bomb."""
 _PIECE = 2_048
@@ -37,6 +39,8 @@ def line_of(seq: int, source: str, kind: str, at: int, data: Mapping[str, Any]) 
         line = _printed(seq, source, kind, at, data)
     if len(line) > EVENT_BYTES:
         raise UnfitError(f"an event longer than {EVENT_BYTES} bytes", "a shorter one")
+    if len(line) > LIGHT_BYTES - _HEADER_BYTES and values_bytes(line) > MAX_VALUES_BYTES - _HEADER_BYTES:
+        raise UnfitError(f"an event whose values take more than {MAX_VALUES_BYTES} bytes of memory", "fewer of them")
     # Nearly every line opens fewer brackets than that, and is done with here.
     if line.count(b"{") + line.count(b"[") > EVENT_DEPTH and deeper(data, EVENT_DEPTH - 1):
         raise _too_deep()

@@ -5,30 +5,48 @@ A device has no end, and a FIFO may have no writer: opening either must neither 
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
+MAX_BYTES = 1 << 30
+"""Bytes of a file, where nobody knows better."""
 _PIECE = 1 << 20
 
 
-class NotRegularError(ValueError):
+class NotRegularError(OSError):
     """What is there is no regular file, or is too large; the message says which."""
 
+    def __init__(self, path: Path, what: str) -> None:
+        super().__init__(errno.EINVAL, what, str(path))
 
-def read_regular(path: Path, max_bytes: int) -> bytes:
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """The regular file at ``path``, for reading; opening it waits for nobody. Raises `NotRegularError`, `OSError`."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    mode = os.fstat(fd).st_mode
+    if stat.S_ISREG(mode):
+        return os.fdopen(fd, "rb")
+    os.close(fd)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    raise NotRegularError(path, "is a device, a pipe or a socket; only a regular file is read")
+
+
+def read_regular(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
     """The content of the regular file at ``path``, of at most ``max_bytes``. Raises `NotRegularError`, `OSError`."""
-    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-        found = os.fstat(file.fileno())
-        if stat.S_ISDIR(found.st_mode):
-            raise IsADirectoryError(21, os.strerror(21), str(path))
-        if not stat.S_ISREG(found.st_mode):
-            raise NotRegularError("is a device, a pipe or a socket; only a regular file is read")
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
         pieces: list[bytes] = []
         left = max_bytes + 1
-        while left > 0 and (piece := file.read(min(left, max(found.st_size + 1, _PIECE)))):
+        while left > 0 and (piece := file.read(min(left, max(size + 1, _PIECE)))):
             pieces.append(piece)
             left -= len(piece)
     if left <= 0:
-        raise NotRegularError(f"is larger than {max_bytes} bytes")
+        raise NotRegularError(path, f"is larger than {max_bytes} bytes")
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
+from api.regular import read_regular
 from api.settings import Settings
 
 
@@ -26,6 +27,10 @@ def token_hash(token: str) -> str:
 def new_token(prefix: str) -> str:
     """A fresh token, such as ``mt_…``."""
     return f"{prefix}_{_text(secrets.token_bytes(32))}"
+
+
+MAX_TOKEN = 1 << 16
+"""Bytes of a file that holds a token or a key."""
 
 
 class Keys:
@@ -83,7 +88,7 @@ def kept(path: Path, make: Callable[[], str]) -> str:
     """What the file at ``path`` holds; where there is none, what ``make`` gives, kept for the next time."""
     if not path.exists():
         write_private(path, make() + "\n")
-    return path.read_text().strip()
+    return read_regular(path, MAX_TOKEN).decode().strip()
 
 
 def _text(data: bytes) -> str:

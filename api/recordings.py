@@ -14,7 +14,15 @@ from api.cascade.recorded import Playback
 from api.recording_verdicts import HEAD_BYTES, VerdictsError, bodies_of, is_skippable
 from api.recording_verdicts import MAGIC as VERDICTS_MAGIC
 from api.regular import NotRegularError, read_regular
-from detectors.codec import CHECKSUM_MAGIC, GENESIS, CodecError, checksum_frame, decode_segment, split_segments
+from detectors.codec import (
+    CHECKSUM_MAGIC,
+    GENESIS,
+    CodecError,
+    checksum_frame,
+    decode_segment,
+    split_segments,
+    values_bytes,
+)
 from detectors.engine import Engine
 from detectors.ruleset import Ruleset
 from detectors.types import Reward, Segment
@@ -23,8 +31,8 @@ MAX_TEXT = 1 << 30
 """Bytes of text that a recording may unpack to."""
 MAX_FILE = 1 << 30
 """Bytes of a recording file."""
-MAX_FRAME_TEXT = 1 << 26
-"""Bytes of text that one frame may unpack to, and the window that it may need."""
+MAX_FRAME_TEXT = 5 << 20
+"""Bytes of text that one frame may unpack to, and the window that it may need: what the wire takes of a segment."""
 MAX_RATIO = 1_000
 """How many times its frame a text may be; what writes frames makes none of more than half of that."""
 _LONGEST_HEADER = 18
@@ -59,14 +67,20 @@ def read_recording(path: Path) -> Iterator[Segment]:
     return read_frames(read_file(path), path)
 
 
-def read_frames(packed: bytes, path: Path | str) -> Iterator[Segment]:
-    """The segments in a recording's bytes, in order; ``path`` names it in errors. Raises `RecordingError`."""
-    head, following, episode = GENESIS, 1, None
+def read_frames(packed: bytes, path: Path | str, *, max_values: int | None = None) -> Iterator[Segment]:
+    """The segments in a recording's bytes, in order; ``path`` names it in errors. ``max_values``: what `values_bytes`
+    may come to over all of them, for who keeps them all. Raises `RecordingError`."""
+    head, following, episode, values = GENESIS, 1, None, 0
     try:
         layout = layout_of(packed, path)
         said = _said(packed, layout, path)
         for text in _texts(packed, layout, path):
             segment = decode_segment(text)
+            values += 0 if max_values is None else len(text) + values_bytes(text)
+            if max_values is not None and values > max_values:
+                raise RecordingError(
+                    f"{path}: its values would take more than {max_values} bytes; wanted a smaller one"
+                )
             if episode is None:
                 episode = segment.episode
                 _must_be_of(path, episode, said)
@@ -77,6 +91,7 @@ def read_frames(packed: bytes, path: Path | str) -> Iterator[Segment]:
                 )
             head, following = segment.digest, segment.last + 1
             yield segment
+            del text, segment  # before the next one is read: of a bomb no two are in memory
     except (CodecError, RecursionError) as error:
         raise RecordingError(f"{path}: {error}") from None
     if episode is None:

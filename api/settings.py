@@ -29,7 +29,7 @@ class Limits:
     """
 
     frame_bytes: int = 4 * 1024 * 1024
-    text_bytes: int = 32 * 1024 * 1024
+    text_bytes: int = 5 * 1024 * 1024
     ratio: int = 1_000
     events: int = 20_000
     depth: int = 200

@@ -22,8 +22,9 @@ from typing import Any, NamedTuple
 import orjson
 
 from api.cascade.recorded import Playback
-from api.recordings import RecordingError, read_file, read_frames, read_said
-from detectors.codec import GENESIS, CodecError, decode_segment, join_segment
+from api.recordings import MAX_FILE, RecordingError, read_file, read_frames, read_said
+from api.regular import read_regular
+from detectors.codec import GENESIS, MAX_VALUES_BYTES, CodecError, decode_segment, join_segment
 from detectors.rewards import episode_total, total
 from detectors.ruleset import Ruleset
 from detectors.types import Event, Reward
@@ -51,6 +52,10 @@ class Tested:
     wrong: str | None
 
 
+_LINES = 500
+"""Lines that are read at once, as a segment holds them."""
+
+
 class Read(NamedTuple):
     """What a recording holds: its events, and the events of its log of verdicts."""
 
@@ -66,7 +71,7 @@ def read_of(source: Any, beside: Path | None, where: str) -> Read:
             packed = read_file(path)
             return Read(_of_lines(packed), []) if path.suffix == ".jsonl" else _of_frames(packed, path)
         if isinstance(source, Mapping) and isinstance(source.get("frames"), str):
-            return _of_frames(base64.b64decode(source["frames"], validate=True), where)
+            return _of_frames(base64.b64decode(source["frames"], validate=True), where, MAX_VALUES_BYTES)
         if isinstance(source, Mapping) and isinstance(source.get("lines"), str):
             return Read(_of_lines(source["lines"].encode()), [])
     except OSError as error:
@@ -83,14 +88,19 @@ def read_events(path: Path) -> list[Event]:
     return _of_lines(packed) if path.suffix == ".jsonl" else _of_frames(packed, path).events
 
 
-def _of_frames(packed: bytes, where: Path | str) -> Read:
-    events = [event for segment in read_frames(packed, where) for event in segment.events]
+def _of_frames(packed: bytes, where: Path | str, max_values: int | None = None) -> Read:
+    events = [event for segment in read_frames(packed, where, max_values=max_values) for event in segment.events]
     return Read(events, read_said(packed, where))
 
 
 def _of_lines(text: bytes) -> list[Event]:
     lines = [line for line in text.splitlines() if line.strip()]
-    return list(decode_segment(join_segment(EPISODE, 1, lines, GENESIS)).events)
+    if not lines:
+        raise CodecError("no event line; wanted at least one")
+    events: list[Event] = []
+    for at in range(0, len(lines), _LINES):
+        events += decode_segment(join_segment(EPISODE, at + 1, lines[at : at + _LINES], GENESIS)).events
+    return events
 
 
 def run_tests(rules: Ruleset, tests: Any, beside: Path | None) -> list[Tested]:
@@ -177,7 +187,7 @@ def bundled(spec: Mapping[str, Any], beside: Path) -> dict[str, Any]:
         if kind is None:
             raise BadTestError(f"tests[{n}]", test, "{oracle: a file} or {adversarial: a file}")
         try:
-            held = (beside / test[kind]).read_bytes()
+            held = read_regular(beside / test[kind], MAX_FILE)
         except OSError as error:
             raise BadTestError(f"tests[{n}].{kind}", test[kind], f"a file: {error.strerror}") from None
         lines = test[kind].endswith(".jsonl")

@@ -8,6 +8,7 @@ changing, adding, removing or swapping any byte breaks the chain. Compression is
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,14 @@ GENESIS = "0" * 64
 
 CHECKSUM_MAGIC = 0x184D2A5C
 """Of the last frame of a recording file: a frame that any zstd reader passes over (RFC 8878, 3.1.2)."""
+
+MAX_VALUES_BYTES = 32 << 20
+"""Memory that the values in a segment may take once they are read, as `values_bytes` estimates it."""
+LIGHT_BYTES = (1 << 20) + (1 << 16)
+"""A text of at most so many bytes is not looked at for that: of no content it comes to much more."""
+_TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+"""A JSON text; also one that does not end, so that what is behind it is looked at once."""
+_OBJECT_BYTES, _VALUE_BYTES = 192, 64
 
 _HEADER = ("wire", "episode", "first", "count", "prev")
 
@@ -58,8 +67,31 @@ def encode_segment(events: Sequence[Event], prev: str) -> bytes:
     return join_segment(events[0].episode, events[0].seq, lines, prev)
 
 
+def values_bytes(text: bytes) -> int:
+    """About how many bytes the values of the JSON in ``text`` take once they are read: up to thirty times their text.
+    What texts take beyond their own length is in it, their length is not; beyond `MAX_VALUES_BYTES` it is not counted
+    to the end."""
+    estimate = text.count(b'"') // 2 * _VALUE_BYTES + _values_bytes(text, 0, len(text))
+    if estimate <= MAX_VALUES_BYTES:
+        return estimate
+    estimate = at = 0
+    for found in _TEXTS.finditer(text):  # brackets and commas in texts are no values
+        estimate += _VALUE_BYTES + _values_bytes(text, at, found.start())
+        at = found.end()
+        if estimate > MAX_VALUES_BYTES:
+            return estimate
+    return estimate + _values_bytes(text, at, len(text))
+
+
+def _values_bytes(text: bytes, start: int, end: int) -> int:
+    objects, others = text.count(b"{", start, end), text.count(b"[", start, end) + text.count(b",", start, end)
+    return objects * _OBJECT_BYTES + others * _VALUE_BYTES
+
+
 def decode_segment(text: bytes) -> Segment:
     """Decode and check one segment's text. Raises `CodecError`; the chain itself is the caller's to check."""
+    if len(text) > LIGHT_BYTES and (values := values_bytes(text)) > MAX_VALUES_BYTES:
+        raise CodecError(f"its values would take {values} bytes and more; wanted at most {MAX_VALUES_BYTES}")
     lines = text.split(b"\n")
     if len(lines) < 3 or lines[-1] != b"":
         raise CodecError("a segment is a header line and at least one event line, each ended by a newline")

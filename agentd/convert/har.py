@@ -18,6 +18,7 @@ from agentd.convert.exchange import MS, UNSEEN, Exchange, exchange, join, secret
 from agentd.convert.page_state import MAIN, Pages, Telling
 from agentd.convert.source import Source
 from agentd.convert.tape import Tape
+from agentd.regular import read_regular
 from agentd.sources.cdp.masking import Secrets
 from detectors.kinds import KINDS
 
@@ -135,7 +136,7 @@ class HarReading:
         if PurePosixPath(name).name != name or name in ("", ".", ".."):
             return None
         beside = Path(self._source.path).parent / name
-        return beside.read_bytes() if beside.is_file() and not beside.is_symlink() else None
+        return read_regular(beside) if beside.is_file() and not beside.is_symlink() else None
 
 
 def _frame(first: Exchange, mains: dict[str, str], tabs: bool) -> str:

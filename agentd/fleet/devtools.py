@@ -20,6 +20,7 @@ import h11
 import structlog
 
 from agentd.errors import UsageError
+from agentd.regular import read_regular
 from agentd.settings import Settings
 
 MAX_HEAD_BYTES = 16 << 10
@@ -31,6 +32,7 @@ HEAD_S = 10.0
 MAX_CONNECTIONS = 256
 """How many calls are served at a time; one more is refused with 503."""
 CHUNK_BYTES = 256 << 10
+MAX_TOKEN = 4096
 MIN_TOKEN_LENGTH = 16
 
 log = structlog.get_logger(__name__)
@@ -50,7 +52,7 @@ class RefusedRequestError(Exception):
 def read_devtools_token(path: Path) -> str:
     """Return the token in ``path``; raises `UsageError` where it can't be read or is too short to be a secret."""
     try:
-        token = path.read_text(encoding="ascii").strip()
+        token = read_regular(path, MAX_TOKEN).decode("ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: expected a file that holds DevTools' token ({error})") from None
     if len(token) < MIN_TOKEN_LENGTH or not token.replace("-", "").replace("_", "").isalnum():

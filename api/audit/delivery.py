@@ -48,7 +48,7 @@ class ToFile:
 
     def _append(self, data: bytes) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK, 0o644)
         try:
             size = os.fstat(file).st_size
             try:

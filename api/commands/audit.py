@@ -20,6 +20,7 @@ from api.audit.verifying import Verifier
 from api.commands.common import add_store, store_settings
 from api.errors import InvalidError, NotFoundError, ProblemError, UnavailableError
 from api.ledger import Ledger
+from api.regular import read_regular
 from api.settings import Settings
 from api.signing import KEY_FILE, NAME, Signer, SigningKeyError
 from api.store.audits import Audits
@@ -113,7 +114,7 @@ async def _explain(args: argparse.Namespace, _settings: Settings, audits: Audits
 
 async def _verify(args: argparse.Namespace, settings: Settings, audits: Audits, ledger: Ledger) -> int:
     key = parse_key(args.key) if args.key else _own_key(settings)
-    notes = split(args.checkpoints.read_text()) if args.checkpoints else ()
+    notes = split(read_regular(args.checkpoints).decode()) if args.checkpoints else ()
     verifier = Verifier(audits, ledger, settings.limits, key, notes)
     differences = 0
     async for one in verifier.everything() if args.episode is None else verifier.episode(args.episode):

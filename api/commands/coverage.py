@@ -9,6 +9,7 @@ from pathlib import Path
 
 from api.importing import IMPORTERS
 from api.importing.base import BadSourceError, Table
+from api.regular import read_regular
 
 BEGIN, END = "<!-- milestoned coverage {name} -->\n", "<!-- end -->\n"
 
@@ -31,7 +32,7 @@ def _run(args: argparse.Namespace) -> int:
     try:
         table: Table = import_module(IMPORTERS[args.name][0]).coverage(args.source)
         if args.into is not None:
-            args.into.write_text(within(args.into.read_text("utf-8"), args.name, table), "utf-8")
+            args.into.write_text(within(read_regular(args.into).decode(), args.name, table), "utf-8")
             return 0
     except (BadSourceError, OSError) as error:
         print(f"{args.source}: {error}", file=sys.stderr)

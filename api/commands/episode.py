@@ -11,7 +11,8 @@ import httpx
 import orjson
 
 from api.commands.common import add_store, store_settings
-from api.keys import admin_token_file, write_private
+from api.keys import MAX_TOKEN, admin_token_file, write_private
+from api.regular import read_regular
 from api.settings import Settings
 
 
@@ -35,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     settings = store_settings(args, args.token_file)
     try:
         service = args.service or _service(settings)
-        token = settings.admin_token or admin_token_file(settings).read_text().strip()
+        token = settings.admin_token or read_regular(admin_token_file(settings), MAX_TOKEN).decode().strip()
     except OSError as error:
         print(f"{error.filename}: {error.strerror}; is `milestoned serve` running with this --data?", file=sys.stderr)
         return 1
@@ -59,5 +60,5 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _service(settings: Settings) -> str:
-    told = orjson.loads((settings.data / "service.json").read_bytes())
+    told = orjson.loads(read_regular(settings.data / "service.json"))
     return f"http://{told['host']}:{told['port']}"

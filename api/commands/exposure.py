@@ -8,6 +8,8 @@ import ipaddress
 from pathlib import Path
 
 from api.errors import UnavailableError
+from api.keys import MAX_TOKEN
+from api.regular import read_regular
 from api.settings import Settings
 from api.store.database import Database, is_missing, now
 from api.store.migrate import upgrade
@@ -51,7 +53,9 @@ def refusal_of(args: argparse.Namespace, settings: Settings) -> str | None:
     if settings.admin_token is not None:
         return _guessed("MILESTONED_ADMIN_TOKEN", settings.admin_token)
     if settings.token_file is not None and settings.token_file.exists():
-        return _guessed(f"--token-file {settings.token_file}", settings.token_file.read_text().strip())
+        return _guessed(
+            f"--token-file {settings.token_file}", read_regular(settings.token_file, MAX_TOKEN).decode().strip()
+        )
     try:
         made = asyncio.run(_made_on_purpose(settings))
     except UnavailableError as error:

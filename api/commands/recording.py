@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import itertools
 import sys
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -21,6 +22,8 @@ from detectors.types import Event
 SOUND, BROKEN, USAGE, OPEN = 0, 1, 2, 3
 """Exit codes: sound and closed; changed, cut or none at all; no such file or kind; sound, but its episode is open."""
 MOST_FINDINGS = 20
+MOST_NAME = 100
+"""Characters of a kind's or a source's name that are remembered."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -68,21 +71,69 @@ def _guarded(args: argparse.Namespace, do: Callable[[argparse.Namespace], int]) 
         return USAGE
 
 
+class _Passed:
+    """What is known of a recording whose events went by, one segment at a time: no more than one is in memory."""
+
+    def __init__(self, packed: bytes, path: Path) -> None:
+        self._packed, self._path = packed, path
+        self.segments, self.head = 0, GENESIS
+        self.kinds: Counter[str] = Counter()
+        self.sources: Counter[str] = Counter()
+        self.steps: set[int] = set()
+        self.open_gaps: dict[tuple[str, str], Gap] = {}
+        self.last: Event | None = None
+
+    def events(self) -> Iterator[Event]:
+        """Each event, counted. Raises `RecordingError`."""
+        for segment in read_frames(self._packed, self._path):
+            self.segments, self.head = self.segments + 1, segment.digest
+            self.last = segment.events[-1]._replace(data={})
+            for event in segment.events:
+                self._count(event)
+                yield event
+            del segment, event
+
+    def _count(self, event: Event) -> None:
+        self.kinds[event.kind[:MOST_NAME]] += 1
+        self.sources[event.source[:MOST_NAME]] += 1
+        if event.kind == "step.began" and type(event.data.get("step")) is int:
+            self.steps.add(event.data["step"])
+        elif event.kind in ("gap.began", "gap.ended"):
+            gap = Gap(*(_short(event.data.get(name)) for name in ("source", "of", "reason")))
+            self.open_gaps.pop(gap[:2], None)
+            if event.kind == "gap.began":
+                self.open_gaps[gap[:2]] = gap
+
+
+class Gap(NamedTuple):
+    """What is not seen: ``of`` is empty where it is all of its source."""
+
+    source: str
+    of: str
+    reason: str
+
+
+def _short(value: Any) -> str:
+    return "" if value is None else clip(str(value), 400)
+
+
 def show(args: argparse.Namespace) -> int:
     """Print events, steps or JSON; raises as `read_frames`."""
     packed = read_file(args.recording)
-    segments, said = list(read_frames(packed, args.recording)), read_bodies(packed, args.recording)
+    passed = _Passed(packed, args.recording)
+    deque(passed.events(), maxlen=0)
+    said = read_bodies(packed, args.recording)
     if args.verdicts:
         sys.stdout.buffer.write(b"".join(body + b"\n" for body in said))
         return SOUND
-    events = [event for segment in segments for event in segment.events]
     wanted = set(args.kinds.split(",")) if args.kinds else None
-    here = {part for event in events for part in (event.kind, event.kind.partition(".")[0])}
+    here = {part for kind in passed.kinds for part in (kind, kind.partition(".")[0])}
     if wanted is not None and not wanted <= here:
         missing = sorted(wanted - here)[0]
         print(f"--kinds {missing}: is not in {args.recording}; there are {', '.join(sorted(here))}", file=sys.stderr)
         return USAGE
-    chosen = [one for one in events if wanted is None or wanted & {one.kind, one.kind.partition(".")[0]}]
+    events = _Passed(packed, args.recording).events()
+    chosen = (one for one in events if wanted is None or wanted & {one.kind, one.kind.partition(".")[0]})
     if args.json:
         for event in chosen:
             row = [event.seq, event.at, event.source, event.kind, event.data]
@@ -91,9 +142,9 @@ def show(args: argparse.Namespace) -> int:
     for text in _steps(chosen) if args.steps else map(line, chosen):
         print(text)
     print()
-    for text in _summary(events):
+    for text in _summary(passed):
         print(text)
-    print(f"{'digest':<9} {segments[-1].digest} (of the last of {len(segments)} segments)")
+    print(f"{'digest':<9} {passed.head} (of the last of {passed.segments} segments)")
     if said:
         print(f"{'verdicts':<9} {_of_said(said)}, digest {sha256(said[-1])}")
     return SOUND
@@ -107,50 +158,45 @@ def _of_said(said: list[bytes]) -> str:
     return f"{stages.total()} words: {words or 'none'}; {decided} steps decided"
 
 
-def _steps(events: list[Event]) -> list[str]:
+def _steps(events: Iterable[Event]) -> Iterator[str]:
     """A line for each step: when, what, and how many events of which kinds came in it."""
-    lines: list[str] = []
-    group: list[Event] = []
-    for event in [*events, None]:
-        if (event is None or event.kind == "step.began") and group:
-            lines.append(_step(group))
-            group = []
-        if event is not None:
-            group.append(event)
-    return lines
+    head, counts = "", Counter[str]()
+    for event in events:
+        if event.kind == "step.began" or not head:
+            if head:
+                yield _step(head, counts)
+            head, counts = _head_of(event), Counter()
+        if event.source not in ("steps", "journal"):
+            counts[event.kind] += 1
+    if head:
+        yield _step(head, counts)
 
 
-def _step(group: list[Event]) -> str:
-    first = group[0]
+def _head_of(first: Event) -> str:
     is_step = first.kind == "step.began"
     name = f"step {first.data.get('step')}" if is_step else "before"
-    counts = Counter(event.kind for event in group if event.source not in ("steps", "journal"))
-    said = ", ".join(f"{kind} {count}" for kind, count in sorted(counts.items()))
     doing = clip(telling(first), 50) if is_step else ""
-    return f"{name:<9} {first.at / 1e9:>10.3f} s  {doing:<50}  {said or 'nothing'}".rstrip()
+    return f"{name:<9} {first.at / 1e9:>10.3f} s  {doing:<50}"
 
 
-def _summary(events: list[Event]) -> list[str]:
-    kinds = Counter(event.kind for event in events)
-    sources = Counter(event.source for event in events)
-    steps = kinds["step.began"]
-    open_gaps = {(one.data.get("source"), one.data.get("of")): one for one in events if one.kind == "gap.began"}
-    for event in events:
-        began = open_gaps.get((event.data.get("source"), event.data.get("of")))
-        if event.kind == "gap.ended" and began is not None and began.seq < event.seq:
-            del open_gaps[event.data.get("source"), event.data.get("of")]
-    end = "closed" if events[-1].kind == "episode.closed" else "open: it ends before its episode does"
+def _step(head: str, counts: Counter[str]) -> str:
+    said = ", ".join(f"{kind} {count}" for kind, count in sorted(counts.items()))
+    return f"{head}  {said or 'nothing'}".rstrip()
+
+
+def _summary(passed: _Passed) -> list[str]:
+    kinds, sources, last = passed.kinds, passed.sources, passed.last
+    assert last is not None
+    gaps = passed.open_gaps.values()
+    end = "closed" if last.kind == "episode.closed" else "open: it ends before its episode does"
     text = [
-        f"{'episode':<9} {events[0].episode}, {events[-1].at / 1e9:.3f} s, {end}",
-        f"{'events':<9} {len(events)}: " + ", ".join(f"{name} {count}" for name, count in sorted(sources.items())),
-        f"{'steps':<9} {steps}, {kinds['step.sealed']} sealed before the next",
-        f"{'gaps':<9} {kinds['gap.began']}" + (f", {len(open_gaps)} open at the end:" if open_gaps else ""),
+        f"{'episode':<9} {last.episode}, {last.at / 1e9:.3f} s, {end}",
+        f"{'events':<9} {last.seq}: " + ", ".join(f"{name} {count}" for name, count in sorted(sources.items())),
+        f"{'steps':<9} {kinds['step.began']}, {kinds['step.sealed']} sealed before the next",
+        f"{'gaps':<9} {kinds['gap.began']}" + (f", {len(gaps)} open at the end:" if gaps else ""),
     ]
-    by_reason = itertools.groupby(
-        sorted(open_gaps.values(), key=lambda one: str(one.data.get("reason"))), lambda one: str(one.data.get("reason"))
-    )
-    for reason, gaps in by_reason:
-        parts = [f"{one.data.get('source')}" + (f" {one.data['of']}" if "of" in one.data else "") for one in gaps]
+    for reason, these in itertools.groupby(sorted(gaps, key=lambda gap: gap.reason), lambda gap: gap.reason):
+        parts = [f"{gap.source} {gap.of}".rstrip() for gap in these]
         text.append(clip(f"{'':<9} {reason}: {', '.join(parts)}", 400))
     return text
 
@@ -158,12 +204,15 @@ def _summary(events: list[Event]) -> list[str]:
 def verify(args: argparse.Namespace) -> int:
     """Say whether the recording is sound; raises as `read_frames`."""
     packed = read_file(args.recording)
-    segments, said = list(read_frames(packed, args.recording)), read_bodies(packed, args.recording)
-    events = [event for one in segments for event in one.events]
-    head, last = segments[-1].digest, segments[-1].events[-1]
-    began = {event.data.get("step") for event in events if event.kind == "step.began"}
-    of_said = findings_of_said([orjson.loads(body) for body in said], {n for n in began if type(n) is int}, last.seq)
-    found = list(itertools.islice(itertools.chain(findings(events), of_said), MOST_FINDINGS + 1))
+    passed, said = _Passed(packed, args.recording), read_bodies(packed, args.recording)
+    events = passed.events()
+    found = list(itertools.islice(findings(events), MOST_FINDINGS + 1))
+    deque(events, maxlen=0)
+    assert passed.last is not None
+    head, last = passed.head, passed.last
+    found += itertools.islice(
+        findings_of_said([orjson.loads(body) for body in said], passed.steps, last.seq), MOST_FINDINGS + 1
+    )
     if layout_of(packed, args.recording).checksum is None:
         found.insert(0, "no checksum stands at its end: it was cut there, or was never written as a recording file")
     if args.head is not None and args.head != head:
@@ -180,5 +229,5 @@ def verify(args: argparse.Namespace) -> int:
     is_open = last.kind != "episode.closed"
     state = "sound, but open: it ends before its episode does" if is_open else "sound and closed"
     beyond = f"; {len(said)} verdicts, digest {said_head}" if said else ""
-    print(f"{args.recording}: {state}; {last.seq} events in {len(segments)} segments, digest {head}{beyond}")
+    print(f"{args.recording}: {state}; {last.seq} events in {passed.segments} segments, digest {head}{beyond}")
     return OPEN if is_open else SOUND

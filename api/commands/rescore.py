@@ -17,6 +17,7 @@ from api.cascade.stages import StageError, stages_of
 from api.commands.common import overrides
 from api.commands.corpus import FAILED, UsageError, add_corpus, database_of, guarded, selection, tasks_of
 from api.commands.stages import add_stages, stage_settings
+from api.regular import read_regular
 from api.rescoring import recorded, stored
 from api.rescoring.again import Again
 from api.rescoring.crews import Batch, answers
@@ -172,7 +173,7 @@ class _Work:
 
     def _plan(self, args: argparse.Namespace) -> str:
         """A digest of everything but the episodes themselves, which are checked one by one."""
-        old = [sha256(path.read_bytes()) for path in args.against] if self._kept else _digests(self._old.values())
+        old = [sha256(read_regular(path)) for path in args.against] if self._kept else _digests(self._old.values())
         which = None if self._selection is None else {**self._selection._asdict(), "database": self._url}
         new = _digests(task_bytes(task) for task in self._tasks)
         return sha256(canonical({"new": new, "old": old, "selection": which} | _asked(args)))
@@ -196,7 +197,7 @@ class _Work:
         """Names of episodes that the earlier results have and this run has not."""
         if self._kept is None:
             return []
-        here = {sha256(path.read_bytes()) for path in self._paths}
+        here = {sha256(read_regular(path)) for path in self._paths}
         return sorted(name for content, name in self._kept.names().items() if content not in here)
 
 

@@ -8,6 +8,7 @@ accepted last, one milestone for each thing that is to change. No answer and no 
 from __future__ import annotations
 
 import gzip
+import io
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -20,11 +21,16 @@ from api.importing.base import BadSourceError, Imported, Table
 from api.importing.json_patch import PatchError, patched
 from api.importing.state_facts import NothingToTellError, changes, new_ids
 from api.importing.state_values import Context, Start
+from api.regular import read_regular
 from detectors.errors import SpecError
 
 STATE = "/api/state"
 ORIGIN = "http://127.0.0.1:8000"
 """Where the applications serve by default."""
+_CHUNK = 1 << 20
+_FREE = 1 << 25
+_MAX_RATIO = 50
+"""What packed bytes may unpack to beyond the first `_FREE`."""
 ALREADY_TRUE = "already true"
 _COLUMNS = {
     "tasks": "tasks",
@@ -68,13 +74,24 @@ def _apps(source: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     if not paths:
         raise BadSourceError("wanted .json or .json.gz files, each with app, seed and tasks")
     for path in paths:
-        raw = path.read_bytes()
+        raw = read_regular(path)
         try:
-            tree = orjson.loads(gzip.decompress(raw) if path.suffix == ".gz" else raw)
+            tree = orjson.loads(_unpacked(raw) if path.suffix == ".gz" else raw)
         except (orjson.JSONDecodeError, gzip.BadGzipFile, zlib.error, EOFError) as error:
             raise BadSourceError(f"{path.name}: no JSON: {error}") from None
         _check(tree, path.name)
         yield str(tree.get("app") or path.name.partition(".")[0]), tree
+
+
+def _unpacked(raw: bytes) -> bytes:
+    """Raises `BadSourceError` for a bomb: by what has come out of the bytes that were read so far."""
+    packed, out = io.BytesIO(raw), bytearray()
+    with gzip.open(packed) as file:
+        while chunk := file.read(_CHUNK):
+            out += chunk
+            if len(out) > max(_FREE, _MAX_RATIO * packed.tell()):
+                raise BadSourceError(f"unpacks {packed.tell()} bytes to more than {len(out)}; wanted a smaller one")
+    return bytes(out)
 
 
 def _check(tree: Any, where: str) -> None:

@@ -19,6 +19,7 @@ from api.importing.verified_checks import check, unwanted
 from api.importing.verified_forms import drafted, is_draft
 from api.importing.verified_sites import Sites
 from api.importing.verified_values import answer
+from api.regular import read_regular
 
 NAME = "webarena-verified.json"
 SITES = {
@@ -79,7 +80,7 @@ def _dataset(source: Path) -> list[Any]:
             raise BadSourceError(f"wanted {NAME}, or a folder into which webarena-verified was installed")
         path = found[0]
     try:
-        tree = orjson.loads(path.read_bytes())
+        tree = orjson.loads(read_regular(path))
     except orjson.JSONDecodeError as error:
         raise BadSourceError(f"{path.name}: no JSON: {error}") from None
     if not isinstance(tree, list) or not all(

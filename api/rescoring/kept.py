@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
+from api.regular import open_regular
 from detectors.codec import canonical
 
 FORMAT = 1
@@ -38,6 +39,8 @@ class Results:
 
     def __enter__(self) -> Results:
         self._path.parent.mkdir(parents=True, exist_ok=True)
+        if self._part.exists():
+            open_regular(self._part).close()
         self._file = self._part.open("a+b")
         self._file.seek(0)
         header = self._file.readline()
@@ -94,7 +97,7 @@ class Kept:
         self._at: dict[str, tuple[int, str]] = {}
         """content → (place of its line, name)"""
         try:
-            with path.open("rb") as file:
+            with open_regular(path) as file:
                 self._read(file)
         except (orjson.JSONDecodeError, KeyError, TypeError) as error:
             raise ResultsError(f"{path}: not a results file: {type(error).__name__}: {error}") from None
@@ -114,7 +117,7 @@ class Kept:
         found = self._at.get(content)
         if found is None:
             return None
-        with self._path.open("rb") as file:
+        with open_regular(self._path) as file:
             file.seek(found[0])
             told = orjson.loads(file.readline())
         return None if told["result"] is None else canonical(told["result"])

@@ -8,6 +8,8 @@ from pathlib import Path
 import orjson
 import zstandard
 
+from api.recordings import MAX_FILE, MAX_FRAME_TEXT
+from api.regular import read_regular
 from api.rescoring.kept import Kept
 from api.rescoring.scored import task_bytes
 from api.rescoring.work import Material
@@ -41,7 +43,7 @@ def materials(
     """
     new = {task.id: task_bytes(task) for task in tasks}
     for path in paths:
-        content = path.read_bytes()
+        content = read_regular(path, MAX_FILE)
         asked = _asked(content) if len(new) > 1 or (isinstance(old, dict) and len(old) > 1) else None
         task = _by_id(new, asked)
         if task is None:
@@ -62,7 +64,7 @@ def _by_id(tasks: Mapping[str, bytes], id: str | None) -> bytes | None:
 def _asked(content: bytes) -> str | None:
     """The task that `episode.opened` names; None where the file does not begin with one, which its scoring will say."""
     try:
-        beginning = zstandard.ZstdDecompressor().stream_reader(content).read(_FIRST_BYTES)
+        beginning = zstandard.ZstdDecompressor(max_window_size=MAX_FRAME_TEXT).stream_reader(content).read(_FIRST_BYTES)
         _, _, _, kind, data = orjson.loads(beginning.split(b"\n", 2)[1])
         return str(data["task"]) if kind == "episode.opened" else None
     except (zstandard.ZstdError, orjson.JSONDecodeError, IndexError, KeyError, TypeError, ValueError):

@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 
 from api.recordings import read_recording
+from api.regular import read_regular
 from api.training.perturbing import INJECTED, perturbed
 from api.training.preferences import PreferenceError, scored
 from detectors.types import Event, Reward
@@ -59,7 +60,7 @@ def preferences_of(index: Path, seed: int = 0) -> Iterator[dict[str, Any]]:
     """The lines of pref/1 for an index of episodes. Raises `PreferenceError`, `RecordingError` or OSError."""
     told: list[Told] = []
     spoilt: list[dict[str, Any]] = []
-    for line in index.read_bytes().splitlines():
+    for line in read_regular(index).splitlines():
         said = orjson.loads(line)
         events = [event for segment in read_recording(index.parent / said["file"]) for event in segment.events]
         one = _told(said, events)

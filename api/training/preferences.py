@@ -13,6 +13,7 @@ import orjson
 from jsonschema import Draft202012Validator
 
 from api.recordings import RecordingError, read_recording
+from api.regular import read_regular
 from api.stages.model.features import Row, extract
 from api.tasks import BadTaskError, check_task
 from api.training.perturbing import perturbed
@@ -91,7 +92,7 @@ def read_preferences(files: Iterable[Path]) -> Preferences:
     digest = hashlib.sha256()
     files = tuple(files)
     for file in files:
-        content = file.read_bytes()
+        content = read_regular(file)
         digest.update(hashlib.sha256(content).digest())
         for line in _lines(file, content):
             one = _one(line, file.parent)

@@ -34,6 +34,8 @@ FIT: dict[str, Any] = {
     "as deep as may be, in objects": nested(EVENT_DEPTH - 2, dict),
     "many brackets, not deep": [[]] * 1000,
     "brackets in a text": "[{" * 1000,
+    "commas in a text, as long as may be": "[{," * ((EVENT_BYTES - 100) // 3),
+    "as many lists as an event may hold": [[]] * ((1 << 20) // 3),
     "half a surrogate pair": "\ud800",
     "two million zeros": "0" * (2 << 20),
     "blanks": " " * 1_200_000,
@@ -46,6 +48,7 @@ UNFIT: dict[str, tuple[Any, str]] = {
     "deeper than JSON is written": (nested(300), "nested deeper"),
     "deeper than Python recurses": (nested(5000), "nested deeper"),
     "too long": ("x" * EVENT_BYTES, "longer than"),
+    "values that take more memory than a segment's may": ([[]] * (1 << 20), "take more than"),
     "a number of more than 64 bits": (2**70, "no JSON"),
 }
 

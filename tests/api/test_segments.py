@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -210,6 +211,19 @@ async def test_brackets_in_texts_nest_nothing(service: Service) -> None:
     id, token = await service.open()
     await service.tell(id, token, *episode([went("/" + '[{\\"' * 300)]))
     assert (await service.get(f"/v1/episodes/{id}")).json()["status"] == "closed"
+
+
+@pytest.mark.parametrize("end", [b"", b'"'], ids=["without end", "that ends"])
+async def test_a_text_of_escaped_quotes_is_passed_once(service: Service, end: bytes) -> None:
+    """A megabyte of them behind many brackets took hours to be looked at, in bodies and in segments."""
+    hostile = b'{"a":[' + b"[]," * 201 + b'"' + b'\\"' * 500_000 + end + b"]}"
+    id, token = await service.open()
+    text = _line(_text(id), 2, b'[3,1,"cdp","x",' + hostile + b"]")
+    began = time.process_time()
+    answers = [await service.append(id, _press(text), token)]
+    answers.append(await service.call("POST", "/v1/episodes", content=hostile))
+    assert time.process_time() - began < 2
+    assert [400 <= answer.status_code < 500 for answer in answers] == [True, True]
 
 
 async def test_the_deepest_that_is_taken_is_shown(service: Service) -> None:

@@ -24,6 +24,10 @@ REFUSED = {
     "empty": (b"", "a header line and at least one event line"),
     "header no JSON": (b"x" + TEXT, "header: not JSON"),
     "header no object": (b"[]\n" + FIRST + b"\n", "header: wanted an object"),
+    "values that fill the memory": (
+        TEXT.replace(SECOND, b'[2,0,"cdp","x",{"a":[' + b"[]," * (1 << 20) + b"[]]}]"),
+        "its values would take .* wanted at most 33554432",
+    ),
     "newer wire": (TEXT.replace(b'"wire":1', b'"wire":2'), "reads up to 1: upgrade"),
     "wire true": (TEXT.replace(b'"wire":1', b'"wire":true'), "wire is True"),
     "short prev": (TEXT.replace(GENESIS.encode(), b"00"), "prev a hex sha256"),

@@ -159,7 +159,7 @@ YES: dict[str, tuple[list[tuple[Any, ...]], list[tuple[str, ...]]]] = {
             [("present", "report.docx", "x"), ("appeared", name), ("closed", name), ("look", name, "me")],
             [("file.present", "report.docx")],
         )
-        for name in (".~lock.report.docx#", "~$report.docx", "~$port.docx", ".#report.docx", ".report.docx.swp")
+        for name in (".~lock.report.docx#", "~$report.docx", "~$port.docx", ".#report.docx")
     },
     **{
         f"a lock's name, and no document of that name: {name}": (
@@ -168,6 +168,17 @@ YES: dict[str, tuple[list[tuple[Any, ...]], list[tuple[str, ...]]]] = {
         )
         for name in (".~lock.report.docx#", "~$report.docx", ".#report.docx", ".report.docx.swp", "4913", "d/~$r.docx")
     },
+    "a swap file beside its document, closed and kept": (
+        [("present", "report.docx", "x"), ("appeared", ".report.docx.swp"), ("written", ".report.docx.swp"),
+         ("closed", ".report.docx.swp"), ("look", ".report.docx.swp", "b0VIM 9.0")],
+        [("file.present", "report.docx"), ("file.created", ".report.docx.swp", "write")],
+    ),
+    "a swap file beside its document, while the editor runs and when it ends": (
+        [("present", "report.docx", "x"), ("appeared", ".report.docx.swp"), ("written", ".report.docx.swp"),
+         ("closed", ".report.docx.swp"), ("gone", ".report.docx.swp"), ("appeared", ".report.docx.swp"),
+         ("written", ".report.docx.swp"), ("written", ".report.docx.swp"), ("gone", ".report.docx.swp")],
+        [("file.present", "report.docx")],
+    ),
     "too large for a lock": (
         [("present", "a", "x"), ("appeared", ".~lock.a#"), ("closed", ".~lock.a#"),
          ("look", ".~lock.a#", "x" * 600)],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 import time
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from api.cli import main
 from tests.fuzz.hostile_captures import mutants_of_bytes, mutants_of_json, text_of
 from tests.importing.test_state_facts import DONE, SEED, new, ticket
+from tests.support.bounded import in_bounds
 
 PATCH = [
     new("/tickets/2", ticket(due="2026-05-01")),
@@ -39,6 +41,20 @@ def test_an_application_that_is_broken_anywhere_gives_a_task_or_is_named(
         assert time.process_time() - began < MAX_SECONDS, name
         said = capsys.readouterr()
         assert status == 0 or (status == 1 and f"{file}: " in said.err), (name, said.err)
+
+
+def test_a_packed_application_that_is_a_bomb_is_refused(tmp_path: Path) -> None:
+    """Half a megabyte of gzip that holds 400 MB of blanks."""
+    bomb = tmp_path / "app.json.gz"
+    with gzip.open(bomb, "wb", compresslevel=6) as file:
+        for _ in range(400):
+            file.write(b" " * (1 << 20))
+    code, said, peak = in_bounds(
+        "task", "import", "webarena-infinity", bomb, "--out", tmp_path / "out", module="api.cli"
+    )
+    assert (code, "Traceback" in said) == (1, False), said
+    assert "wanted a smaller one" in said
+    assert peak < 100 << 20
 
 
 def test_a_fact_that_no_rule_can_look_for_is_skipped_by_name(

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import httpx
 
+from agentd.regular import read_regular
 from agentd.sources.base import SourceLostError
 
 ASK_S = 5.0
+MAX_PORT_FILE = 4096
 
 
 async def websocket_address(endpoint: str | None, profile: Path | None) -> str:
@@ -28,10 +30,11 @@ async def websocket_address(endpoint: str | None, profile: Path | None) -> str:
 def _from_profile(profile: Path) -> str:
     path = profile / "DevToolsActivePort"
     try:
-        lines = path.read_text(encoding="utf-8").split()
-    except OSError as error:
+        lines = read_regular(path, MAX_PORT_FILE).decode("utf-8").split()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
         raise SourceLostError(
-            f"{path}: {error.strerror}; start the browser with --remote-debugging-port=0 and this profile"
+            f"{path}: {why}; start the browser with --remote-debugging-port=0 and this profile"
         ) from None
     if len(lines) != 2 or not lines[0].isdigit():
         raise SourceLostError(f"{path}: wanted a port and a path, got {lines!r}")

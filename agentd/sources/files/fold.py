@@ -205,7 +205,7 @@ class Fold:
         """Whether of a temporary name that stays nothing is said all the same."""
         if temp.was is not None and temp.was.same(facts):
             return True
-        if (facts.size == 0 and facts.link is None) or mark_beside(path, facts.size, facts.mime, self._beside(path)):
+        if (facts.size == 0 and facts.link is None) or mark_beside(path, facts.size, self._beside(path)):
             temp.was = facts
             return True
         return False

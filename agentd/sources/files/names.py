@@ -14,11 +14,8 @@ _DOWNLOAD = re.compile(
 )
 _WRITE = re.compile(r".+\.(tmp|temp|swp|swx|swpx|bak~)$|.+~$|^\.(goutputstream-|~lock\.).*|^~\$.+|^#.+#$|^\.#.+|^4913$")
 _LOCK = re.compile(r"^\.~lock\.(?P<whole>.+)#$|^~\$(?P<end>.+)|^\.#(?P<link>.+)")
-_SWAP = re.compile(r"^\.(?P<whole>.+)\.(swp|swx|swpx)$")
 LOCK_BYTES = 512
 """No office program's lock, which says who has a document open, is larger than this."""
-SWAP_BYTES = 64 << 10
-"""No new swap file of an editor is larger than this."""
 _LEFT_OUT = 2
 """Letters that an office program leaves out at the beginning of a long name."""
 PARTIAL = (".part", ".crdownload", ".partial", ".opdownload")
@@ -33,16 +30,15 @@ def scaffold(path: str) -> Literal["download", "rename"] | None:
     return "rename" if _WRITE.match(name) else None
 
 
-def mark_beside(path: str, size: int, mime: str | None, names: Iterable[str]) -> bool:
-    """Whether it is what an editor keeps beside one of ``names`` that it has open: who has it open, what is not saved
-    yet. The name alone says nothing: whoever wants to hide a file can give it that."""
-    name = path.rpartition("/")[2]
-    if size <= LOCK_BYTES and (found := _LOCK.match(name)) is not None:
-        whole = found["whole"] or found["link"]
-        return any(_is_marked(one, whole, found["end"]) for one in names)
-    found = _SWAP.match(name)
-    is_text = mime is not None and mime.startswith("text/")
-    return found is not None and size <= SWAP_BYTES and not is_text and found["whole"] in names
+def mark_beside(path: str, size: int, names: Iterable[str]) -> bool:
+    """Whether it is what an office program keeps beside one of ``names`` that it has open: who has it open. The name
+    alone says nothing: whoever wants to hide a file can give it that. An editor's swap file is none: an editor holds it
+    open and takes it away, and whoever leaves one there leaves what it holds."""
+    found = _LOCK.match(path.rpartition("/")[2])
+    if found is None or size > LOCK_BYTES:
+        return False
+    whole = found["whole"] or found["link"]
+    return any(_is_marked(one, whole, found["end"]) for one in names)
 
 
 def _is_marked(name: str, whole: str | None, end: str | None) -> bool:

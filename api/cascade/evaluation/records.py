@@ -66,13 +66,14 @@ def read_records(path: Path) -> tuple[list[Record], int]:
 
 
 def _unpacked(content: bytes) -> bytes:
-    """Raises `NotRegularError` for a bomb: by what has come out of the bytes that were read so far."""
+    """Raises `RecordError` for a bomb: by what has come out of the bytes that were read so far."""
     packed, out = io.BytesIO(content), bytearray()
     with gzip.open(packed) as file:
         while chunk := file.read(_CHUNK):
             out += chunk
             if len(out) > max(_FREE, _MAX_RATIO * packed.tell()):
-                raise NotRegularError(f"unpacks {packed.tell()} bytes to more than {len(out)}")
+                what = f"unpacks {packed.tell()} bytes to more than {len(out)}"
+                raise RecordError(f"{what}; wanted JSON lines, packed or not")
     return bytes(out)
 
 

@@ -17,6 +17,7 @@ from api.importing.miniwob.instance import Instance
 from api.importing.miniwob.plan import UnobservableError, document
 from api.importing.miniwob.registry import GENERATORS, UNOBSERVABLE
 from api.importing.miniwob.table import table, unfit
+from api.regular import read_regular
 
 __all__ = ["coverage", "pages", "task_of", "tasks"]
 
@@ -64,7 +65,7 @@ def coverage(source: Path) -> Table:
 
 def _lines(source: Path) -> Iterator[tuple[int, Any]]:
     # Not splitlines(): a text in JSON may hold the other ends of lines.
-    for number, line in enumerate(source.read_bytes().split(b"\n"), 1):
+    for number, line in enumerate(read_regular(source).split(b"\n"), 1):
         if not line.strip():
             continue
         try:

@@ -18,6 +18,7 @@ from api.importing.base import BadSourceError, Imported, Table
 from api.importing.osworld import files, machine
 from api.importing.osworld.base import KINDS, Call, ExternalError, Part
 from api.importing.osworld.files import NeedsGoldError
+from api.regular import read_regular
 from api.tasks import BadTaskError, check_task
 
 FUNCTIONS = {**files.FUNCTIONS, **machine.FUNCTIONS}
@@ -35,7 +36,7 @@ def tasks(source: Path, sites: Mapping[str, str]) -> Iterator[Imported]:
     """Every task below ``source``; raises `BadSourceError`. ``sites`` is not needed: the machine is watched itself."""
     for path in _paths(source):
         try:
-            spec = orjson.loads(path.read_bytes())
+            spec = orjson.loads(read_regular(path))
             yield _task(source, path, spec["id"], spec["instruction"], spec["evaluator"])
         except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
             raise BadSourceError(f"{path}: {error!r}; wanted OSWorld's id, instruction and evaluator") from None
@@ -103,7 +104,7 @@ def _parts(source: Path, name: str, evaluator: Mapping[str, Any]) -> list[tuple[
         if ".." in Path(file).parts or not path.is_file():
             return None
         try:
-            return _whole(orjson.loads(path.read_bytes()), path.relative_to(source))
+            return _whole(orjson.loads(read_regular(path)), path.relative_to(source))
         except orjson.JSONDecodeError as error:
             raise NeedsGoldError(f"{path.relative_to(source)}: no JSON: {error}") from None
 

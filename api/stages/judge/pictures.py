@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from api.regular import read_regular
 from api.stages.judge.facts import Fact
 
 MOST = 3
@@ -40,6 +41,6 @@ def _read(folder: Path, sha256: str) -> tuple[str, bytes] | None:
     for suffix, mime in _MIME.items():
         path = folder / f"{sha256}.{suffix}"
         if path.is_file():
-            data = path.read_bytes()
+            data = read_regular(path)
             return (mime, data) if hashlib.sha256(data).hexdigest() == sha256 else None
     return None

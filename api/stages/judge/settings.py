@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from api.keys import MAX_TOKEN
+from api.regular import read_regular
 from api.stages.peer import PeerSettings
 
 
@@ -90,9 +92,10 @@ def peer_settings(prefix: str, url: str, env: Mapping[str, str]) -> PeerSettings
         raise ValueError(f"{prefix}_KEY and {prefix}_KEY_FILE: both are set, wanted one")
     if file:
         try:
-            key = Path(file).read_text(encoding="utf-8").strip()
-        except OSError as error:
-            raise ValueError(f"{prefix}_KEY_FILE: {file!r} can't be read: {error.strerror}") from None
+            key = read_regular(Path(file), MAX_TOKEN).decode().strip()
+        except (OSError, UnicodeDecodeError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            raise ValueError(f"{prefix}_KEY_FILE: {file!r} can't be read: {why}") from None
     return PeerSettings(
         url=url,
         key=key,

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import orjson
 
+from api.regular import read_regular
 from api.stages.model import schema
 from api.stages.model.calibration import Calibration, from_json
 from api.stages.model.novelty import Known
@@ -89,11 +90,11 @@ def find(models: Path, name: str) -> Path:
 def load(folder: Path) -> Model:
     """Read and check a folder. Raises `ModelError`."""
     try:
-        card = orjson.loads((folder / "card.json").read_bytes())
+        card = orjson.loads(read_regular(folder / "card.json"))
         _must_be_whole(folder, card)
-        features = orjson.loads((folder / "features.json").read_bytes())
+        features = orjson.loads(read_regular(folder / "features.json"))
         _must_fit(folder, features)
-        calibration = orjson.loads((folder / "calibration.json").read_bytes())
+        calibration = orjson.loads(read_regular(folder / "calibration.json"))
         with np.load(folder / "model.npz", allow_pickle=False) as arrays:
             heads = {head: from_arrays(_part(arrays, head)) for head in card["heads"]}
             known = Known(**_part(arrays, "known"))
@@ -136,4 +137,4 @@ def _must_fit(folder: Path, features: Any) -> None:
 
 
 def _sha(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return hashlib.sha256(read_regular(path)).hexdigest()

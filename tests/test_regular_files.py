@@ -1,0 +1,136 @@
+"""Every command and every option that names a file: what is read is a regular file, or refused at once, by name.
+
+A FIFO that nobody writes to would be waited for, and a device would be read until the memory is full. Which arguments
+there are is asked of the parsers, so that none is added without saying here what it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from agentd.settings import OPTIONS
+from api.cli import COMMANDS, main
+from tests.support.bounded import in_bounds
+
+TASK = Path(__file__).parents[1] / "examples" / "shop" / "task.yaml"
+MOST_MEMORY = 200 << 20
+"""Of the whole process, of which some commands' libraries take more than half."""
+
+READ: dict[str, str] = {
+    "api watch task": "watch {} --cdp http://127.0.0.1:9",
+    "api task check files": "task check {}",
+    "api task explain file": "task explain {}",
+    "api task explain recording": "task explain {task} {}",
+    "api task test files": "task test {}",
+    "api task import source": "task import {importer} {} --out {out}",
+    "api coverage source": "coverage {importer} {}",
+    "api coverage --into": "coverage miniwob {miniwob} --into {}",
+    "api replay recording": "replay {} --task {task} --set origin=http://shop.test",
+    "api replay --task": "replay {file} --task {}",
+    "api rescore recordings": "rescore {} --task {task} --set origin=http://shop.test --against {task}",
+    "api rescore --task": "rescore {file} --task {} --against {task}",
+    "api rescore --against": "rescore {file} --task {task} --set origin=http://shop.test --against {}",
+    "api rescore --out": "rescore {file} --task {task} --set origin=http://shop.test --out {part}",
+    "api export recordings": "export {} --task {task} --set origin=http://shop.test --out {out}",
+    "api export --task": "export {file} --task {} --out {out}",
+    "api audit verify --checkpoints": "audit verify --data {data} --key {key} --checkpoints {}",
+    "api rm prefer index": "rm prefer {} {out}",
+    "api rm train preferences": "rm train {} --models {out}",
+    "api rm eval preferences": "rm eval {}",
+    "api cascade eval file": "cascade eval {}",
+    "api recording show recording": "recording show {}",
+    "api recording verify recording": "recording verify {}",
+    "api episode open --token-file": "episode open --task t --service http://127.0.0.1:9 --token-file {}",
+    "api serve --token-file": "serve --data {out} --host 0.0.0.0 --i-have-tls-in-front --port 0 --token-file {}",
+    "api serve --tls-cert": "serve --data {out} --host 0.0.0.0 --port 0 --tls-cert {} --tls-key {file}",
+    "api serve --tls-key": "serve --data {out} --host 0.0.0.0 --port 0 --tls-cert {file} --tls-key {}",
+    "agentd run --token-file": "run --service http://127.0.0.1:9 --episode e --state {out} --token-file {}",
+    "agentd join --token-file": "join --service http://127.0.0.1:9 --state {out} --token-file {}",
+    "agentd devtools --token-file": "devtools --cdp http://127.0.0.1:9 --listen 127.0.0.1:0 --token-file {}",
+    "agentd join --address-token": "join --service http://127.0.0.1:9 --state {out} --token-file {token} --once "
+    "--address http://127.0.0.1:9 --address-token {}",
+    "agentd convert INPUT": "convert {} --out {out}.mrec",
+    "agentd convert --answer": "convert {har} --out {out}.mrec --answer {}",
+    "agentd read FILE": "read {}",
+    "agentd run --edge": "run --service http://127.0.0.1:9 --episode e --state {out} --token-file {token} --edge {}",
+    "agentd record --task": "record --cdp http://127.0.0.1:9 --out {out}.mrec --task {}",
+}
+"""The command line with which an argument's file is opened for reading: ``{}`` stands for it."""
+REFUSED = ("regular file", "no recording there; wanted a file", "no such file")
+FOLDERS = {
+    "--data", "--state", "--models", "--profile", "--files", "api demo --out", "api watch --out",
+    "api task import --out", "api export --out",
+}  # fmt: skip
+WRITTEN = {
+    "api serve --port-file", "api serve --checkpoints", "api task new file", "api audit report --out",
+    "api rm prefer out",    "api rm eval --json", "api rm eval --plot", "agentd record --out", "agentd convert --out",
+}  # fmt: skip
+"""Written, and never read."""
+ELSEWHERE = {"api serve --model": "a folder or an address", "api rescore --model": "a folder or an address"}
+
+
+def arguments() -> Iterator[str]:
+    """Every argument that is a path, as ``program command argument``."""
+    for name, (module, _) in COMMANDS.items():
+        parser = argparse.ArgumentParser()
+        import_module(module).add(parser)
+        yield from _of(parser, f"api {name}")
+    for option in OPTIONS:
+        if option.read is Path:
+            yield from (f"agentd {command} {option.flag_name}" for command in option.commands)
+
+
+def _of(parser: argparse.ArgumentParser, words: str) -> Iterator[str]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, inner in action.choices.items():
+                yield from _of(inner, f"{words} {name}")
+        elif action.type is Path or any(word in str(action.metavar) for word in ("FILE", "DIR", "PATH")):
+            yield f"{words} {(action.option_strings or [action.dest])[0]}"
+
+
+def test_every_argument_that_is_a_file_is_named_here() -> None:
+    """A new one fails until it says whether it is read; one that is gone is taken away."""
+    found = set(arguments())
+    folders = {one for one in found if one in FOLDERS or one.rpartition(" ")[2] in FOLDERS}
+    assert found - folders - set(ELSEWHERE) == set(READ) | WRITTEN
+    assert len(READ) > 30
+
+
+def _places(folder: Path, path: Path) -> dict[str, str]:
+    made = {"file": "a.mrec", "token": "token", "har": "a.har", "miniwob": "tasks.jsonl"}
+    for name in made.values():
+        (folder / name).write_bytes(b"")
+    (folder / "token").write_text("tok_0123456789abcdef")
+    (folder / "a.har").write_text('{"log": {"entries": []}}')
+    return {
+        "task": str(TASK), "importer": "webarena-infinity", "out": str(folder / "out"), "data": str(folder / "service"),
+        "part": str(path).removesuffix(".part"), "key": "milestoned+00000000+AQ==",
+        **{key: str(folder / name) for key, name in made.items()},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+@pytest.mark.parametrize("argument", READ)
+def test_a_pipe_is_not_waited_for_and_a_device_is_not_read(argument: str, kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "it.part"
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    if "{data}" in READ[argument]:
+        assert main(["db", "upgrade", "--data", str(tmp_path / "service")]) == 0
+    line = READ[argument].replace("{}", str(path)).format(**_places(tmp_path, path))
+    module = {"api": "api.cli", "agentd": "agentd"}[argument.partition(" ")[0]]
+    code, said, peak = in_bounds(*shlex.split(line), module=module, patience_s=30)
+    assert code != 0, said
+    assert "Traceback" not in said, said
+    assert peak < MOST_MEMORY
+    assert any(words in said for words in REFUSED), said
