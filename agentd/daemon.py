@@ -11,6 +11,7 @@ import httpx
 import structlog
 
 from agentd.channel import Channel
+from agentd.edge import load_rules
 from agentd.errors import AgentdError, JournalError, LogRefusedError, UsageError
 from agentd.lock import StateLock
 from agentd.regular import NotRegularError, read_regular
@@ -40,6 +41,8 @@ async def run(
     """
     assert settings.service is not None
     assert settings.state is not None
+    if settings.edge is not None:
+        load_rules(settings.edge)  # what is wrong with it is said now, not once the service has answered
     lock = StateLock(settings.state)
     try:
         async with httpx.AsyncClient(base_url=settings.service, trust_env=False) as client:

@@ -53,9 +53,7 @@ def refusal_of(args: argparse.Namespace, settings: Settings) -> str | None:
     if settings.admin_token is not None:
         return _guessed("MILESTONED_ADMIN_TOKEN", settings.admin_token)
     if settings.token_file is not None and settings.token_file.exists():
-        return _guessed(
-            f"--token-file {settings.token_file}", read_regular(settings.token_file, MAX_TOKEN).decode().strip()
-        )
+        return _guessed_in(settings.token_file)
     try:
         made = asyncio.run(_made_on_purpose(settings))
     except UnavailableError as error:
@@ -80,6 +78,15 @@ async def _made_on_purpose(settings: Settings) -> bool:
         await database.close()
     in_force = [row for row in rows if row.revoked_at is None and (row.expires_at is None or row.expires_at > now())]
     return any(row.label not in FIRST for row in in_force)
+
+
+def _guessed_in(file: Path) -> str | None:
+    try:
+        token = read_regular(file, MAX_TOKEN).decode().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        return f"--token-file {file}: {why}; wanted a file that holds the first admin token"
+    return _guessed(f"--token-file {file}", token)
 
 
 def _guessed(what: str, token: str) -> str | None:

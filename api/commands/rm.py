@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from api.recordings import RecordingError
 from api.training.pairing import preferences_of
 from api.training.preferences import SCHEMA, PreferenceError, read_preferences
 
@@ -56,12 +57,16 @@ def _data(parser: argparse.ArgumentParser) -> None:
 def _prefer(args: argparse.Namespace) -> int:
     if args.out.parent.resolve() != args.index.parent.resolve():
         return _fail(f"{args.out}: wanted a file in {args.index.parent}: recordings are named relative to it")
-    count = 0
-    with args.out.open("wb") as out:
-        for line in preferences_of(args.index):
-            out.write(orjson.dumps(line) + b"\n")
-            count += 1
-    print(f"{args.out}: {count} lines")
+    try:
+        lines = [orjson.dumps(line) + b"\n" for line in preferences_of(args.index)]
+        args.out.write_bytes(b"".join(lines))
+    except OSError as error:
+        return _fail(f"{error.filename}: {error.strerror}; wanted an index of episodes and their recordings")
+    except (PreferenceError, RecordingError) as error:
+        return _fail(str(error))
+    except (KeyError, TypeError, orjson.JSONDecodeError) as error:
+        return _fail(f"{args.index}: {error!r}; wanted a line of JSON an episode with id, file, task and paid")
+    print(f"{args.out}: {len(lines)} lines")
     return 0
 
 

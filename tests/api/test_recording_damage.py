@@ -14,7 +14,7 @@ from agentd.bounds import packed, packer
 from agentd.recordings import segments, write_recording
 from api.cli import main
 from detectors.codec import GENESIS, checksum_frame, encode_event, join_segment, sha256, with_checksum
-from tests.fuzz.recordings import finding
+from tests.fuzz.hostile_recordings import finding
 from tests.support.bounded import in_bounds
 
 ROUNDS = 400
@@ -192,7 +192,7 @@ def test_only_a_regular_file_is_read(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_whatever_the_bytes_are_a_recording_is_read_or_refused(recording: Path) -> None:
-    """Mutated, cut, spliced, with foreign frames, hundreds from one seed; `tests.fuzz.recordings` goes on."""
+    """Mutated, cut, spliced, with foreign frames, hundreds from one seed; `tests/fuzz/test_recordings.py` goes on."""
     chance = random.Random(7)
     sound = recording.read_bytes()
     found = {finding(_spoilt(sound, chance)) for _ in range(ROUNDS)}
