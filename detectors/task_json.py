@@ -180,7 +180,7 @@ def _is_id(value: Any) -> bool:
 
 
 def _is_version(value: Any) -> bool:
-    return is_text(value) and len(value) <= MAX_VERSION
+    return is_text(value) and len(value) <= MAX_VERSION and "\0" not in value
 
 
 def _names(value: Any) -> bool:

@@ -240,3 +240,10 @@ def test_a_milestone_s_id_is_bounded_as_well() -> None:
     assert not SCHEMA.is_valid(spec)
     with pytest.raises(BadTaskError, match="at most 512"):
         check_task(spec)
+
+
+@pytest.mark.parametrize("version", ["\0", "a\0b"])
+def test_a_version_holds_no_nul(version: str) -> None:
+    """SQLite kept what Postgres can't hold."""
+    with pytest.raises(BadTaskError, match="version: "):
+        check_task({**yaml.safe_load(GOOD), "version": version})
