@@ -20,8 +20,8 @@ from tests.api.processes import ROOT
 _BLOCK = re.compile(r"^```yaml\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 MEANT = {
-    "examples/shop/task.yaml": "the demo: the default weights, and what README prints of each step",
-    "examples/learning: milestones": "the experiment is about how milestones are paid beside a goal",
+    "examples/learning: milestones": "the experiment's question is whether pay on the way to a goal, more of it than "
+    "for the goal, teaches an agent to reach it; docs/learning.md has what was measured with these weights",
 }
 """Tasks that warn, and why they stay as they are."""
 
