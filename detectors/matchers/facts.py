@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -48,6 +49,15 @@ class FactsMatch:
     def matches(self, data: Any) -> bool:
         """Whether every fact holds in ``data``."""
         return all(_holds(wanted, at(data, steps)) for steps, wanted in self.facts)
+
+    @answers(False)
+    def judged(self, data: Any, is_hidden: Callable[[tuple[str, ...]], bool]) -> bool | None:
+        """As `matches`; None where that hangs on what stands at a path that ``is_hidden``, a text or number unknown."""
+        hidden = [wanted for steps, wanted in self.facts if is_hidden(steps)]
+        if any(wanted is None or isinstance(wanted, bool) for wanted in hidden):
+            return False
+        known = all(_holds(wanted, at(data, steps)) for steps, wanted in self.facts if not is_hidden(steps))
+        return None if known and hidden else known
 
     def names(self, first: str) -> bool:
         """Whether one of the paths begins with ``first``."""

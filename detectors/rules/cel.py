@@ -17,7 +17,10 @@ from detectors.cel_plan import FAILURES, plan_of
 from detectors.cel_reads import reads_of_cel
 from detectors.condition_reads import Reads, asks_of_reads, check_reads
 from detectors.declaring import by_script, check_kind, kind_rule
+from detectors.errors import UnseenError
+from detectors.kinds.shapes import Path
 from detectors.types import Event, Reading
+from detectors.uploads import NO_SIZE, UPLOADS, is_one_of, is_part_of, unsized
 from detectors.world import World
 
 MAX_EXPRESSION = 1_000
@@ -82,7 +85,7 @@ def _check(text: str) -> None:
     plan_of(text)
 
 
-@kind_rule(args=Args, version=3)
+@kind_rule(args=Args, version=4)
 def cel(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A CEL expression (Common Expression Language) is true of the event. What page script did (`trusted: false`) does
     not count, unless the expression itself reads `data.trusted`; nor does what stood in a window when it opened
@@ -92,7 +95,8 @@ def cel(event: Event, world: World, args: Args) -> Iterator[Reading]:
     true; `has(data.key)` asks first. What it may cost over an event is bounded beforehand, by the expression and the
     size of the event: 500,000 values looked at or copied, for all rules of a task together. A `map` or `filter` whose
     body is about its element alone costs as much as its elements; one that looks at more copies what it has made for
-    each of them. Where that is not enough, the step in which it could have paid is null.
+    each of them. Where that is not enough, the step in which it could have paid is null; so it is where the
+    expression hangs on the `size` of a file in a request's body, or asks for it, and nobody knows that size.
     """
     data = event.data
     if by_script(event) and not args.reads.names("trusted"):
@@ -100,8 +104,26 @@ def cel(event: Event, world: World, args: Args) -> Iterator[Reading]:
     if data.get("initial") is True and not args.reads.names("initial"):
         return
     known = {"data": data, "kind": event.kind, "url": world.url(str(data.get("frame")))}
-    if _value(args.expression, known) is True:
-        yield Reading(1.0, f"cel:{_key(_value(args.distinct, known))}" if args.distinct else "cel")
+    hidden = unsized(event, args.reads.places) if event.kind in UPLOADS else ()
+    value = _value(args.expression, known)
+    unknown = _hangs(args.kind, args.expression, value, hidden)
+    if value is not True and not unknown:
+        return
+    apart = _value(args.distinct, known) if args.distinct else None
+    reading = Reading(1.0, f"cel:{_key(apart)}" if args.distinct else "cel")
+    if unknown or (args.distinct is not None and _hangs(args.kind, args.distinct, apart, hidden)):
+        raise UnseenError(NO_SIZE, reading)
+    yield reading
+
+
+def _hangs(kind: str, expression: str, value: Any, hidden: tuple[Path, ...]) -> bool:
+    """Whether what the expression gave (``value``, None where it failed) may be another with the numbers that are
+    ``hidden``. One that reads such a number fails, if `&&` or `||` did not decide without it."""
+    if not hidden:
+        return False
+    places = _reads(kind, expression, None).places
+    read = any(place.deep and is_one_of(place.path, hidden) for place in places)
+    return (read and value is None) or any(is_part_of(place, hidden) for place in places)
 
 
 def _key(value: Any) -> Any:

@@ -9,10 +9,12 @@ from typing import Any
 from detectors.arguments import arg
 from detectors.condition_reads import Reads, asks_of_reads, check_reads, reads_of_facts
 from detectors.declaring import by_script, check_kind, kind_rule
+from detectors.errors import UnseenError
 from detectors.kinds import KINDS
 from detectors.matchers import FactsMatch, TextMatch, UrlMatch
 from detectors.matchers.facts import at, dotted
 from detectors.types import Event, Reading
+from detectors.uploads import NO_SIZE, UPLOADS, is_one_of, unsized
 from detectors.world import World
 
 
@@ -49,13 +51,14 @@ class Args:
         return asks_of_reads(self.kind, self.reads)
 
 
-@kind_rule(args=Args)
+@kind_rule(args=Args, version=2)
 def observed(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """An event of this kind, with these facts. What page script did (`trusted: false`) does not count, unless
     `where` itself says something about `trusted`; nor does what stood in a window when it opened (`initial`), unless
     it says something about that.
 
     For what no rule of its own speaks of: a widget activated, a process started, a message received, text pasted.
+    Where it hangs on the `size` of a file in a request's body and nobody knows that, the step is null.
     """
     data = event.data
     if by_script(event) and not (args.where and args.where.names("trusted")):
@@ -66,5 +69,11 @@ def observed(event: Event, world: World, args: Args) -> Iterator[Reading]:
         return
     if args.url is not None and not args.url.matches(world.url(str(data.get("frame")))):
         return
-    if args.where is None or args.where.matches(data):
-        yield Reading(1.0, f"observed:{at(data, dotted(args.distinct))}" if args.distinct else "observed")
+    hidden = unsized(event, args.reads.places) if event.kind in UPLOADS else ()
+    judged = args.where is None or args.where.judged(data, lambda steps: is_one_of(steps, hidden))
+    if judged is False:
+        return
+    reading = Reading(1.0, f"observed:{at(data, dotted(args.distinct))}" if args.distinct else "observed")
+    if judged is None or (args.distinct is not None and is_one_of(dotted(args.distinct), hidden)):
+        raise UnseenError(NO_SIZE, reading)
+    yield reading

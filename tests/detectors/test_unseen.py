@@ -28,6 +28,15 @@ TEXT = "4711" + "x" * 2 * MAX_TEXT
 ESSAY: dict[str, Any] = {"field_filled": {"field": "Body", "value": TEXT}}
 ROW: dict[str, Any] = {"element_clicked": {"role": "img", "around": {"contains": "Ada"}}}
 ASKED: dict[str, Any] = {"probe_answers": {"probe": "cart", "value": "4711", "path": "pin"}}
+BIG: dict[str, Any] = {
+    "observed": {
+        "kind": "request.finished",
+        "where": {"body.files.0.filename": "a.pdf", "body.files.0.size": {"min": 3}},
+    }
+}
+REDIRECTED: dict[str, Any] = {"observed": {"kind": "request.finished", "where": {"hops.0.body.files.1.size": 7}}}
+NO_SIZE: dict[str, Any] = {"observed": {"kind": "request.finished", "where": {"body.files.0.size": None}}}
+APART: dict[str, Any] = {"observed": {"kind": "request.finished", "distinct": "body.files.0.size"}}
 SECRET, NAME = filled("Password", None, filled=True), filled("Name", "Ada")
 OTHER = clicked("Other")
 
@@ -59,6 +68,17 @@ def paid(method: str = "POST", **fields: Any) -> Said:
     return finished(method, "/pay", 200, body=body)
 
 
+def cel(expression: str) -> dict[str, Any]:
+    return {"cel": {"kind": "request.finished", "expression": expression}}
+
+
+def uploaded(*files: dict[str, Any], hop: bool = False) -> Said:
+    body = {"text": "", "mime": "multipart/form-data; boundary=x", "files": [{"name": "f", **file} for file in files]}
+    if not hop:
+        return finished("POST", "/upload", 200, body=body)
+    return finished("GET", "/done", 200, hops=[{"method": "POST", "url": "http://shop.test/", "body": body}])
+
+
 def full(count: int) -> list[Said]:
     """So many other fields that hold long texts."""
     return [filled(f"Other {n}", "y" * 10_000) for n in range(count)]
@@ -85,6 +105,28 @@ NULL: dict[str, tuple[dict[str, Any], list[Said], str]] = {
     "a secret around an icon": (ROW, [clicked("", "img", around="Bob •••")], "has a secret"),
     "what an icon stands in": (ROW, [clicked("", "img")], "what the element stands in was not told"),
     "an answer too long to keep": (ASKED, [probed(None, cut=True)], "the probe's answer was too long"),
+    "an upload of no known size": (BIG, [uploaded({"filename": "a.pdf"})], "observed: the size of a file"),
+    "the second of an upload before a redirect": (
+        REDIRECTED,
+        [uploaded({"filename": "a", "size": 7}, {"filename": "b"}, hop=True)],
+        "the size of a file that was uploaded is not known",
+    ),
+    "uploads that are told apart by size": (APART, [uploaded({"filename": "a.pdf"})], "the size of a file"),
+    "an upload of no known size, in CEL": (
+        cel("data.body.files[0].size > 3"),
+        [uploaded({"filename": "a.pdf"})],
+        "cel: the size of a file that was uploaded is not known",
+    ),
+    "any of the uploads, in CEL": (
+        cel("data.body.files.exists(f, f.size > 3)"),
+        [uploaded({"filename": "a", "size": 1}, {"filename": "b"})],
+        "the size of a file",
+    ),
+    "whether an upload has a size, in CEL": (
+        cel("has(data.body.files[0].size) && data.body.files[0].size > 3"),
+        [uploaded({"filename": "a.pdf"})],
+        "the size of a file",
+    ),
 }
 ZERO: dict[str, tuple[dict[str, Any], list[Said]]] = {
     "another file": (FILE, [unread("busy", "b.pdf")]),
@@ -109,6 +151,16 @@ ZERO: dict[str, tuple[dict[str, Any], list[Said]]] = {
     "another element in a row that is not told": (ROW, [clicked("Go")]),
     "another pin": (ASKED, [probed({"pin": "1147"})]),
     "another probe's answer": (ASKED, [probed(None, "other", cut=True)]),
+    "a small upload": (BIG, [uploaded({"filename": "a.pdf", "size": 2})]),
+    "another upload of no known size": (BIG, [uploaded({"filename": "b.pdf"})]),
+    "no upload": (BIG, [uploaded()]),
+    "an upload has a size, known or not": (NO_SIZE, [uploaded({"filename": "a.pdf"})]),
+    "a small upload, in CEL": (cel("data.body.files[0].size > 3"), [uploaded({"filename": "a.pdf", "size": 2})]),
+    "another upload of no known size, in CEL": (
+        cel("data.body.files[0].size > 3 && data.body.files[0].filename == 'a.pdf'"),
+        [uploaded({"filename": "b.pdf"})],
+    ),
+    "another key that is not there, in CEL": (cel("data.via == 'worker'"), [uploaded({"filename": "a.pdf"})]),
 }
 PAID: dict[str, tuple[dict[str, Any], list[Said]]] = {
     "a beginning that says enough": (ROW, [clicked("", "img", around="Ada " + "x" * 196)]),
@@ -119,6 +171,17 @@ PAID: dict[str, tuple[dict[str, Any], list[Said]]] = {
     "the beginning of cut arguments": (RUN, [process(arguments=["report.py", "x"], cut=True)]),
     "a text on the desktop": (TYPED, [widget("text", "s3cret")]),
     "a file that was read": (FILE, [created("a.pdf")]),
+    "a large upload": (BIG, [uploaded({"filename": "a.pdf", "size": 3})]),
+    "an upload beside one of no known size": (BIG, [uploaded({"filename": "a.pdf", "size": 3}, {"filename": "b"})]),
+    "an upload by its name alone": (
+        {"observed": {"kind": "request.finished", "where": {"body.files.0.filename": "a.pdf"}}},
+        [uploaded({"filename": "a.pdf"})],
+    ),
+    "a large upload, in CEL": (cel("data.body.files[0].size > 3"), [uploaded({"filename": "a.pdf", "size": 4})]),
+    "an upload by its name alone, in CEL": (
+        cel("data.body.files[0].filename == 'a.pdf' || data.body.files[0].size > 3"),
+        [uploaded({"filename": "a.pdf"})],
+    ),
     "a beginning before a secret": (
         {"field_filled": {"field": "Note", "value": {"contains": "card"}}},
         [filled("Note", "card ***")],
