@@ -17,7 +17,8 @@ NETWORK: dict[str, Kind] = {
         "aborted? reconciled?",
         "The answer came in, whole unless `left` or `aborted`. `body`: {text, base64?, mime?, cut?, files?}, of the "
         "request, only where a task asks, `files`: [{name, filename, mime?, size?}] of a multipart body, whose bytes "
-        "are not kept; so are `headers` (of the request, names in lower case) and `answer`: {headers?, body?: {text, "
+        "are not kept (no `size`: not known); so are `headers` (of the request, names in lower case) and `answer`: "
+        "{headers?, body?: {text, "
         "base64?, mime?, cut?, lost?}}. `hops`: [{method, url, status, location, body?, headers?, answer?, cached?, "
         "answered_by?}], the redirects before. `cached`: the browser itself says that no server was asked; "
         "`answered_by` then names its memory, disk, prefetch or cache_storage (a service worker's); revalidated: the "
