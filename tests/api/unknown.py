@@ -16,8 +16,9 @@ import uvicorn
 
 from api.cascade.stages import Stages
 from api.cli import main
-from api.patience import PatientProtocol
+from api.patience import patient
 from api.plugins import load_plugins
+from api.settings import Limits
 from api.stages.base import Opinion, Question
 from detectors.codec import canonical, sha256
 from detectors.registry import add_foreign
@@ -86,7 +87,7 @@ async def recorded(store: Store) -> AsyncIterator[Way]:
 async def on_a_socket(app: Any) -> AsyncIterator[str]:
     """The application behind a real server on a port of its own, as `milestoned serve` sets it up: its address."""
     config = uvicorn.Config(
-        app, port=0, http=PatientProtocol, ws="websockets-sansio", log_level="critical", lifespan="off",
+        app, port=0, http=patient(Limits()), ws="websockets-sansio", log_level="critical", lifespan="off",
         timeout_graceful_shutdown=1,
     )  # fmt: skip
     server = uvicorn.Server(config)
