@@ -51,14 +51,14 @@ def _submitted(form: dict[str, str], fields: list[list[str]]) -> Said:
 
 
 SMALL = [went("/cart"), sent(2, "wanted")]
-SLOW = [long(2_000, 8)] * 150
-"""Some seconds of processor time, each event within its budget."""
-LARGE = [long(1_990 + n % 20, 8) for n in range(600)]
-"""Some 30 MB of text, and ten times as much memory."""
+SLOW = [long(2_000, 8)] * 40
+"""Much processor time, each event within its budget; as much as a segment may hold."""
+LARGE = [long(1_990 + n % 20, 8) for n in range(44)]
+"""Some 2 MB of text, and ten times as much memory."""
 CASES: dict[str, tuple[list[Said], dict[str, Any], str]] = {
     "processor time": (SLOW, {"detection_cpu_s": 0}, "it took more than 0 s of processor time"),
-    "time": (SLOW, {"detection_s": 0.3}, "it took longer than 0.3 s"),
-    "memory": (LARGE, {"detection_bytes": 96 << 20}, "it wanted more than 96 MiB of memory"),
+    "time": (SLOW, {"detection_s": 0.1}, "it took longer than 0.1 s"),
+    "memory": (LARGE, {"detection_bytes": 24 << 20}, "it wanted more than 24 MiB of memory"),
 }
 
 
