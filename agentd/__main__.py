@@ -1,6 +1,6 @@
 """`python -m agentd` is the command `agentd`."""
 
-from agentd.cli import main
+from agentd.cli.main import main
 
 if __name__ == "__main__":
     main()

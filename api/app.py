@@ -15,18 +15,11 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from api.cascade.stages import Stages, stages_of
-from api.errors import MethodError, NotFoundError, ProblemError
-from api.metrics import Metrics
-from api.notify import Notifier
-from api.pages import audit as audit_page
-from api.pages import compare, editor, exports, fleet, label, listing, training, viewer
-from api.pages import episode as episode_page
-from api.pages import replay as replay_page
-from api.pages import task as task_page
-from api.pages.problems import told_as_page
-from api.parts import Parts
-from api.plugins import load_plugins
-from api.routes import (
+from api.core.errors import MethodError, NotFoundError, ProblemError
+from api.core.metrics import Metrics
+from api.core.notify import Notifier
+from api.core.settings import Settings
+from api.http import (
     audit,
     episodes,
     operations,
@@ -40,10 +33,17 @@ from api.routes import (
     streams,
     tasks,
 )
-from api.routes.adapters import nemo, openenv, openrlhf, slime
-from api.routes.document import Documented
-from api.routes.support import PROBLEM, invalid
-from api.settings import Settings
+from api.http.adapters import nemo, openenv, openrlhf, slime
+from api.http.document import Documented
+from api.http.support import PROBLEM, invalid
+from api.pages import audit as audit_page
+from api.pages import compare, editor, exports, fleet, label, listing, training, viewer
+from api.pages import episode as episode_page
+from api.pages import replay as replay_page
+from api.pages import task as task_page
+from api.pages.problems import told_as_page
+from api.service.container import Parts
+from api.tasks.plugins import load_plugins
 
 VERSION = version("milestoned")
 log = structlog.get_logger()

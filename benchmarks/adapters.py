@@ -15,9 +15,9 @@ from milestoned_client.adapters import scoring
 from milestoned_client.adapters.settings import Settings
 from websockets.sync.client import connect
 
-from api.demo.parts import Service, start_service
-from api.demo.processes import Parts
 from benchmarks.measure import line
+from lab.demo.parts import Service, start_service
+from lab.demo.processes import Parts
 
 ROUNDS, WARM = 400, 40
 TASK: dict[str, Any] = {

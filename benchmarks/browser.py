@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 from milestoned_client import ControlDir, Episode, RewardClient
 from playwright.sync_api import Page, sync_playwright
 
-from api.demo.needs import find_chromium
-from api.demo.parts import Service, start_daemon, start_service, start_shop
-from api.demo.processes import Parts
 from benchmarks.measure import beside, line, quantile
+from lab.demo.needs import find_chromium
+from lab.demo.parts import Service, start_daemon, start_service, start_shop
+from lab.demo.processes import Parts
 
 FLAGS = (
     "--no-sandbox",

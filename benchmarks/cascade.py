@@ -14,7 +14,7 @@ from sqlalchemy import text
 from api.cascade.stages import StageSettings
 from api.stages.base import Question
 from benchmarks.measure import line
-from detectors.task_json import task_from_json
+from detectors.task.task_json import task_from_json
 from tests.api.service import Service, Store, events, frames, running
 from tests.cascade.stage import Endpoint, HttpStage, stages
 from tests.cascade.test_escalation import task

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from benchmarks import workload
 from benchmarks.measure import beside, interleaved, line, rate
-from detectors.codec import decode_segment
-from detectors.engine import Engine
-from detectors.ruleset import Ruleset
+from detectors.engine.engine import Engine
+from detectors.model.codec import decode_segment
+from detectors.task.ruleset import Ruleset
 
 EVENTS = 100_000
 

@@ -10,10 +10,10 @@ from queue import SimpleQueue
 
 from playwright.sync_api import Page, sync_playwright
 
-from api.demo.needs import find_chromium
-from api.demo.parts import Service
 from benchmarks.browser import bench, watched
 from benchmarks.measure import line, quantile
+from lab.demo.needs import find_chromium
+from lab.demo.parts import Service
 
 CLICKS = 40
 PATIENCE_S = 30

@@ -36,9 +36,9 @@ def _train(folder: str) -> None:
     import orjson
 
     from api.stages.model.folder import save
-    from api.training.pairing import preferences_of
-    from api.training.preferences import read_preferences
-    from api.training.training import Learner
+    from lab.training.pairing import preferences_of
+    from lab.training.preferences import read_preferences
+    from lab.training.training import Learner
     from tests.training.synthetic import corpus
 
     path = Path(folder)

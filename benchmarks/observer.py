@@ -12,10 +12,10 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from agentd.sources.cdp.script import PageScript
-from api.demo.needs import find_chromium
+from agentd.sources.cdp.attach.script import PageScript
 from benchmarks.browser import FLAGS
 from benchmarks.measure import line
+from lab.demo.needs import find_chromium
 
 ROUNDS, SECONDS, CHANGES = 5, 4, 2000
 PAGE = """<style>.a { color: navy } .b { color: teal }</style><h1>Board</h1><table id=board></table><ul id=feed></ul>

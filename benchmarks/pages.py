@@ -19,13 +19,13 @@ import orjson
 import zstandard
 from playwright.sync_api import Page, sync_playwright
 
-from api.demo.needs import find_chromium
-from api.demo.parts import Service, start_service
-from api.demo.processes import Parts
 from benchmarks.measure import line
 from benchmarks.wire import drive, request
-from detectors.codec import GENESIS, encode_segment, sha256
-from detectors.types import Event
+from detectors.model.codec import GENESIS, encode_segment, sha256
+from detectors.model.types import Event
+from lab.demo.needs import find_chromium
+from lab.demo.parts import Service, start_service
+from lab.demo.processes import Parts
 from tests.support.postgres import Postgres, programs
 
 TASK: dict[str, Any] = {

@@ -16,18 +16,18 @@ from typing import Any
 import orjson
 import zstandard
 
-from agentd.bounds import packed, packer
-from agentd.clock import GRAIN_NS
-from api.recordings import read_recording
+from agentd.core.clock import GRAIN_NS
+from agentd.core.wire_limits import packed, packer
+from api.replay.recordings import read_recording
 from api.rescoring.crews import answers
 from api.rescoring.recorded import files, materials
 from api.rescoring.running import run
-from api.rescoring.scored import task_bytes
-from api.tasks import load_task_file
+from api.rewards.scored_episode import task_bytes
+from api.tasks.task_files import load_task_file
 from benchmarks.measure import beside, interleaved, line, rate
-from detectors.codec import GENESIS, encode_event, join_segment, sha256
-from detectors.kinds import KINDS
-from detectors.types import Task
+from detectors.model.codec import GENESIS, encode_event, join_segment, sha256
+from detectors.model.kinds import KINDS
+from detectors.model.types import Task
 
 ROOT = Path(__file__).parent.parent
 EPISODES, ROUNDS, STEP = 10_000, 5, 10

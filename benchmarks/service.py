@@ -19,13 +19,13 @@ import httpx
 import zstandard
 from sqlalchemy import make_url
 
-from api.demo.parts import Service, start_service
-from api.demo.processes import Parts
 from benchmarks import workload
 from benchmarks.measure import beside, line, rate
 from benchmarks.wire import drive, request
-from detectors.codec import decode_segment
-from detectors.task_json import task_to_json
+from detectors.model.codec import decode_segment
+from detectors.task.task_json import task_to_json
+from lab.demo.parts import Service, start_service
+from lab.demo.processes import Parts
 from tests.support.postgres import Postgres, programs
 
 EPISODES, SEGMENTS, SIZE, ROUNDS = 8, 25, 500, 11

@@ -13,9 +13,9 @@ from pathlib import Path
 from milestoned_client import ControlDir, RewardClient
 from playwright.sync_api import Page, Route
 
-from api.demo.parts import start_daemon
 from benchmarks.browser import Bench, bench, task
 from benchmarks.measure import line
+from lab.demo.parts import start_daemon
 
 ROUNDS, STEPS = 5, 30
 MODULES = Path(".build/page/node_modules")

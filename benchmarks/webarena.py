@@ -15,12 +15,12 @@ from pathlib import Path
 
 import orjson
 
-from agentd.recordings import segments, write_recording
-from api.importing import verified
-from api.recordings import replay
+from agentd.journal.recordings import segments, write_recording
+from api.replay.recordings import replay
 from benchmarks.measure import line
-from detectors.ruleset import compile_task
-from detectors.task_json import task_from_json
+from detectors.task.ruleset import compile_task
+from detectors.task.task_json import task_from_json
+from lab.benchmarks import verified
 from tests.importing.webarena.hars import PLACES, Case, cases, entry, timed
 from tests.importing.webarena.scoring import HOME, PYTHON, ROOT, dataset, lines, written
 
@@ -80,7 +80,7 @@ def _cold(chosen: list[Case], folder: Path) -> None:
         with _Child(*_judge()) as judge:
             judge.asked(case, folder)
         theirs.append(time.perf_counter() - began)
-        command = [sys.executable, "-m", "api.cli", "replay", str(folder / f"{case.task}.mrec")]
+        command = [sys.executable, "-m", "api.cli.main", "replay", str(folder / f"{case.task}.mrec")]
         began = time.perf_counter()
         subprocess.run(
             [*command, "--task", str(folder / f"{case.task}.json")], cwd=ROOT, check=True, capture_output=True

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from detectors.codec import GENESIS, decode_segment, encode_segment
-from detectors.ruleset import Ruleset, compile_task
-from detectors.task_json import task_from_json
-from detectors.types import Event
+from detectors.model.codec import GENESIS, decode_segment, encode_segment
+from detectors.model.types import Event
+from detectors.task.ruleset import Ruleset, compile_task
+from detectors.task.task_json import task_from_json
 
 ORIGIN = "http://shop.test"
 SHARES = {

@@ -1,10 +1,10 @@
-"""What alembic runs: on the connection that `api.store.migrate` hands over, and on nothing else."""
+"""What alembic runs: on the connection that `api.db.migrate` hands over, and on nothing else."""
 
 from __future__ import annotations
 
 from alembic import context
 
-from api.tables import metadata
+from api.db.base import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

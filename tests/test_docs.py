@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from detectors.kinds import KINDS
+from detectors.model.kinds import KINDS
 from tests.hostile.corpus import PAGES as HOSTILE_PAGES
 from tools.events_page import examples
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from agentd.settings import OPTIONS
+from agentd.core.settings import OPTIONS
 from api.audit.note import PublicKey
-from api.cli import COMMANDS, main
-from api.signing import Signer
+from api.cli.main import COMMANDS, main
+from api.core.signing import Signer
 from tests.support.bounded import in_bounds
 
 TASK = Path(__file__).parents[1] / "examples" / "shop" / "task.yaml"
@@ -132,7 +132,7 @@ def test_a_pipe_is_not_waited_for_and_a_device_is_not_read(argument: str, kind: 
     if "{data}" in READ[argument]:
         assert main(["db", "upgrade", "--data", str(tmp_path / "service")]) == 0
     line = READ[argument].replace("{}", str(path)).format(**_places(tmp_path, path))
-    module = {"api": "api.cli", "agentd": "agentd"}[argument.partition(" ")[0]]
+    module = {"api": "api.cli.main", "agentd": "agentd"}[argument.partition(" ")[0]]
     code, said, peak = in_bounds(*shlex.split(line), module=module, patience_s=120)
     assert code != 0, said
     assert "Traceback" not in said, said

@@ -47,4 +47,4 @@ def test_the_daemon_runs_from_the_bare_wheel(wheel: Path, tmp_path: Path) -> Non
     listed = run(python, "-m", "pip", "list", "--format=freeze").lower()
     for absent in ("fastapi", "sqlalchemy", "pydantic", "alembic", "pyyaml"):
         assert f"{absent}==" not in listed, listed
-    run(python, "-c", "import agentd.sources.cdp, agentd.sources.files, detectors.engine")
+    run(python, "-c", "import agentd.sources.cdp, agentd.sources.files, detectors.engine.engine")

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from detectors.kinds import KINDS, SOURCES
+from detectors.model.kinds import KINDS, SOURCES
 
 ROOT = Path(__file__).parent.parent
 LONGEST = 60

@@ -17,9 +17,9 @@ sys.path.insert(0, str(ROOT))
 
 import orjson  # noqa: E402
 
-from api.schema import task_schema  # noqa: E402
-from detectors.arguments import declared  # noqa: E402
-from detectors.registry import Composite, Rule, rules  # noqa: E402
+from api.tasks.schema import task_schema  # noqa: E402
+from detectors.sdk.arguments import declared  # noqa: E402
+from detectors.sdk.registry import Composite, Rule, rules  # noqa: E402
 from tools.events_page import events_page  # noqa: E402
 
 MADE = "<!-- Made by `make docs` from the code; edit the docstrings there. -->\n\n"

@@ -12,8 +12,8 @@ from pathlib import Path
 import httpx
 from playwright.sync_api import Page, sync_playwright
 
-from api.demo.needs import find_chromium
-from api.recordings import read_frames
+from api.replay.recordings import read_frames
+from lab.demo.needs import find_chromium
 from tests.api.processes import Process
 from tests.api.service import frames
 
@@ -25,7 +25,7 @@ def main() -> None:
     """Run the demo, look at its pages, keep what is seen."""
     OUT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="milestoned-screenshots-") as folder:
-        demo = [sys.executable, "-m", "api.cli", "demo", "--keep", "--out", folder]
+        demo = [sys.executable, "-m", "api.cli.main", "demo", "--keep", "--out", folder]
         seen = {**os.environ, "AGENTD_VISUAL": "yes", "AGENTD_SCREEN": "cdp"}
         subprocess.run(demo, check=True, stdout=subprocess.DEVNULL, env=seen)
         service = Process(Path(folder) / "work" / "service")

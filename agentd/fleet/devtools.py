@@ -19,9 +19,9 @@ from urllib.parse import urlsplit
 import h11
 import structlog
 
-from agentd.errors import UsageError
-from agentd.regular import read_regular
-from agentd.settings import Settings
+from agentd.core.errors import UsageError
+from agentd.core.regular_file import read_regular
+from agentd.core.settings import Settings
 
 MAX_HEAD_BYTES = 16 << 10
 """The longest request line and headers."""

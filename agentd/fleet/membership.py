@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import httpx
 import structlog
 
-from agentd.errors import TokenRefusedError, UsageError, VersionRefusedError
+from agentd.core.disk_errors import room_in
+from agentd.core.errors import TokenRefusedError, UsageError, VersionRefusedError
+from agentd.core.settings import Settings
 from agentd.fleet.devtools import read_devtools_token
-from agentd.room import room_in
-from agentd.service import Backoff, problem, retry_after, said, spoke, words
-from agentd.settings import Settings
-from detectors.codec import WIRE
+from agentd.uplink.http import Backoff, problem, retry_after, said, spoke, words
+from detectors.model.codec import WIRE
 
 ANSWER_S = 10.0
 """How long an answer may take beyond what it was asked to wait, in seconds."""

@@ -9,15 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, overload
 
-from agentd.daemon import Opened
-from agentd.daemon import run as run_daemon
-from agentd.errors import UsageError
+from agentd.core.errors import UsageError
+from agentd.core.logs import set_up_quietly
+from agentd.core.settings import OPTIONS, Settings, read_settings
 from agentd.inprocess.harness import Harness
 from agentd.inprocess.thread import DaemonThread, Work
 from agentd.inprocess.watch import AsyncWatch, Attaching, Watch
-from agentd.logs import set_up_quietly
-from agentd.record import record
-from agentd.settings import OPTIONS, Settings, read_settings
+from agentd.run.daemon import Opened
+from agentd.run.daemon import run as run_daemon
+from agentd.run.record import record
 
 PATIENCE_S = 30.0
 _NAMED = frozenset(("service", "episode", "token_file", "state", "out", "files", "steps", "cdp", "profile"))

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Protocol
 
-from agentd.sources.base import SourceLostError
-from agentd.sources.cdp.transports.carrier import Carrier, Inbox
-from agentd.sources.cdp.transports.wire import Message, whole
+from agentd.core.source import SourceLostError
+from agentd.sources.cdp.transport.carrier import Carrier, Inbox
+from agentd.sources.cdp.transport.wire import Message, whole
 
 INSIDE = "Target.receivedMessageFromTarget"
 EVENTS = (

@@ -7,9 +7,9 @@ from typing import Any
 
 from playwright.async_api import Browser, BrowserContext, Error, Page
 
-from agentd.errors import UsageError
+from agentd.core.errors import UsageError
 from agentd.inprocess.harness import EVENTS, LoopCarrier, on_loop, telling
-from agentd.sources.cdp.transports.carrier import Carrier, Inbox
+from agentd.sources.cdp.transport.carrier import Carrier, Inbox
 
 
 class AsyncPlaywright:

@@ -15,11 +15,11 @@ from typing import Any
 from greenlet import greenlet
 from playwright.sync_api import Browser, BrowserContext, CDPSession, Error, Page
 
-from agentd.errors import UsageError
+from agentd.core.errors import UsageError
+from agentd.core.source import SourceLostError
 from agentd.inprocess.harness import EVENTS, telling
-from agentd.sources.base import SourceLostError
-from agentd.sources.cdp.transports.carrier import Carrier, Inbox
-from agentd.sources.cdp.transports.wire import Message
+from agentd.sources.cdp.transport.carrier import Carrier, Inbox
+from agentd.sources.cdp.transport.wire import Message
 
 
 class SyncPlaywright:

@@ -12,9 +12,9 @@ from pyppeteer.browser import Browser, BrowserContext
 from pyppeteer.errors import NetworkError
 from pyppeteer.page import Page
 
-from agentd.errors import UsageError
+from agentd.core.errors import UsageError
 from agentd.inprocess.harness import EVENTS, Errors, LoopCarrier, on_loop, telling
-from agentd.sources.cdp.transports.carrier import Carrier, Inbox
+from agentd.sources.cdp.transport.carrier import Carrier, Inbox
 
 ERRORS: Errors = (NetworkError, ConnectionError)
 

@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from agentd.core.source import Sink
 from agentd.inprocess.harness import Harness
-from agentd.sources.base import Sink
 from agentd.sources.cdp import CdpSource
-from agentd.sources.cdp.connection import Connection, Reply
-from agentd.sources.cdp.transports.byhand import ByHand
-from agentd.sources.cdp.transports.carrier import Inbox
-from agentd.sources.cdp.transports.tunnel import Tunnel
+from agentd.sources.cdp.transport.carrier import Inbox
+from agentd.sources.cdp.transport.connection import Connection, Reply
+from agentd.sources.cdp.transport.explicit_attach import ByHand
+from agentd.sources.cdp.transport.tunnel import Tunnel
 
 HEARD_S = 2.0
 """How long a seal waits for a harness that gives its library no time, in seconds."""

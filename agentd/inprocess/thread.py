@@ -8,8 +8,8 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from agentd.errors import AgentdError, UsageError
-from agentd.session import Session
+from agentd.core.errors import AgentdError, UsageError
+from agentd.session.session import Session
 
 T = TypeVar("T")
 Opened = Callable[[Session], None]

@@ -11,10 +11,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agentd.conductor import Said
-from agentd.errors import AgentdError, UsageError
+from agentd.core.errors import AgentdError, UsageError
 from agentd.inprocess.thread import DaemonThread
-from agentd.session import Session
+from agentd.session.session import Session
+from agentd.session.step_controller import Said
 
 if TYPE_CHECKING:
     from agentd.inprocess.playwright_sync import SyncPlaywright

@@ -25,7 +25,7 @@ def read_image(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
     """
     from PIL import Image, ImageStat
 
-    from agentd.sources.screen.picture import phash
+    from agentd.readers.picture_measures import phash
 
     Image.MAX_IMAGE_PIXELS = None  # our own bound is below
     try:

@@ -14,19 +14,19 @@ import orjson
 import structlog
 import zstandard
 
-from api import background
 from api.audit.counting import Counting
 from api.audit.delivery import Delivery, DeliveryError
 from api.audit.facts import Facts
 from api.audit.judging import chain_head
 from api.audit.note import Checkpoint, PublicKey, Signing, signed
 from api.audit.statement import encoded, episode_head, log_origin, rewards_digest, statement
+from api.audit.store import Audits
 from api.audit.tree import Tree
-from api.errors import ForeignKeyError, UnavailableError
-from api.ledger import Ledger
-from api.metrics import Metrics
-from api.store.audits import Audits
-from api.store.database import now
+from api.core import background
+from api.core.errors import ForeignKeyError, UnavailableError
+from api.core.metrics import Metrics
+from api.db.database import now
+from api.rewards.ledger import Ledger
 
 EVERY_S = 1.0
 """How often the queue is looked at."""

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import orjson
 
-from api.store.audits import Audits
-from detectors.errors import DetectorError
-from detectors.task_json import task_from_json
-from detectors.types import Task
+from api.audit.store import Audits
+from detectors.model.errors import DetectorError
+from detectors.model.types import Task
+from detectors.task.task_json import task_from_json
 
 
 class Declared(NamedTuple):

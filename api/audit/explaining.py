@@ -13,11 +13,11 @@ import orjson
 
 from api.audit.facts import of_rules
 from api.audit.statement import episode_origin
-from api.errors import NotFoundError
-from api.following import decoded, event_to_json
-from api.ledger import Ledger
-from api.store.audits import Audits
-from api.wording import number_in_words
+from api.audit.store import Audits
+from api.core.errors import NotFoundError
+from api.log.reader import decoded, event_to_json
+from api.rewards.ledger import Ledger
+from api.rewards.rendering import number_in_words
 
 EDGE = "edge.computed"
 _SEGMENTS_AFTER = 2

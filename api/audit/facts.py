@@ -12,9 +12,9 @@ from typing import Any
 
 import orjson
 
-from api.store.marks import FINDINGS, Finding
-from detectors.codec import canonical
-from detectors.rewards import PARTLY
+from api.episodes.label_index import FINDINGS, Finding
+from detectors.model.codec import canonical
+from detectors.model.rewards import PARTLY
 
 _KINDS = ("step.began", "agent.tool_called", "agent.tool_returned", "edge.computed", "gap.began")
 ODD_SCHEMES = ("file", "chrome", "view-source", "data", "devtools", "chrome-extension", "filesystem")

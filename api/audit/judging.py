@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 
 from api.audit.difference import Difference, differs
-from api.cascade.recorded import Recorded
-from detectors.codec import GENESIS, sha256
+from api.verdicts.recorded import Recorded
+from detectors.model.codec import GENESIS, sha256
 
 
 def chain_head(rows: Sequence[Any], count: int | None = None) -> tuple[int, str]:

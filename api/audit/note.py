@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from api.signing import key_hash, verify
+from api.core.signing import key_hash, verify
 
 _MARK = "— "
 _ED25519 = b"\x01"
@@ -31,7 +31,7 @@ class NoteError(ValueError):
 
 
 class Signing(Protocol):
-    """What signs: `api.signing.Signer`."""
+    """What signs: `api.core.signing.Signer`."""
 
     name: str
     public: bytes

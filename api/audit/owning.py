@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from api.audit.note import NoteError, PublicKey, opened, parse_key
-from api.signing import Signer, SigningKeyError
-from api.store.audits import Audits
+from api.audit.store import Audits
+from api.core.signing import Signer, SigningKeyError
 
 
 @dataclass(slots=True)

@@ -12,18 +12,18 @@ from api.audit.counting import Counting
 from api.audit.difference import Compared, Difference, differs
 from api.audit.facts import Facts
 from api.audit.judging import Judged
-from api.detection.advance import marks
-from api.earned import milestone_rows, reward_rows
-from api.errors import ProblemError
-from api.frames import read_segment
-from api.settings import Limits
-from api.store.audits import Audits
-from detectors.codec import GENESIS
-from detectors.engine import Engine
-from detectors.errors import DetectorError
-from detectors.ruleset import Ruleset, compile_task
-from detectors.task_json import task_from_json
-from detectors.types import Segment
+from api.audit.store import Audits
+from api.core.errors import ProblemError
+from api.core.frames import read_segment
+from api.core.settings import Limits
+from api.ingest.advance import marks
+from api.rewards.ledger_rows import milestone_rows, reward_rows
+from detectors.engine.engine import Engine
+from detectors.model.codec import GENESIS
+from detectors.model.errors import DetectorError
+from detectors.model.types import Segment
+from detectors.task.ruleset import Ruleset, compile_task
+from detectors.task.task_json import task_from_json
 
 
 class Replaying:

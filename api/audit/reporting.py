@@ -14,9 +14,9 @@ import orjson
 from api.audit.declared import Declared, declared
 from api.audit.health import Counts, alarms, count, in_order
 from api.audit.selection import Selection
-from api.errors import InvalidError
-from api.store.audits import Audits
-from api.store.marks import label_text
+from api.audit.store import Audits
+from api.core.errors import InvalidError
+from api.episodes.label_index import label_text
 
 SHOWN = 50
 """The most findings of one kind that a report lists; all are counted."""

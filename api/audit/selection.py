@@ -9,9 +9,9 @@ from typing import Any
 
 import orjson
 
-from api.errors import InvalidError
-from api.store.audits import Audits
-from api.store.marks import label_key
+from api.audit.store import Audits
+from api.core.errors import InvalidError
+from api.episodes.label_index import label_key
 
 
 @dataclass(frozen=True, slots=True)

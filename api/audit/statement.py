@@ -11,7 +11,7 @@ from typing import Any
 
 from api.audit.note import Checkpoint
 from api.audit.tree import root_of
-from detectors.codec import canonical, sha256
+from detectors.model.codec import canonical, sha256
 
 _AS_IT_IS = (
     "task",

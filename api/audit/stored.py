@@ -15,15 +15,15 @@ from api.audit.facts import COUNTS, PARTS, Facts
 from api.audit.note import NoteError, PublicKey, opened, parse_checkpoint
 from api.audit.replaying import Replaying
 from api.audit.statement import episode_of, log_origin
+from api.audit.store import Audits
 from api.audit.tree import Tree
-from api.ledger import Ledger
-from api.store.audits import Audits
-from api.store.marks import finding_key, label_rows
-from api.store.tombstones import is_genuine
-from detectors.codec import sha256
-from detectors.errors import DetectorError
-from detectors.ruleset import compile_task
-from detectors.task_json import task_from_json
+from api.episodes.label_index import finding_key, label_rows
+from api.episodes.tombstones import is_genuine
+from api.rewards.ledger import Ledger
+from detectors.model.codec import sha256
+from detectors.model.errors import DetectorError
+from detectors.task.ruleset import compile_task
+from detectors.task.task_json import task_from_json
 
 
 def parsed(body: bytes) -> dict[str, Any]:

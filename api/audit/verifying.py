@@ -14,12 +14,12 @@ from api.audit.judging import chain_head
 from api.audit.note import Checkpoint, NoteError, PublicKey, opened, parse_checkpoint
 from api.audit.replaying import Replaying
 from api.audit.statement import encoded, episode_head, episode_of, log_origin, rewards_digest, statement
+from api.audit.store import Audits
 from api.audit.stored import checkpoints, derived, parsed, stored_tree, tasks, tombstones
 from api.audit.tree import Tree
-from api.ledger import Ledger
-from api.settings import Limits
-from api.store.audits import Audits
-from api.store.tombstones import is_genuine
+from api.core.settings import Limits
+from api.episodes.tombstones import is_genuine
+from api.rewards.ledger import Ledger
 
 
 class Outside:

@@ -10,8 +10,8 @@ from prometheus_client import CollectorRegistry, Gauge
 
 from api.audit.declared import Declared, declared
 from api.audit.health import Counts, alarms, count, in_order
-from api.store.audits import Audits
-from api.store.marks import label_text
+from api.audit.store import Audits
+from api.episodes.label_index import label_text
 
 WINDOW = 2_000
 """The newest closed episodes that are counted, over all tenants."""

@@ -14,17 +14,17 @@ from typing import NamedTuple
 
 import structlog
 
-from api.cascade.seen import Seen
+from api.cascade.evidence import Seen
 from api.cascade.spending import budgets_of
 from api.cascade.stages import Stages, StageSettings
-from api.cascade.words import abstained, checked, kept
-from api.metrics import Metrics
+from api.cascade.store import Said
+from api.core.metrics import Metrics
+from api.db.database import now
 from api.stages.base import Opinion, Question, Stage
-from api.store.database import now
-from api.store.escalations import Asked, Item
-from api.store.opinions import Asking, Key, Opinions
-from api.store.verdicts import Said
-from detectors.types import Ask, Budget
+from api.verdicts.escalations import Asked, Item
+from api.verdicts.opinions import Asking, Key, Opinions
+from api.verdicts.words import abstained, checked, kept
+from detectors.model.types import Ask, Budget
 
 BACK_OFF_S = 1.0
 LONGEST_S = 60.0

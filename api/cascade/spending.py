@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from api.store.escalations import Asked
-from api.store.opinions import Key
-from detectors.escalation import SCOPES
-from detectors.types import Budget
+from api.verdicts.escalations import Asked
+from api.verdicts.opinions import Key
+from detectors.model.types import Budget
+from detectors.task.escalation import SCOPES
 
 
 def budgets_of(asked: Asked, task: Mapping[str, Budget], operator: Mapping[str, Budget], day: str) -> dict[Key, Budget]:

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from api.stages.base import Stage
-from detectors.types import Budget
+from detectors.model.types import Budget
 
 TIERS = ("model", "judge")
 

@@ -13,19 +13,19 @@ from dataclasses import dataclass
 import structlog
 
 from api.cascade.asking import Asker, Later, event_of, pause_s
-from api.cascade.recorded import words_of
-from api.cascade.seen import Readings, Seen
+from api.cascade.evidence import Readings, Seen
 from api.cascade.stages import Stages, StageSettings
-from api.errors import ProblemError, UnavailableError
-from api.metrics import Metrics
-from api.notify import ASKED, Notifier, log_of
+from api.cascade.store import Said, Verdicts
+from api.core.errors import ProblemError, UnavailableError
+from api.core.metrics import Metrics
+from api.core.notify import ASKED, Notifier, log_of
 from api.stages.base import Opinion
-from api.store.escalations import Asked, Escalations, Item
-from api.store.opinions import Opinions
-from api.store.tasks import Tasks
-from api.store.verdicts import Said, Verdicts
-from detectors.deciding import decide, next_tier
-from detectors.types import Reward, Verdict
+from api.tasks.store import Tasks
+from api.verdicts.escalations import Asked, Escalations, Item
+from api.verdicts.opinions import Opinions
+from api.verdicts.recorded import words_of
+from detectors.engine.resolution import decide, next_tier
+from detectors.model.types import Reward, Verdict
 
 LOOK_S = 5.0
 """How often the queue is looked at unasked."""

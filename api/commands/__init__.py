@@ -1,1 +1,1 @@
-"""The subcommands of `milestoned`, one a file; `api.cli` holds the table."""
+"""What a harness says through the service, waiting for its daemon to journal it."""

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import orjson
 
 from api.exporting.returns import returns_to_go
-from api.recordings import read_frames, read_said
-from api.rescoring.scored import Result, ruleset_of, score
-from api.trajectory import transitions
-from detectors.attribution import Credit, credit, credited_to_cause
-from detectors.codec import canonical
-from detectors.types import Segment
+from api.replay.recordings import read_frames, read_said
+from api.rewards.scored_episode import Result, ruleset_of, score
+from api.rewards.trajectory import transitions
+from detectors.engine.attribution import Credit, credit, credited_to_cause
+from detectors.model.codec import canonical
+from detectors.model.types import Segment
 
 Rows = dict[str, list[dict[str, Any]]]
 _OF_EPISODE = ("episode", "task", "version", "ruleset", "head", "closed", "success", "total")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from api.episodes.store import describe
 from api.exporting.rows import Exported
-from api.recording_verdicts import frame_of
-from api.rescoring.scored import stored_result
-from api.store.corpus import Stored
-from api.store.episodes import describe
-from detectors.codec import canonical, with_checksum
+from api.rescoring.corpus import Stored
+from api.rewards.scored_episode import stored_result
+from api.verdicts.recording_verdicts import frame_of
+from detectors.model.codec import canonical, with_checksum
 
 
 def of_store(one: Stored) -> Exported:

@@ -5,7 +5,7 @@ event that it has: that the journal's rest is lost, the steps that were asked fo
 through the same door as a daemon's, so the first one wins and the rewards follow from the log alone: whatever was not
 sealed is null with ``mask`` (docs/decisions/0013-a-lost-sandbox.md). An episode of which this build has not the rules
 is ended without them: the same steps are masked, but that its goal was reached before is not said
-(api/fleet/stranger.py).
+(api/ingest/placeholder_engine.py).
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any
 
 import zstandard
 
-from api.errors import ConflictError, CostlySegmentError, RulesetChangedError
-from api.following import decoded
-from api.log import Log
-from api.store.commands import Commands
-from api.store.episodes import Episodes
-from detectors.codec import encode_segment
-from detectors.types import Event
+from api.commands.store import Commands
+from api.core.errors import ConflictError, CostlySegmentError, RulesetChangedError
+from api.episodes.store import Episodes
+from api.ingest.appender import Log
+from api.log.reader import decoded
+from detectors.model.codec import encode_segment
+from detectors.model.types import Event
 
 _TRIES = 5
 """A daemon that still ships may be faster, each time."""

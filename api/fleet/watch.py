@@ -14,15 +14,15 @@ from collections.abc import Awaitable, Callable
 import structlog
 from zstandard import ZstdError
 
-from api import background
-from api.errors import ProblemError, UnavailableError
-from api.fleet.pulse import Pulse
-from api.notify import Notifier
-from api.store.leases import Leases, settled
-from api.store.sandboxes import Sandboxes
-from api.store.strangers import Strangers
-from detectors.codec import CodecError
-from detectors.errors import DetectorError
+from api.core import background
+from api.core.errors import ProblemError, UnavailableError
+from api.core.heartbeat import Pulse
+from api.core.notify import Notifier
+from api.fleet.leases import Leases, settled
+from api.fleet.store import Sandboxes
+from api.ingest.strangers import Strangers
+from detectors.model.codec import CodecError
+from detectors.model.errors import DetectorError
 
 LOOKS = 6
 """Looks, and beats, within the time after which a silent sandbox is lost."""

@@ -1,4 +1,4 @@
-"""People's words as lines of pref/1 (api/training/pref-1.schema.json), which `milestoned rm train` reads (pure)."""
+"""People's words as lines of pref/1 (lab/training/pref-1.schema.json), which `milestoned rm train` reads (pure)."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from api.pages.render import number, signed
-from api.rescoring.scored import Result
+from api.rewards.scored_episode import Result
 
 Sides = tuple[str, str]
 """What the two are called in sentences."""

@@ -13,14 +13,14 @@ from api.audit.reporting import Reporter
 from api.audit.statement import log_origin
 from api.audit.tree import Tree
 from api.audit.verifying import Verifier
-from api.errors import InvalidError
+from api.auth.store import Principal
+from api.core.errors import InvalidError
+from api.db.database import now
+from api.http.support import parts_of
 from api.pages.render import HEADERS, page
 from api.pages.selected import ALL, WINDOWS, asked_of, selection_of
 from api.pages.viewer import viewer
-from api.parts import Parts
-from api.routes.support import parts_of
-from api.store.database import now
-from api.store.tokens import Principal
+from api.service.container import Parts
 
 TOGETHER = 20
 """The most episodes that one look verifies: each is recomputed from its log."""

@@ -8,22 +8,22 @@ from typing import Any, NamedTuple
 import orjson
 from fastapi import APIRouter, Request, Response
 
-from api.errors import InvalidError
+from api.auth.store import Principal
+from api.core.errors import InvalidError
+from api.episodes.store import describe
+from api.http.support import parts_of
 from api.pages.aligned import aligned
 from api.pages.curve import running_totals
-from api.pages.lanes import said
 from api.pages.plot import together
 from api.pages.render import page
 from api.pages.viewer import viewer
-from api.parts import Parts
-from api.recording_text import line
-from api.recordings import read_frames
-from api.rescoring.scored import Result, ruleset_of, score, stored_result
-from api.routes.support import parts_of
-from api.store.corpus import Corpus, Stored
-from api.store.episodes import describe
-from api.store.tokens import Principal
-from detectors.types import Segment
+from api.replay.recordings import read_frames
+from api.rescoring.corpus import Corpus, Stored
+from api.rewards.event_text import line
+from api.rewards.scored_episode import Result, ruleset_of, score, stored_result
+from api.service.container import Parts
+from api.timeline.timeline import said
+from detectors.model.types import Segment
 
 router = APIRouter(include_in_schema=False)
 

@@ -8,17 +8,17 @@ from typing import Any
 
 import orjson
 
-from api.errors import NotFoundError
-from api.explaining import of_events
-from api.pages.lanes import Span
-from api.pages.seen import Seen
-from api.parts import Parts
-from api.recording_text import telling
-from api.routes.support import SEQ_MOST, whole
-from api.wording import terms, waits_for
-from detectors.registry import Rule, rules
-from detectors.task_json import condition_to_json
-from detectors.types import MilestoneSpec
+from api.core.errors import NotFoundError
+from api.http.support import SEQ_MOST, whole
+from api.pages.episode_view import Seen
+from api.rewards.event_text import telling
+from api.rewards.explaining import of_events
+from api.rewards.rendering import terms, waits_for
+from api.service.container import Parts
+from api.timeline.timeline import Span
+from detectors.model.types import MilestoneSpec
+from detectors.sdk.registry import Rule, rules
+from detectors.task.task_json import condition_to_json
 
 MOST_CHARACTERS = 20_000
 """Of one event that are shown."""

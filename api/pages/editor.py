@@ -11,25 +11,25 @@ import orjson
 import yaml
 from fastapi import APIRouter, Request, Response
 
-from api.errors import InvalidError, ProblemError
+from api.auth.store import Principal
+from api.core.errors import InvalidError, ProblemError
+from api.core.yaml_text import BadYamlError
+from api.episodes.search import Wanted
+from api.episodes.store import describe
+from api.http.support import ADMIN, parts_of
+from api.http.tasks import tested
 from api.pages.render import page
 from api.pages.viewer import sent_form, viewer
-from api.parts import Parts
+from api.rescoring.corpus import Corpus, Stored
 from api.rescoring.report import episode_lines
-from api.rescoring.scored import task_bytes
 from api.rescoring.stored import material
 from api.rescoring.work import outcome
-from api.routes.support import ADMIN, parts_of
-from api.routes.tasks import tested
-from api.store.corpus import Corpus, Stored
-from api.store.episodes import describe
-from api.store.search import Wanted
-from api.store.tokens import Principal
-from api.tasks import BadTaskError, bad_yaml, check_task
-from api.yaml_text import BadYamlError
-from detectors.codec import sha256
-from detectors.ruleset import compile_task
-from detectors.types import Task
+from api.rewards.scored_episode import task_bytes
+from api.service.container import Parts
+from api.tasks.task_files import BadTaskError, bad_yaml, check_task
+from detectors.model.codec import sha256
+from detectors.model.types import Task
+from detectors.task.ruleset import compile_task
 
 OFFERED, CHOSEN = 20, 5
 """Closed episodes that are offered to try a task on, and how many of them are chosen at first."""

@@ -1,8 +1,8 @@
 """One episode: what happened, what it looked like, what was paid and why; live while it runs.
 
 The page holds the steps; the events of a step are asked for when somebody comes near them. Nothing here reads the whole
-log for a view: see api/pages/outlines.py. The one that must, the nearest miss of an unpaid milestone, is told when it
-is asked for, and kept.
+log for a view: see api/timeline/outlines.py. The one that must, the nearest miss of an unpaid milestone, is told when
+it is asked for, and kept.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
-from api.errors import InvalidError
-from api.notify import log_of
+from api.core.errors import InvalidError
+from api.core.notify import log_of
+from api.episodes.store import describe
+from api.http.support import SEQ_MOST, parts_of, while_known, whole, whole_query
 from api.pages.curve import HEIGHT, WIDTH, curve
 from api.pages.detail import detail_of
-from api.pages.lanes import Line, Span, fits, folded
+from api.pages.episode_view import Seen, seen
 from api.pages.render import HEADERS, page
-from api.pages.seen import Seen, seen
 from api.pages.viewer import COOKIE, viewer
-from api.parts import Parts
-from api.routes.support import SEQ_MOST, parts_of, while_known, whole, whole_query
-from api.store.episodes import describe
-from detectors.types import Task
+from api.service.container import Parts
+from api.timeline.timeline import Line, Span, fits, folded
+from detectors.model.types import Task
 
 MOST_LINES = 400
 """Lines of one step that are sent at once; the rest is a link away."""

@@ -13,17 +13,17 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
-from api.errors import InvalidError
+from api.core.errors import InvalidError
+from api.episodes.search import Wanted
+from api.episodes.store import describe
 from api.exporting.rows import tables
 from api.exporting.stored import of_store, recording
+from api.http.support import parts_of
 from api.pages.listing import asked_of, wanted_of
 from api.pages.viewer import viewer
 from api.pages.zipping import as_file, whole, zipped
-from api.parts import Parts
-from api.routes.support import parts_of
-from api.store.corpus import Corpus, Stored
-from api.store.episodes import describe
-from api.store.search import Wanted
+from api.rescoring.corpus import Corpus, Stored
+from api.service.container import Parts
 
 TOGETHER = 500
 MOST = 1_000

@@ -10,12 +10,12 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
+from api.db.database import now
+from api.fleet.store import GONE, LIVING, describe
+from api.http.support import parts_of, while_known
 from api.pages.render import HEADERS, page
 from api.pages.viewer import COOKIE, viewer
-from api.parts import Parts
-from api.routes.support import parts_of, while_known
-from api.store.database import now
-from api.store.sandboxes import GONE, LIVING, describe
+from api.service.container import Parts
 
 SHOWN = 500
 """The most sandboxes on one page."""

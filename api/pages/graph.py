@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from detectors.ruleset import Ruleset
+from detectors.task.ruleset import Ruleset
 
 BOX, TALL, ACROSS, DOWN, EDGE = 200.0, 58.0, 268.0, 74.0, 12.0
 """A box's width and height, and from one box to the next, across and down; the margin."""

@@ -10,21 +10,21 @@ from urllib.parse import urlencode
 import orjson
 from fastapi import APIRouter, Request, Response
 
-from api.errors import InvalidError
+from api.auth.store import Principal
+from api.core.errors import InvalidError
 from api.exporting.stored import recording
+from api.http.support import READ, TRAINER, parts_of
 from api.labelling.agreement import alpha
 from api.labelling.exporting import FOLDER, lines
 from api.labelling.queue import Item, by_item, disagreed, open_to, queue, swapped
+from api.labelling.store import STEP, Word
 from api.pages.render import page
 from api.pages.viewer import sent_form, viewer
 from api.pages.zipping import whole, zipped
-from api.parts import Parts
-from api.routes.support import READ, TRAINER, parts_of
-from api.store.corpus import Corpus, Stored
-from api.store.escalations import Asked
-from api.store.preferences import STEP, Word
-from api.store.tokens import Principal
-from detectors.types import Verdict
+from api.rescoring.corpus import Corpus, Stored
+from api.service.container import Parts
+from api.verdicts.escalations import Asked
+from detectors.model.types import Verdict
 
 AROUND = 6
 """Steps before the one that is asked about that are shown with it."""

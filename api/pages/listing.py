@@ -10,13 +10,13 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request, Response
 
-from api.errors import InvalidError
+from api.core.errors import InvalidError
+from api.episodes.label_index import FINDINGS
+from api.episodes.search import OUTCOMES, SORTS, STATUSES, Cursor, Wanted
+from api.episodes.store import describe
+from api.http.support import parts_of
 from api.pages.render import page, static_file
 from api.pages.viewer import viewer
-from api.routes.support import parts_of
-from api.store.episodes import describe
-from api.store.marks import FINDINGS
-from api.store.search import OUTCOMES, SORTS, STATUSES, Cursor, Wanted
 
 ROWS = 50
 FILTERS = ("task", "status", "outcome", "label", "finding", "opener", "least", "most", "since", "until", "sort")

@@ -12,7 +12,7 @@ from typing import Literal
 import orjson
 
 from api.pages.render import number, percent
-from api.recording_text import clip
+from api.rewards.event_text import clip
 
 _LONGEST = 13
 """How wide a name may be on the axis."""

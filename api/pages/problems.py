@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import Request, Response
 
-from api.errors import ProblemError
+from api.core.errors import ProblemError
 from api.pages.render import page
 from api.pages.viewer import login_path
 

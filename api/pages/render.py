@@ -16,9 +16,9 @@ from typing import Any
 from fastapi import Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from api.errors import NotFoundError
-from api.recording_text import clip
-from api.store.marks import label_text
+from api.core.errors import NotFoundError
+from api.episodes.label_index import label_text
+from api.rewards.event_text import clip
 
 STATIC = Path(__file__).with_name("static")
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}

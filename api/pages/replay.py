@@ -16,12 +16,12 @@ from typing import Any
 import orjson
 from fastapi import APIRouter, Request, Response
 
-from api.errors import NotFoundError
+from api.core.errors import NotFoundError
+from api.http.support import JSON, SEQ_MOST, parts_of, whole_query
 from api.pages.render import HEADERS, page, static_path
 from api.pages.replaying import is_whole, shown
 from api.pages.viewer import viewer
-from api.routes.support import JSON, SEQ_MOST, parts_of, whole_query
-from detectors.types import Event
+from detectors.model.types import Event
 
 MOST_CHARACTERS = 8 << 20
 """Of recorded text in one answer; a message is never cut."""

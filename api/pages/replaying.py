@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from detectors.types import Event
+from detectors.model.types import Event
 
 FULL, INCREMENTAL, META = 2, 3, 4
 MUTATION, RESIZED, STYLE_RULE, STYLE_DECLARED, ADOPTED = 0, 4, 8, 13, 15

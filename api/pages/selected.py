@@ -7,8 +7,8 @@ from typing import Any
 from fastapi import Request
 
 from api.audit.selection import Selection
-from api.errors import InvalidError
-from api.store.tokens import Principal
+from api.auth.store import Principal
+from api.core.errors import InvalidError
 
 WINDOWS = (2_000, 20_000)
 """How many episodes a page counts, the newest of those selected; the first by default, so that it opens at once."""

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 from fastapi import APIRouter, Request, Response
 
-from api.errors import InvalidError
-from api.explaining import in_general
+from api.core.errors import InvalidError
+from api.http.support import ADMIN, parts_of
 from api.pages.graph import BOX, TALL, graph
 from api.pages.render import page
 from api.pages.selected import ALL, WINDOWS
 from api.pages.viewer import viewer
-from api.routes.support import ADMIN, parts_of
-from detectors.ruleset import Ruleset
+from api.rewards.explaining import in_general
+from detectors.task.ruleset import Ruleset
 
 EVERY = 10**9
 _BARS = 12

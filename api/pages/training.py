@@ -8,11 +8,11 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from api.audit.reporting import UNNAMED, Reporter
+from api.http.support import parts_of
 from api.pages.plot import Plot, line, stacked
 from api.pages.render import page
 from api.pages.selected import ALL, WINDOWS, asked_of, selection_of
 from api.pages.viewer import viewer
-from api.routes.support import parts_of
 
 DRAWN = 60
 """The newest versions that are drawn; the table has them all."""

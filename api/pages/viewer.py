@@ -10,10 +10,10 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 from fastapi import APIRouter, Request, Response
 
-from api.errors import ForbiddenError, ProblemError, UnauthorizedError
+from api.auth.store import Principal
+from api.core.errors import ForbiddenError, ProblemError, UnauthorizedError
+from api.http.support import READ, allowed, known, parts_of, read_body
 from api.pages.render import page
-from api.routes.support import READ, allowed, known, parts_of, read_body
-from api.store.tokens import Principal
 
 COOKIE = "milestoned"
 FOR_S = 12 * 3600

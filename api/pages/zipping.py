@@ -11,7 +11,7 @@ from typing import IO, Any
 from fastapi.responses import StreamingResponse
 
 from api.pages.render import HEADERS
-from api.store.corpus import Corpus, Stored
+from api.rescoring.corpus import Corpus, Stored
 
 TOGETHER = 8
 """Episodes that are in memory at once: one may hold a hundred megabytes of pictures."""

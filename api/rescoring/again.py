@@ -21,21 +21,21 @@ from typing import Any, Self
 import structlog
 
 from api.cascade.asking import Asker, Later, event_of
-from api.cascade.recorded import DECIDED, GIVEN, words_of
-from api.cascade.seen import Seen
+from api.cascade.evidence import Seen
 from api.cascade.stages import Stages, StageSettings
-from api.cascade.words import abstained
-from api.errors import ProblemError
-from api.metrics import Metrics
-from api.recordings import RecordingError, read_frames
-from api.rescoring.scored import ruleset_of
+from api.core.errors import ProblemError
+from api.core.metrics import Metrics
+from api.replay.recordings import RecordingError, read_frames
+from api.rescoring.offline_questions import Run, forget, opened
 from api.rescoring.work import Material, said_of
-from api.store.asked import Run, forget, opened
-from api.store.escalations import Asked
-from detectors.deciding import next_tier, waits
-from detectors.engine import Engine
-from detectors.task_json import TaskError, task_to_json
-from detectors.types import Ask
+from api.rewards.scored_episode import ruleset_of
+from api.verdicts.escalations import Asked
+from api.verdicts.recorded import DECIDED, GIVEN, words_of
+from api.verdicts.words import abstained
+from detectors.engine.engine import Engine
+from detectors.engine.resolution import next_tier, waits
+from detectors.model.types import Ask
+from detectors.task.task_json import TaskError, task_to_json
 
 EPISODES = 16
 """Episodes that are asked about at once: with all their events they are in memory together."""

@@ -17,16 +17,16 @@ from typing import Any
 import orjson
 import structlog
 
-from api import background
-from api.errors import UnavailableError
-from api.fleet.pulse import Pulse
+from api.core import background
+from api.core.errors import UnavailableError
+from api.core.heartbeat import Pulse
+from api.db.database import Database
+from api.rescoring.corpus import Corpus
 from api.rescoring.crews import pool
 from api.rescoring.report import Tally
+from api.rescoring.store import Rescores, Scored
 from api.rescoring.stored import material
 from api.rescoring.work import Answer, Material, broken, work
-from api.store.corpus import Corpus
-from api.store.database import Database
-from api.store.rescores import Rescores, Scored
 
 EVERY_S = 2.0
 """How often another replica's rescores are looked at."""

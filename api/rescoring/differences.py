@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from api.rescoring.scored import Result
+from api.rewards.scored_episode import Result
 
 Change = Literal["gained", "lost", "changed", "moved"]
 """A milestone: only the new side has it, only the old, both in this step but not alike, both in different steps."""

@@ -15,8 +15,8 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from api.regular import open_regular
-from detectors.codec import canonical
+from api.core.regular_file import open_regular
+from detectors.model.codec import canonical
 
 FORMAT = 1
 

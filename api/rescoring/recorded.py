@@ -8,13 +8,13 @@ from pathlib import Path
 import orjson
 import zstandard
 
-from api.recordings import MAX_FILE, MAX_FRAME_TEXT
-from api.regular import read_regular
+from api.core.regular_file import read_regular
+from api.replay.recordings import MAX_FILE, MAX_FRAME_TEXT
 from api.rescoring.kept import Kept
-from api.rescoring.scored import task_bytes
 from api.rescoring.work import Material
-from detectors.codec import sha256
-from detectors.types import Task
+from api.rewards.scored_episode import task_bytes
+from detectors.model.codec import sha256
+from detectors.model.types import Task
 
 SUFFIX = ".mrec"
 _FIRST_BYTES = 64 * 1024

@@ -8,10 +8,10 @@ from typing import Any
 
 import orjson
 
-from api.cascade.recorded import GIVEN
-from api.recording_text import clip
 from api.rescoring.work import Answer
-from api.wording import number_in_words
+from api.rewards.event_text import clip
+from api.rewards.rendering import number_in_words
+from api.verdicts.recorded import GIVEN
 
 ASKED = ("questions", "answered", "abstained")
 SHOWN = ("same", "changed", "scored", "failed")

@@ -9,7 +9,7 @@ import orjson
 from api.rescoring.crews import Batch
 from api.rescoring.kept import Results, ResultsError
 from api.rescoring.work import Answer, Material
-from detectors.codec import sha256
+from detectors.model.codec import sha256
 
 TOGETHER = 64
 """Episodes in a batch at most: enough that handing it over costs little beside the work."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 
-from api.rescoring.scored import stored_result
+from api.db.database import Database
+from api.rescoring.corpus import Corpus, Selection, Stored
 from api.rescoring.work import Material
-from api.store.corpus import Corpus, Selection, Stored
-from api.store.database import Database
-from detectors.codec import canonical
+from api.rewards.scored_episode import stored_result
+from detectors.model.codec import canonical
 
 
 def material(stored: Stored, task: bytes | None, keep: bool) -> Material:

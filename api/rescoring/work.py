@@ -10,13 +10,13 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from api.plugins import load_plugins
-from api.recording_text import line
-from api.recordings import RecordingError, read_frames, read_said
+from api.replay.recordings import RecordingError, read_frames, read_said
 from api.rescoring.differences import compare, evidence_of, is_same
-from api.rescoring.scored import Result, ruleset_of, score_each
-from detectors.codec import canonical, sha256
-from detectors.task_json import TaskError
+from api.rewards.event_text import line
+from api.rewards.scored_episode import Result, ruleset_of, score_each
+from api.tasks.plugins import load_plugins
+from detectors.model.codec import canonical, sha256
+from detectors.task.task_json import TaskError
 
 Status = Literal["same", "changed", "scored", "failed"]
 """``scored``: there was nothing to compare with."""

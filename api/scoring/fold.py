@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from detectors.rewards import total
+from detectors.model.rewards import total
 
 Fold = Literal["sum", "last", "discounted", "known"]
 FOLDS: tuple[Fold, ...] = ("sum", "last", "discounted", "known")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from detectors.rewards import total
-from detectors.ruleset import Ruleset
+from detectors.model.rewards import total
+from detectors.task.ruleset import Ruleset
 
 
 def seen_penalties(rules: Ruleset, steps: Sequence[Mapping[str, Any]]) -> dict[str, float]:

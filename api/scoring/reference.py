@@ -11,8 +11,8 @@ from typing import Any
 
 import orjson
 
-from api.errors import InvalidError
-from api.frames import MOST
+from api.core.errors import InvalidError
+from api.core.frames import MOST
 
 EPISODE = ("episode_id", "episode")
 TASK = ("task_id", "task")

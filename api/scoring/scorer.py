@@ -10,18 +10,18 @@ from typing import Any
 
 import orjson
 
-from api.errors import NotFoundError, ProblemError
-from api.ledger import ESCALATING, Ledger
-from api.notify import Deadline, Notifier, log_of
-from api.rewards import RewardReader
+from api.core.errors import NotFoundError, ProblemError
+from api.core.notify import Deadline, Notifier, log_of
+from api.episodes.store import Episodes
+from api.rewards.ledger import ESCALATING, Ledger
+from api.rewards.rewards import RewardReader
 from api.scoring.fold import Folding, fold, known_share
 from api.scoring.penalties import seen_penalties
 from api.scoring.reference import Reference
 from api.scoring.score import Score
 from api.scoring.stateless import score_answer
-from api.store.episodes import Episodes
-from api.store.tasks import Tasks
-from detectors.rewards import encode_reward, total
+from api.tasks.store import Tasks
+from detectors.model.rewards import encode_reward, total
 
 SETTLING = "milestoned:settling"
 FAILURES = {"settling": SETTLING, "escalating": "milestoned:escalating", "unscored": "milestoned:unscored"}

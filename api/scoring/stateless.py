@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from detectors.engine import Engine
-from detectors.ruleset import Ruleset
-from detectors.types import Event, Reward
+from detectors.engine.engine import Engine
+from detectors.model.types import Event, Reward
+from detectors.task.ruleset import Ruleset
 
 UNWATCHED = "an answer on its own: nobody watched"
 HARNESS = ("journal", "steps")

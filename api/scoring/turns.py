@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from api.channel import Channel
-from api.errors import InvalidError, UnavailableError
-from api.notify import Deadline
+from api.commands.command_queue import Channel
+from api.commands.store import Commands
+from api.core.errors import InvalidError, UnavailableError
+from api.core.notify import Deadline
+from api.episodes.store import Episodes
 from api.scoring.fold import Folding
 from api.scoring.reference import Reference
 from api.scoring.score import Score
 from api.scoring.scorer import Sample, Scorer
-from api.store.commands import Commands
-from api.store.episodes import Episodes
-from api.store.tasks import Tasks
+from api.tasks.store import Tasks
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from detectors.types import Event, Reward, Verdict
+from detectors.model.types import Event, Reward, Verdict
 
 
 @dataclass(frozen=True, slots=True)

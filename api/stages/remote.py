@@ -20,8 +20,8 @@ from api.stages.judge.evidence import Evidence, fitted
 from api.stages.judge.facts import Reader, facts_of
 from api.stages.judge.settings import number, peer_settings
 from api.stages.peer import Peer, PeerSettings, RefusedError, UnreachableError
-from detectors.codec import canonical, sha256
-from detectors.types import Verdict
+from detectors.model.codec import canonical, sha256
+from detectors.model.types import Verdict
 
 Form = Literal["classify", "score", "openrlhf"]
 VERSION = "remote/1"

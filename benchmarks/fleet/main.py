@@ -23,9 +23,9 @@ import asyncpg
 import httpx
 import psutil
 
-from api.demo.parts import same_imports
-from api.demo.processes import Part, Parts, console
 from benchmarks.measure import line, quantile
+from lab.demo.parts import same_imports
+from lab.demo.processes import Part, Parts, console
 from tests.support.postgres import Postgres
 
 REPLICAS = 2
@@ -83,7 +83,7 @@ def main(minutes: float, sandboxes: int, step_s: float) -> None:
 
 def _replica(parts: Parts, data: Path, database: str, admin: str) -> Replica:
     port_file = data / "port"
-    command = [*console("milestoned", "api.cli"), "serve", "--data", str(data), "--database", database]
+    command = [*console("milestoned", "api.cli.main"), "serve", "--data", str(data), "--database", database]
     command += ["--port", "0", "--port-file", str(port_file)]
     environment = {**same_imports(), "MILESTONED_SECRET": "of the benchmark", "MILESTONED_ADMIN_TOKEN": admin}
     environment["MILESTONED_SIGNING_KEY"] = "a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s="

@@ -14,18 +14,18 @@ from typing import Any
 
 import httpx
 
-from agentd.channel import Channel
-from agentd.conductor import Conductor
-from agentd.daemon import until_signal
+from agentd.core.logs import set_up_quietly
+from agentd.core.settings import Settings
 from agentd.fleet.membership import Lease, Membership
-from agentd.journal import Journal
-from agentd.logs import set_up_quietly
-from agentd.recorder import Recorder
-from agentd.seal import Sealer
-from agentd.service import Service
-from agentd.settings import Settings
-from agentd.ship import Shipper
-from agentd.steps import Steps
+from agentd.journal.journal import Journal
+from agentd.journal.recorder import Recorder
+from agentd.run.daemon import until_signal
+from agentd.session.settling import Sealer
+from agentd.session.step_controller import Conductor
+from agentd.session.step_state import Steps
+from agentd.uplink.command_poller import Channel
+from agentd.uplink.http import Service
+from agentd.uplink.uploader import Shipper
 from benchmarks.fleet.tape import Tape, load
 
 

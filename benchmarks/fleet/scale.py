@@ -10,10 +10,10 @@ import json
 import math
 from typing import Any
 
+from api.core.settings import Limits
+from api.db.database import SERVER_POOL
 from api.fleet.watch import LONGEST_LOOK_S, LOOKS
-from api.settings import Limits
-from api.store.broadcast import RECHECK_S
-from api.store.database import SERVER_POOL
+from api.log.broadcast import RECHECK_S
 from benchmarks.fleet.main import MEASURED
 from benchmarks.measure import line
 

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from api.recordings import read_recording
-from detectors.types import Event
+from api.replay.recordings import read_recording
+from detectors.model.types import Event
 
 RECORDING = Path(__file__).with_name("shop.mrec")
 """What `milestoned demo` recorded of its agent in a real Chromium: 18 steps in the shop of examples/shop."""

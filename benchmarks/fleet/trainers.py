@@ -20,7 +20,7 @@ from typing import Any
 
 import httpx
 
-from agentd.daemon import until_signal
+from agentd.run.daemon import until_signal
 from benchmarks.fleet.tape import Tape, load, task
 
 WAIT_MS = 30_000

@@ -21,11 +21,11 @@ from typing import Any
 from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playwright
 
 from agentd import attach
-from agentd.errors import AgentdError
-from api.importing.base import BadSourceError
-from api.importing.miniwob import task_of
-from api.importing.miniwob.plan import UnobservableError
+from agentd.core.errors import AgentdError
 from benchmarks.miniwob.policy import plan
+from lab.benchmarks.base import BadSourceError
+from lab.benchmarks.miniwob import task_of
+from lab.benchmarks.miniwob.plan import UnobservableError
 from tests.miniwob.script import Act, Script
 from tests.miniwob.site import begin, instance, reward, serve
 from tests.miniwob.table import ENTRIES

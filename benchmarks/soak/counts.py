@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from detectors.types import Event
+from detectors.model.types import Event
 
 _FACT = re.compile(r"\bfact (\d+)\.")
 _TICK = re.compile(r"/tick\?n=(\d+)$")

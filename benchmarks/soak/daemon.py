@@ -15,11 +15,11 @@ import psutil
 import zstandard
 from milestoned_client import RewardClient
 
-from api.demo.parts import Service, same_imports, start_daemon
-from api.demo.processes import Part, Parts, console
 from benchmarks.soak.scene import Scene
-from detectors.codec import decode_segment, split_segments
-from detectors.types import Event
+from detectors.model.codec import decode_segment, split_segments
+from detectors.model.types import Event
+from lab.demo.parts import Service, same_imports, start_daemon
+from lab.demo.processes import Part, Parts, console
 
 WAIT_S = 60.0
 
@@ -29,7 +29,7 @@ class Recording:
     told only where somebody asks for them (appearing texts, hovering, ...)."""
 
     def __init__(self, parts: Parts, scene: Scene, out: Path, *, also: bool = True) -> None:
-        command = [*console("agentd", "agentd.cli"), "record", "--out", str(out), "--steps", "port"]
+        command = [*console("agentd", "agentd.cli.main"), "record", "--out", str(out), "--steps", "port"]
         command += ["--also", "all"] if also else []
         command += ["--profile", str(scene.profile), "--files", f"home={scene.desk.folder / 'files'}", "--desktop"]
         command += ["--processes", "all", "--clipboard", "clipboard,primary"]

@@ -12,12 +12,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from api.demo.parts import start_service
-from api.demo.processes import Parts
 from benchmarks.measure import line, ratio
 from benchmarks.soak.counts import hold, kinds, losses
 from benchmarks.soak.daemon import Recording, only_two_fields, recorded
 from benchmarks.soak.scene import Scene, playing
+from lab.demo.parts import start_service
+from lab.demo.processes import Parts
 
 WARM_MIN = 5.0
 """Minutes before memory is compared; a third of a shorter run."""

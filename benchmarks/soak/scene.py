@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from playwright.sync_api import Page, sync_playwright
 
-from api.demo.needs import find_chromium
 from benchmarks.browser import FLAGS
+from lab.demo.needs import find_chromium
 from tests.support.desktop import Desktop
 
 EVERY_S = 2.0

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from detectors.errors import SpecError
 from detectors.matchers.plain import text_key
 from detectors.matchers.url import url_matches
 from detectors.matchers.values import StatusMatch
+from detectors.model.errors import SpecError
 
 _KEYS = frozenset(("url", "methods", "refused"))
 _REFUSAL = 400

@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 
 import orjson
 
-from detectors import outside
-from detectors.errors import SpecError
+from detectors.matchers import third_party
 from detectors.matchers.faults import answers
 from detectors.matchers.lenient import Pattern
 from detectors.matchers.location import base_of, query_of
 from detectors.matchers.structure import Nothing, part
 from detectors.matchers.url import MAX_URL
 from detectors.matchers.values import BodyType, Repeated, body_type, counted, form_pairs
+from detectors.model.errors import SpecError
 
 Path = tuple[str | int, ...]
 
@@ -129,7 +129,9 @@ class _Fact:
 
     def _values(self, document: Mapping[str, Any]) -> Iterator[Any]:
         if self.json:
-            found = outside.json_values(self.json, document) or outside.json_values(self.json, _opened(document))
+            found = third_party.json_values(self.json, document) or third_party.json_values(
+                self.json, _opened(document)
+            )
             yield from found
         else:
             for name, value in document.items():
@@ -169,7 +171,7 @@ class ContentMatch:
                 raise SpecError((*path, key), spec[key], "a text: a field's name, or a JSON Path")
         if "json" in spec:
             try:
-                outside.json_path(spec["json"])
+                third_party.json_path(spec["json"])
             except ValueError as error:
                 raise SpecError((*path, "json"), spec["json"], str(error)) from None
         pattern = Pattern.parse(spec["pattern"], (*path, "pattern")) if "pattern" in spec else None

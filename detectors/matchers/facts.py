@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from detectors.errors import SpecError
 from detectors.matchers.faults import answers
 from detectors.matchers.text import TextMatch
+from detectors.model.errors import SpecError
 
 LONGEST_PATH = 8
 

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import Any, NamedTuple, TypeVar
 
-from detectors.errors import BudgetError
+from detectors.model.errors import BudgetError
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from detectors import outside
-from detectors.errors import SpecError
+from detectors.matchers import third_party
 from detectors.matchers.lenient_kinds import KINDS
+from detectors.model.errors import SpecError
 
 Read = dict[tuple[str, str], Any]
 """What the texts of one value were read as, by kind: a list in any order compares each of them with many."""
@@ -51,7 +51,7 @@ class Pattern:
         if any(not isinstance(one, list) for one in lists) or not any(lists) or set(given) - {"all", "none"}:
             raise SpecError(path, spec, "a pattern, or {all: [patterns], none: [patterns]}")
         try:
-            return cls(*(tuple(outside.regex(f"(?s:{text})", True) for text in one) for one in lists))
+            return cls(*(tuple(third_party.regex(f"(?s:{text})", True) for text in one) for one in lists))
         except (ValueError, TypeError) as error:
             raise SpecError(path, spec, str(error)) from None
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from detectors import outside
+from detectors.matchers import third_party
 from detectors.matchers.location import location_key
 from detectors.matchers.markdown import plain_markdown
 from detectors.matchers.moments import whole_day
@@ -198,7 +198,7 @@ def _near_point(one: tuple[float, float], other: tuple[float, float]) -> bool:
 def _like_name(one: str, other: str) -> bool:
     if not one or not other:
         return one == other
-    return outside.likeness_of_words(one, other) >= 0.8
+    return third_party.likeness_of_words(one, other) >= 0.8
 
 
 def _json(raw: Any) -> str:

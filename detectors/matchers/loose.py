@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from detectors import outside
-from detectors.errors import SpecError
+from detectors.matchers import third_party
 from detectors.matchers.plain import composed, glob, literal, normal
 from detectors.matchers.typed_base import Form, Path, flag, json_text, plain, text_of
 from detectors.matchers.url import UrlMatch
+from detectors.model.errors import SpecError
 
 MAX_PATTERN = 1_000
 _YES, _NO = frozenset(("true", "yes", "y", "on", "1")), frozenset(("false", "no", "n", "off", "0"))
@@ -113,7 +113,7 @@ def regex(value: Any, options: Mapping[str, Any], path: Path) -> Pattern:
     if len(pattern) > MAX_PATTERN:
         raise SpecError(path, value, f"a regular expression of at most {MAX_PATTERN} characters")
     try:
-        compiled = outside.regex(pattern, flag(options, "ignore_case", path))
+        compiled = third_party.regex(pattern, flag(options, "ignore_case", path))
     except (ValueError, UnicodeEncodeError) as error:
         raise SpecError(path, value, str(error)) from None
     if compiled.fullmatch("") is not None:
@@ -133,7 +133,7 @@ class Fuzzy(Form):
         folded = normal(text).casefold()
         if not len(self.text) / 2 <= len(folded) <= 2 * len(self.text):
             return False
-        return outside.likeness(self.text, folded) >= self.threshold
+        return third_party.likeness(self.text, folded) >= self.threshold
 
 
 def fuzzy(value: Any, options: Mapping[str, Any], path: Path) -> Fuzzy:

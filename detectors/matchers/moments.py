@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from detectors import outside
-from detectors.errors import SpecError
+from detectors.matchers import third_party
 from detectors.matchers.plain import normal
 from detectors.matchers.typed_base import Form, Path, flag, text_of, tolerance
+from detectors.model.errors import SpecError
 
 MAX_DATE = 64
 _DAY = 86_400
@@ -44,7 +44,7 @@ def whole_day(text: str, day_first: bool) -> tuple[int, int, int] | None:
     if text[0] in "-+" or text[-1] in "-+,":
         return None
     # ISO 8601 is year, month, day, whatever the order of other writings.
-    found = outside.day(text, day_first and not _ISO.match(text))
+    found = third_party.day(text, day_first and not _ISO.match(text))
     words = set(_WORD.findall(text.casefold())) - _BESIDE
     return found if found is not None and words <= _names_of(found) else None
 

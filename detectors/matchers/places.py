@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from detectors.errors import SpecError
 from detectors.matchers.plain import normal
 from detectors.matchers.typed_base import About, Form, Path, number_of, plain, text_of, tolerance
+from detectors.model.errors import SpecError
 
 _DECIMAL = re.compile(r"\(?([+-]?\d{1,3}(?:\.\d+)?)°?[, ] ?([+-]?\d{1,3}(?:\.\d+)?)°?\)?")
 _MARKED = re.compile(

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from detectors import outside
-from detectors.errors import SpecError
+from detectors.matchers import third_party
 from detectors.matchers.plain import normal, number
 from detectors.matchers.typed_base import About, Form, Path, number_of, plain, tolerance
+from detectors.model.errors import SpecError
 
 SECONDS = {
     1e-3: "ms millisecond milliseconds msec",
@@ -127,7 +127,7 @@ class Money(Form):
             return False
         if len(amount) > MAX_AMOUNT:
             return False
-        found = outside.decimal(minus + amount, self.locale)
+        found = third_party.decimal(minus + amount, self.locale)
         return found is not None and self.wanted.matches(float(found))
 
     def matches_json(self, value: Any) -> bool:
@@ -139,9 +139,9 @@ def money(value: Any, options: Mapping[str, Any], path: Path) -> Money:
     """``{money: 1234.5, currency: USD, locale: en}``: "$1,234.50", "1,234.50 USD"; a text without currency if none
     is asked for."""
     locale, code = options.get("locale", "en"), options.get("currency")
-    if not isinstance(locale, str) or not outside.locale_ok(locale):
+    if not isinstance(locale, str) or not third_party.locale_ok(locale):
         raise SpecError((*path[:-1], "locale"), locale, "a locale such as en or de_DE")
-    names = frozenset[str]() if code is None else outside.currency(str(code), locale)
+    names = frozenset[str]() if code is None else third_party.currency(str(code), locale)
     if names is None:
         raise SpecError((*path[:-1], "currency"), code, "a currency's code such as USD")
     return Money(About(plain(value, path), tolerance(options, path)), locale, names)

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 import orjson
 
-from detectors import outside
-from detectors.errors import SpecError
+from detectors.matchers import third_party
 from detectors.matchers.faults import answers
 from detectors.matchers.typed_base import json_text
+from detectors.model.errors import SpecError
 
 MOST = 256
 _LISTS = ("all", "none", "without")
@@ -32,7 +32,7 @@ class Fact:
 
     def holds(self, document: Any) -> bool:
         """Whether the document says so. Where nothing stands, nothing holds."""
-        values = outside.json_values(self.path, document)
+        values = third_party.json_values(self.path, document)
         if not values:
             return False
         if self.without and any(not isinstance(one, dict) or self.without & one.keys() for one in values):
@@ -86,7 +86,7 @@ def _fact(spec: Any, path: tuple[str | int, ...]) -> Fact:
     if "value" in spec and set(spec) & set(_LISTS):
         raise SpecError(path, spec, "value, or all, none and without; not both")
     try:
-        outside.json_path(spec["path"])
+        third_party.json_path(spec["path"])
     except ValueError as error:
         raise SpecError((*path, "path"), spec["path"], str(error)) from None
     lists = {name: spec.get(name, []) for name in _LISTS}

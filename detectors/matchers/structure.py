@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import orjson
 
-from detectors.errors import SpecError
 from detectors.matchers.faults import answers
 from detectors.matchers.lenient import Lenient, Read
 from detectors.matchers.structures import MOST, assigned
+from detectors.model.errors import SpecError
 
 DEEPEST = 8
 Path = tuple[str | int, ...]

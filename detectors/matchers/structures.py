@@ -9,9 +9,9 @@ from typing import Any
 
 import orjson
 
-from detectors import outside
-from detectors.errors import SpecError
+from detectors.matchers import third_party
 from detectors.matchers.typed_base import Form, Path, flag, json_text
+from detectors.model.errors import SpecError
 
 MOST = 256
 """Items of a list, rows of a table."""
@@ -147,7 +147,7 @@ class JsonPath(Form):
 
     def matches_json(self, value: Any) -> bool:
         """Whether a JSON value has it."""
-        found = outside.json_values(self.path, value)
+        found = third_party.json_values(self.path, value)
         hits = [self.wanted.matches(value) for value in found]
         return all(hits) and bool(hits) if self.every else any(hits)
 
@@ -159,7 +159,7 @@ def json_path(value: Any, options: Mapping[str, Any], path: Path) -> JsonPath:
     if not isinstance(value, str) or "value" not in options:
         raise SpecError(path, value, "a JSON Path such as $.items[0].id, and value beside it")
     try:
-        outside.json_path(value)
+        third_party.json_path(value)
     except ValueError as error:
         raise SpecError(path, value, str(error)) from None
     return JsonPath(value, ValueMatch.parse(options["value"], (*path[:-1], "value")), flag(options, "every", path))

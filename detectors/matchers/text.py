@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from detectors.errors import SpecError
 from detectors.matchers.faults import answers
 from detectors.matchers.plain import glob, literal, normal, number, text_key
 from detectors.matchers.typed_base import number_of
+from detectors.model.errors import SpecError
 
 Mode = Literal["equals", "contains", "starts_with", "ends_with", "glob", "one_of", "number", "typed"]
 MODES: tuple[Mode, ...] = ("equals", "contains", "starts_with", "ends_with", "glob", "one_of", "number")

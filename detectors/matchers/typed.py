@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from detectors.errors import SpecError
 from detectors.matchers import loose, moments, places, quantities, structures
 from detectors.matchers.typed_base import Form, Path
+from detectors.model.errors import SpecError
 
 Parse = Callable[[Any, Mapping[str, Any], Path], Form]
 """(value, options, path) → the form. Raises `SpecError`."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from detectors.codec import canonical
-from detectors.errors import SpecError
+from detectors.model.codec import canonical
+from detectors.model.errors import SpecError
 
 Path = tuple[str | int, ...]
 MAX_EXACT = 2.0**53

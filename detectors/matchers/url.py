@@ -16,10 +16,10 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import orjson
 
-from detectors.errors import SpecError
 from detectors.matchers.faults import answers
 from detectors.matchers.plain import glob
 from detectors.matchers.text import TextMatch
+from detectors.model.errors import SpecError
 
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _PLAIN = re.compile(r"(https?://[a-z0-9.-]+(?::[0-9]{1,4})?)(/[^?#%\x00-\x20]*)(?:[?#]|\Z)")

@@ -9,10 +9,10 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from detectors.errors import SpecError
 from detectors.matchers.faults import answers
 from detectors.matchers.text import TextMatch
 from detectors.matchers.typed_base import json_text
+from detectors.model.errors import SpecError
 
 BodyType = Literal["form", "json"]
 Repeated = Literal["last", "first", "any"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from detectors.arguments import arg
-from detectors.declaring import answer_rule
 from detectors.matchers import TextMatch
-from detectors.types import Event, Reading
-from detectors.world import World
+from detectors.model.types import Event, Reading
+from detectors.sdk.arguments import arg
+from detectors.sdk.decorators import answer_rule
+from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True)

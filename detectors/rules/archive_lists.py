@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from detectors.arguments import arg
-from detectors.file_reads import ReadArgs, facts_of, listed, read_index, read_keys, reading
-from detectors.registry import rule
-from detectors.types import Event, Reading
-from detectors.world import World
+from detectors.model.types import Event, Reading
+from detectors.sdk.arguments import arg
+from detectors.sdk.file_reads import ReadArgs, facts_of, listed, read_index, read_keys, reading
+from detectors.sdk.registry import rule
+from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

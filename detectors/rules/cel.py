@@ -10,18 +10,18 @@ from typing import Any
 
 import orjson
 
-from detectors import outside
-from detectors.arguments import arg
-from detectors.budget import meter
-from detectors.cel_plan import FAILURES, plan_of
-from detectors.cel_reads import reads_of_cel
-from detectors.condition_reads import Reads, asks_of_reads, check_reads
-from detectors.declaring import by_script, check_kind, kind_rule
-from detectors.errors import UnseenError
-from detectors.kinds.shapes import Path
-from detectors.types import Event, Reading
-from detectors.uploads import NO_SIZE, UPLOADS, is_one_of, is_part_of, unsized
-from detectors.world import World
+from detectors.matchers import third_party
+from detectors.model.budget import meter
+from detectors.model.errors import UnseenError
+from detectors.model.kinds.shapes import Path
+from detectors.model.types import Event, Reading
+from detectors.sdk.arguments import arg
+from detectors.sdk.cel_plan import FAILURES, plan_of
+from detectors.sdk.cel_reads import reads_of_cel
+from detectors.sdk.condition_reads import Reads, asks_of_reads, check_reads
+from detectors.sdk.decorators import by_script, check_kind, kind_rule
+from detectors.sdk.uploads import NO_SIZE, UPLOADS, is_one_of, is_part_of, unsized
+from detectors.sdk.world import World
 
 MAX_EXPRESSION = 1_000
 MAX_NESTING = 16
@@ -76,7 +76,7 @@ def _check(text: str) -> None:
             f"a CEL expression of at most {MAX_EXPRESSION} characters, {MAX_NESTING} brackets deep, "
             f"with at most {MAX_LOOPS} of all, exists, exists_one, map, filter"
         )
-    program = outside.cel(text)
+    program = third_party.cel(text)
     if unknown := set(program.variables()) - KNOWN - set(_LOOP.findall(text)):
         raise ValueError(f"{', '.join(sorted(unknown))}: no such name; there are data, kind, url")
     if "matches" in program.functions():

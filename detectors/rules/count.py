@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from detectors.arguments import arg
-from detectors.registry import Moment, Standing, composite
+from detectors.sdk.arguments import arg
+from detectors.sdk.registry import Moment, Standing, composite
 
 MOST_APART = 64
 MOST = 1000

@@ -6,12 +6,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from detectors.arguments import arg
-from detectors.file_reads import ReadArgs, facts_are, facts_of, is_cut, listed, read_index, read_keys, reading
 from detectors.matchers import FactsMatch
-from detectors.registry import rule
-from detectors.types import Event, Reading
-from detectors.world import World
+from detectors.model.types import Event, Reading
+from detectors.sdk.arguments import arg
+from detectors.sdk.file_reads import (
+    ReadArgs,
+    facts_are,
+    facts_of,
+    is_cut,
+    listed,
+    read_index,
+    read_keys,
+    reading,
+)
+from detectors.sdk.registry import rule
+from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from detectors.arguments import arg
-from detectors.errors import UnseenError
 from detectors.matchers import TextMatch, UrlMatch, text_key
-from detectors.registry import Keys, rule
-from detectors.shape import mapping
-from detectors.types import Event, Reading
-from detectors.world import World
+from detectors.model.errors import UnseenError
+from detectors.model.safe_json import mapping
+from detectors.model.types import Event, Reading
+from detectors.sdk.arguments import arg
+from detectors.sdk.registry import Keys, rule
+from detectors.sdk.world import World
 
 AROUND_MOST = 200
 """Characters that are told of what an element stands in."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from detectors.arguments import arg
-from detectors.errors import UnseenError
-from detectors.file_facts import cause, file_index, file_keys, named
 from detectors.matchers import IntRange, TextMatch
-from detectors.registry import rule
-from detectors.types import Event, Reading
-from detectors.world import World, file_key
+from detectors.model.errors import UnseenError
+from detectors.model.types import Event, Reading
+from detectors.sdk.arguments import arg
+from detectors.sdk.file_facts import cause, file_index, file_keys, named
+from detectors.sdk.registry import rule
+from detectors.sdk.world import World, file_key
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from detectors.arguments import arg
-from detectors.file_reads import (
+from detectors.matchers import TextMatch
+from detectors.model.types import Event, Reading
+from detectors.sdk.arguments import arg
+from detectors.sdk.file_reads import (
     Format,
     ReadArgs,
     facts_of,
@@ -19,10 +21,8 @@ from detectors.file_reads import (
     reading,
     text_is,
 )
-from detectors.matchers import TextMatch
-from detectors.registry import rule
-from detectors.types import Event, Reading
-from detectors.world import World
+from detectors.sdk.registry import rule
+from detectors.sdk.world import World
 
 NO_TEXT = frozenset(
     ("csv", "json", "yaml", "toml", "ini", "prefs", "gimprc", "sqlite", "xlsx", "ods", "zip", "tar", "image", "media")

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from detectors.arguments import arg
-from detectors.file_reads import ReadArgs, facts_are, facts_of, is_cut, read_index, read_keys, reading
 from detectors.matchers import ValueMatch
 from detectors.matchers.facts import at
-from detectors.registry import rule
-from detectors.types import Event, Reading
-from detectors.world import World
+from detectors.model.types import Event, Reading
+from detectors.sdk.arguments import arg
+from detectors.sdk.file_reads import (
+    ReadArgs,
+    facts_are,
+    facts_of,
+    is_cut,
+    read_index,
+    read_keys,
+    reading,
+)
+from detectors.sdk.registry import rule
+from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from detectors.arguments import FieldsMatch, arg
-from detectors.errors import UnseenError
-from detectors.form import holds, unseen
 from detectors.matchers import UrlMatch
-from detectors.registry import rule
-from detectors.types import Event, Reading
-from detectors.world import World, field_keys
+from detectors.model.errors import UnseenError
+from detectors.model.types import Event, Reading
+from detectors.sdk.arguments import FieldsMatch, arg
+from detectors.sdk.form_values import holds, unseen
+from detectors.sdk.registry import rule
+from detectors.sdk.world import World, field_keys
 
 
 @dataclass(frozen=True, slots=True)

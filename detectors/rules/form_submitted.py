@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from detectors.arguments import FieldsMatch, arg
-from detectors.errors import UnseenError
 from detectors.matchers import TextMatch, UrlMatch
-from detectors.registry import rule
-from detectors.shape import listed, mapping
-from detectors.types import Event, Reading
-from detectors.world import World
+from detectors.model.errors import UnseenError
+from detectors.model.safe_json import listed, mapping
+from detectors.model.types import Event, Reading
+from detectors.sdk.arguments import FieldsMatch, arg
+from detectors.sdk.registry import rule
+from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True)

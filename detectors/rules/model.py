@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from detectors.judged import Judged
-from detectors.registry import rule
-from detectors.types import Event, Reading
-from detectors.world import World
+from detectors.model.types import Event, Reading
+from detectors.sdk.registry import rule
+from detectors.sdk.tier_rules import Judged
+from detectors.sdk.world import World
 
 
 @rule(component="goal", args=Judged, alone=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from detectors.registry import Moment, Standing, composite
+from detectors.sdk.registry import Moment, Standing, composite
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from detectors.arguments import arg
-from detectors.condition_reads import Reads, asks_of_reads, check_reads, reads_of_facts
-from detectors.declaring import by_script, check_kind, kind_rule
-from detectors.errors import UnseenError
-from detectors.kinds import KINDS
 from detectors.matchers import FactsMatch, TextMatch, UrlMatch
 from detectors.matchers.facts import at, dotted
-from detectors.types import Event, Reading
-from detectors.uploads import NO_SIZE, UPLOADS, is_one_of, unsized
-from detectors.world import World
+from detectors.model.errors import UnseenError
+from detectors.model.kinds import KINDS
+from detectors.model.types import Event, Reading
+from detectors.sdk.arguments import arg
+from detectors.sdk.condition_reads import Reads, asks_of_reads, check_reads, reads_of_facts
+from detectors.sdk.decorators import by_script, check_kind, kind_rule
+from detectors.sdk.uploads import NO_SIZE, UPLOADS, is_one_of, unsized
+from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True)

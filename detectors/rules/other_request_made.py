@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from detectors.arguments import arg
-from detectors.errors import UnseenError
 from detectors.matchers import TextMatch, UrlMatch
 from detectors.matchers.url import MAX_URL
-from detectors.registry import rule
-from detectors.request_facts import ENDS, LOST, is_servers
-from detectors.shape import listed, mapping
-from detectors.types import Event, Reading
-from detectors.world import World
+from detectors.model.errors import UnseenError
+from detectors.model.safe_json import listed, mapping
+from detectors.model.types import Event, Reading
+from detectors.sdk.arguments import arg
+from detectors.sdk.registry import rule
+from detectors.sdk.request_facts import ENDS, LOST, is_servers
+from detectors.sdk.world import World
 
 _WRITES = TextMatch("one_of", ("POST", "PUT", "PATCH", "DELETE"))
 _REFUSED = 400

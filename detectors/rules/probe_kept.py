@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from detectors.arguments import arg
-from detectors.codec import canonical
-from detectors.errors import UnseenError
 from detectors.matchers.facts import LONGEST_PATH, at, dotted, leads
-from detectors.probe_facts import answered
-from detectors.registry import rule
-from detectors.types import Event, Reading
-from detectors.world import World
+from detectors.model.codec import canonical
+from detectors.model.errors import UnseenError
+from detectors.model.types import Event, Reading
+from detectors.sdk.arguments import arg
+from detectors.sdk.probe_facts import answered
+from detectors.sdk.registry import rule
+from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True)

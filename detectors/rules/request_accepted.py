@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from detectors.arguments import arg
-from detectors.errors import UnseenError
 from detectors.matchers import BodyMatch, StatusMatch, TextMatch, UrlMatch
 from detectors.matchers.asked import asked
 from detectors.matchers.url import url_key
 from detectors.matchers.values import BodyType, Repeated, answer_type
-from detectors.registry import rule
-from detectors.request_facts import ENDS, LOST, is_lost, is_made_up, is_servers
-from detectors.shape import listed, mapping
-from detectors.types import Event, Reading
-from detectors.world import World
+from detectors.model.errors import UnseenError
+from detectors.model.safe_json import listed, mapping
+from detectors.model.types import Event, Reading
+from detectors.sdk.arguments import arg
+from detectors.sdk.registry import rule
+from detectors.sdk.request_facts import ENDS, LOST, is_lost, is_made_up, is_servers
+from detectors.sdk.world import World
 
 _OK = StatusMatch(((200, 299),))
 

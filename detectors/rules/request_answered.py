@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import unquote, urldefrag, urljoin
 
-from detectors.arguments import arg
-from detectors.errors import UnseenError
 from detectors.matchers import AddressesMatch, ContentMatch, StatusMatch, TextMatch
 from detectors.matchers.asked import asked
 from detectors.matchers.location import base_of
 from detectors.matchers.plain import text_key
 from detectors.matchers.values import BodyType, Repeated, answer_type
-from detectors.registry import rule
-from detectors.request_facts import ENDS, LOST, is_lost, is_servers
-from detectors.shape import listed, mapping
-from detectors.types import Event, Reading
-from detectors.world import World
+from detectors.model.errors import UnseenError
+from detectors.model.safe_json import listed, mapping
+from detectors.model.types import Event, Reading
+from detectors.sdk.arguments import arg
+from detectors.sdk.registry import rule
+from detectors.sdk.request_facts import ENDS, LOST, is_lost, is_servers
+from detectors.sdk.world import World
 
 _ACCEPTED = StatusMatch(((200, 399),))
 _ARRIVED = StatusMatch(((200, 299), (304, 304)))

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from detectors.arguments import arg
-from detectors.bound import HIDDEN
-from detectors.registry import Moment, Standing, composite
+from detectors.sdk.arguments import arg
+from detectors.sdk.correlation import HIDDEN
+from detectors.sdk.registry import Moment, Standing, composite
 
 LEAST = 3
 

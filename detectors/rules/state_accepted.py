@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from detectors.arguments import arg
-from detectors.errors import UnseenError
 from detectors.matchers import StateMatch, StatusMatch, TextMatch, UrlMatch
 from detectors.matchers.asked import asked
 from detectors.matchers.url import url_key
-from detectors.registry import Keys, rule
-from detectors.request_facts import ENDS, LOST, is_lost, is_servers
-from detectors.types import Event, Reading
-from detectors.world import World
+from detectors.model.errors import UnseenError
+from detectors.model.types import Event, Reading
+from detectors.sdk.arguments import arg
+from detectors.sdk.registry import Keys, rule
+from detectors.sdk.request_facts import ENDS, LOST, is_lost, is_servers
+from detectors.sdk.world import World
 
 _OK = StatusMatch(((200, 299),))
 

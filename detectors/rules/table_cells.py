@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from detectors.arguments import FieldsMatch, arg
-from detectors.codec import canonical
-from detectors.file_reads import (
+from detectors.matchers import IntRange, TextMatch
+from detectors.model.codec import canonical
+from detectors.model.types import Event, Reading
+from detectors.sdk.arguments import FieldsMatch, arg
+from detectors.sdk.file_reads import (
     ReadArgs,
     facts_of,
     goes_on,
@@ -21,10 +23,8 @@ from detectors.file_reads import (
     said,
     text_is,
 )
-from detectors.matchers import IntRange, TextMatch
-from detectors.registry import rule
-from detectors.types import Event, Reading
-from detectors.world import World
+from detectors.sdk.registry import rule
+from detectors.sdk.world import World
 
 _CELL = re.compile(r"([A-Z]{1,3})([1-9]\d{0,6})")
 MAX_QUERY = 4_000

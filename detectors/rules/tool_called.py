@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from detectors.arguments import SchemaMatch, arg
 from detectors.matchers import FactsMatch, TextMatch, text_key
-from detectors.registry import Keys, rule
-from detectors.types import Event, Reading
-from detectors.world import World
+from detectors.model.types import Event, Reading
+from detectors.sdk.arguments import SchemaMatch, arg
+from detectors.sdk.registry import Keys, rule
+from detectors.sdk.world import World
 
 
 @dataclass(frozen=True, slots=True)

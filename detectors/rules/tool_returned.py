@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from detectors.arguments import arg
 from detectors.matchers import FactsMatch, TextMatch
-from detectors.registry import rule
-from detectors.types import Event, Reading
-from detectors.world import MAX_NAME, World
+from detectors.model.types import Event, Reading
+from detectors.sdk.arguments import arg
+from detectors.sdk.registry import rule
+from detectors.sdk.world import MAX_NAME, World
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from detectors.arguments import arg
 from detectors.matchers import TextMatch
-from detectors.registry import rule
-from detectors.shape import mapping
-from detectors.types import Event, Reading
-from detectors.world import World, widget_key
+from detectors.model.safe_json import mapping
+from detectors.model.types import Event, Reading
+from detectors.sdk.arguments import arg
+from detectors.sdk.registry import rule
+from detectors.sdk.world import World, widget_key
 
 
 @dataclass(frozen=True, slots=True)

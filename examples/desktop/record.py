@@ -10,8 +10,8 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from detectors.codec import encode_event
-from detectors.kinds import KINDS
+from detectors.model.codec import encode_event
+from detectors.model.kinds import KINDS
 
 FOLDER = Path(__file__).parent / "recordings"
 SHOP = "http://127.0.0.1:8000"

@@ -23,11 +23,11 @@ from typing import Any
 
 from milestoned_client import RewardClient
 
-from api.demo.needs import find_chromium
-from api.demo.parts import Service, start_service
-from api.demo.processes import Parts
 from examples.learning.table import table
 from examples.learning.tasks import KINDS, task
+from lab.demo.needs import find_chromium
+from lab.demo.parts import Service, start_service
+from lab.demo.processes import Parts
 
 ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / ".venv-learning" / "bin" / "python"

@@ -12,8 +12,10 @@ import orjson
 import sqlalchemy as sa
 from alembic import op
 
-from api.store.marks import Finding, finding_key, label_rows
-from api.tables import episode_facts, episode_marks, episodes
+from api.audit.tables import episode_facts
+from api.episodes.label_index import Finding, finding_key, label_rows
+from api.episodes.label_tables import episode_marks
+from api.log.tables import episodes
 
 revision = "0010"
 down_revision = "0009"

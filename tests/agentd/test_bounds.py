@@ -9,12 +9,20 @@ from typing import Any
 import orjson
 import pytest
 
-from agentd.bounds import EVENT_BYTES, EVENT_DEPTH, UnfitError, deeper, line_of, packed, packer
-from agentd.journal import Journal
-from agentd.recorder import Recorder
-from api.frames import read_segment
-from api.settings import Limits
-from detectors.types import Segment
+from agentd.core.wire_limits import (
+    EVENT_BYTES,
+    EVENT_DEPTH,
+    UnfitError,
+    deeper,
+    line_of,
+    packed,
+    packer,
+)
+from agentd.journal.journal import Journal
+from agentd.journal.recorder import Recorder
+from api.core.frames import read_segment
+from api.core.settings import Limits
+from detectors.model.types import Segment
 
 
 def nested(depth: int, kind: type = list) -> Any:

@@ -13,9 +13,9 @@ from typing import Any
 import httpx
 import pytest
 
-from agentd.control import ControlPort, Health, control_token, make_app
-from agentd.errors import UsageError
-from agentd.problems import BODY_BYTES, BODY_DEPTH
+from agentd.core.errors import UsageError
+from agentd.core.problems import BODY_BYTES, BODY_DEPTH
+from agentd.session.control_port import ControlPort, Health, control_token, make_app
 from tests.agentd.support.sight import Sight
 from tests.agentd.test_bounds import nested
 from tests.agentd.test_steps import Stage

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from agentd.control import Health, make_app
+from agentd.session.control_port import Health, make_app
 from tests.agentd.support.sight import Sight
 from tests.agentd.test_steps import Stage
 from tests.support.hostile_values import IN_ADDRESSES, IN_JSON

@@ -10,10 +10,10 @@ from typing import Any
 import orjson
 import pytest
 
-from agentd.edge import Edge, load_rules
-from agentd.errors import UsageError
-from agentd.journal import Journal
-from agentd.recorder import Recorder
+from agentd.core.errors import UsageError
+from agentd.journal.journal import Journal
+from agentd.journal.recorder import Recorder
+from agentd.session.local_scoring import Edge, load_rules
 from tests.support.logs import Said, began, episode, went
 
 TASK: dict[str, Any] = {

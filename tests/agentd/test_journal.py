@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentd.clock import GRAIN_NS, EpisodeClock, boot_id
-from agentd.errors import JournalError
-from agentd.journal import RESERVE_BYTES, SEGMENT_BYTES, SEGMENT_EVENTS, Journal
-from detectors.codec import GENESIS, decode_segment
-from detectors.types import Event
+from agentd.core.clock import GRAIN_NS, EpisodeClock, boot_id
+from agentd.core.errors import JournalError
+from agentd.journal.journal import RESERVE_BYTES, SEGMENT_BYTES, SEGMENT_EVENTS, Journal
+from detectors.model.codec import GENESIS, decode_segment
+from detectors.model.types import Event
 
 
 @pytest.fixture

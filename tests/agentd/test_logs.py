@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 import structlog
 
-from agentd.logs import set_up_logs, set_up_quietly
+from agentd.core.logs import set_up_logs, set_up_quietly
 
 
 @pytest.fixture(autouse=True, params=[lambda: set_up_logs(verbose=False), set_up_quietly], ids=["program", "guest"])

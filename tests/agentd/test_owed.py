@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentd.owed import Owed
+from agentd.journal.pending_gaps import Owed
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,15 @@ import httpx
 import orjson
 import pytest
 
-from agentd.errors import AgentdError
+from agentd.core.errors import AgentdError
+from agentd.core.lock import StateLock
+from agentd.core.settings import Settings
 from agentd.fleet.membership import instance_of
-from agentd.journal import Journal
-from agentd.lock import StateLock
-from agentd.record import _episode
-from agentd.recorder import Recorder
-from agentd.service import Service
-from agentd.session import Session
-from agentd.settings import Settings
+from agentd.journal.journal import Journal
+from agentd.journal.recorder import Recorder
+from agentd.run.record import _episode
+from agentd.session.session import Session
+from agentd.uplink.http import Service
 from tests.agentd.support.peer import Peer
 
 

@@ -13,8 +13,8 @@ import pytest
 from milestoned_client import ControlDir
 from milestoned_client.errors import NotReadyError
 
-from agentd.journal import Journal
-from detectors.codec import decode_segment
+from agentd.journal.journal import Journal
+from detectors.model.codec import decode_segment
 from tests.agentd.support.peer import Peer
 from tests.agentd.support.process import DaemonProcess
 
@@ -392,7 +392,7 @@ async def test_a_recording_without_a_service(tmp_path: Path) -> None:
 
     import zstandard
 
-    from detectors.codec import split_segments
+    from detectors.model.codec import split_segments
     from tests.agentd.support.process import ROOT
 
     folder, out = tmp_path / "files", tmp_path / "it.mrec"

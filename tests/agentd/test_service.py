@@ -14,8 +14,8 @@ import uvicorn
 import zstandard
 
 from api.app import create_app
-from api.settings import Settings
-from detectors.codec import GENESIS, decode_segment, split_segments
+from api.core.settings import Settings
+from detectors.model.codec import GENESIS, decode_segment, split_segments
 from tests.agentd.support.process import DaemonProcess
 
 TASK = {

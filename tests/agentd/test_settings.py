@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import structlog
 
-from agentd.cli import main
-from agentd.errors import UsageError
-from agentd.run import sources_of
-from agentd.settings import OPTIONS, Settings, read_settings
+from agentd.cli.main import main
+from agentd.core.errors import UsageError
+from agentd.core.settings import OPTIONS, Settings, read_settings
+from agentd.session.supervisor import sources_of
 from agentd.sources.cdp import CdpSource
 
 NEEDED = {"service": "http://s/", "episode": "E", "token_file": "t", "state": "d"}

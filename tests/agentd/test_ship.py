@@ -10,12 +10,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from agentd import ship
-from agentd.errors import LogRefusedError, TokenRefusedError, UsageError
-from agentd.journal import Journal
-from agentd.recorder import Recorder
-from agentd.service import Service
-from agentd.ship import Shipper
+from agentd.core.errors import LogRefusedError, TokenRefusedError, UsageError
+from agentd.journal.journal import Journal
+from agentd.journal.recorder import Recorder
+from agentd.uplink import uploader
+from agentd.uplink.http import Service
+from agentd.uplink.uploader import Shipper
 from tests.agentd.support.peer import Peer
 
 
@@ -86,15 +86,15 @@ async def test_an_event_that_nobody_waits_for_lingers_and_goes(tmp_path: Path) -
 async def test_where_nobody_follows_it_lingers_until_a_step_needs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ship, "LINGER_S", 3_600.0)
+    monkeypatch.setattr(uploader, "LINGER_S", 3_600.0)
     async with Peer() as peer, way(tmp_path, peer) as here:
         peer.followed = False
         here.see()
         await here.drained()
         here.see()
-        await asyncio.sleep(5 * ship.FOLLOWED_S)
+        await asyncio.sleep(5 * uploader.FOLLOWED_S)
         assert peer.through == 1
-        here.see(ship.SEGMENT_EVENTS)
+        here.see(uploader.SEGMENT_EVENTS)
         await peer.until(lambda: peer.through > 1)  # so many wait for nobody
         await here.drained()
         shipped = len(peer.texts)

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from agentd.bounds import EVENT_BYTES, UnfitError
-from agentd.conductor import Conductor, NotKeptError
-from agentd.journal import Journal
-from agentd.recorder import Recorder
-from agentd.seal import Sealer
-from agentd.steps import StepError, Steps
+from agentd.core.wire_limits import EVENT_BYTES, UnfitError
+from agentd.journal.journal import Journal
+from agentd.journal.recorder import Recorder
+from agentd.session.settling import Sealer
+from agentd.session.step_controller import Conductor, NotKeptError
+from agentd.session.step_state import StepError, Steps
 
 REFUSED: dict[str, tuple[str, Callable[[Steps], object]]] = {
     "the first is not 0": ("", lambda steps: steps.begins(1)),

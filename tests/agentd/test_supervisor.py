@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from agentd.journal import Journal
-from agentd.recorder import Recorder
-from agentd.run import FENCE_S, Supervisor
-from agentd.sources.base import Sink, SourceLostError
+from agentd.core.source import Sink, SourceLostError
+from agentd.journal.journal import Journal
+from agentd.journal.recorder import Recorder
+from agentd.session.supervisor import FENCE_S, Supervisor
 
 
 class Scripted:
@@ -160,7 +160,7 @@ async def test_work_that_is_lost_at_a_steps_end_is_on_record(
     recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A source that fails or overstays there has not said what it should: the step must not count as seen."""
-    monkeypatch.setattr("agentd.run.SEAL_S", 0.2)
+    monkeypatch.setattr("agentd.session.supervisor.SEAL_S", 0.2)
     supervisor = await started(
         recorder, Stepping("probe", fence_s=-1), Stepping("screen", fence_s=30.0), Stepping("ax")
     )

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from agentd import waiting
-from agentd.control import ControlPort, Health, make_app
-from agentd.waiting import MAX_WAITING
+from agentd.session import waiting
+from agentd.session.control_port import ControlPort, Health, make_app
+from agentd.session.waiting import MAX_WAITING
 from tests.agentd.support.sight import Sight
 from tests.agentd.test_steps import Stage
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from api.settings import async_url
-from api.store.database import Database
-from api.store.migrate import upgrade
+from api.core.settings import async_url
+from api.db.database import Database
+from api.db.migrate import upgrade
 from tests.api.service import Service, Store, running
 from tests.support.copies import Copies
 from tests.support.postgres import Postgres, needs_postgres

@@ -43,7 +43,7 @@ class Process:
         """Start it and wait until it is ready."""
         told = self.data / "service.json"
         told.unlink(missing_ok=True)
-        command = [sys.executable, "-m", "api.cli", "serve", "--data", str(self.data), "--port", str(self.port)]
+        command = [sys.executable, "-m", "api.cli.main", "serve", "--data", str(self.data), "--port", str(self.port)]
         command += self._options
         self._process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
         while not told.exists():
@@ -73,6 +73,6 @@ class Process:
 
 def milestoned(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The command, run in ``folder``, so that nothing may lean on the source tree's place."""
-    command = [sys.executable, "-m", "api.cli", *arguments]
+    command = [sys.executable, "-m", "api.cli.main", *arguments]
     environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)

@@ -17,9 +17,9 @@ from sqlalchemy import text
 
 from api.app import create_app
 from api.cascade.stages import Stages, StageSettings
-from api.settings import Limits, Settings
-from detectors.codec import GENESIS, encode_segment, sha256
-from detectors.types import Event
+from api.core.settings import Limits, Settings
+from detectors.model.codec import GENESIS, encode_segment, sha256
+from detectors.model.types import Event
 from tests.support.logs import Said, log
 
 ADMIN = "mt_admin-of-the-tests"

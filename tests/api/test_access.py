@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from api.store.tokens import MADE
-from api.tables import metadata
+from api.auth.store import MADE
+from api.db.base import metadata
 from tests.api.service import ADMIN, TASK, Service, Store, running
 
 OK = {

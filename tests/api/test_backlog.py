@@ -12,13 +12,13 @@ import httpx
 import pytest
 import zstandard
 
-from agentd.errors import LogRefusedError
-from agentd.journal import Journal
-from agentd.recorder import Recorder
-from agentd.service import Service as Peer
-from agentd.ship import Shipper
-from api.gate import FAR_BEHIND
-from api.routes.segments import BEHIND
+from agentd.core.errors import LogRefusedError
+from agentd.journal.journal import Journal
+from agentd.journal.recorder import Recorder
+from agentd.uplink.http import Service as Peer
+from agentd.uplink.uploader import Shipper
+from api.http.segments import BEHIND
+from api.ingest.admission import FAR_BEHIND
 from tests.api.service import Service, Store, running, until
 
 SEEN = 4_000

@@ -11,7 +11,7 @@ import orjson
 import pytest
 from milestoned_client import AsyncRewardClient, Reward
 
-from api.cli import main
+from api.cli.main import main
 from tests.api.service import ADMIN, Service
 from tests.rescoring.corpus import written
 from tests.support.logs import Said, clicked, created, episode, went

@@ -16,20 +16,20 @@ import psutil
 import pytest
 import zstandard
 
-from api.detection import child, crew
-from api.detection.advance import Write
-from api.detection.child import Detecting
-from api.detection.wire import Asked, Found, Handed
-from api.log import KINDS, STATEMENTS
-from api.rescoring.scored import task_bytes
-from api.settings import Limits
-from api.store.standing import Standing
-from detectors.codec import GENESIS, decode_segment, encode_segment
-from detectors.engine import Engine
-from detectors.rewards import encode_reward
-from detectors.ruleset import compile_task
-from detectors.task_json import task_from_json
-from detectors.types import Segment
+from api.core.settings import Limits
+from api.episodes.position import Standing
+from api.ingest import child, crew
+from api.ingest.advance import Write
+from api.ingest.appender import KINDS, STATEMENTS
+from api.ingest.child import Detecting
+from api.ingest.wire import Asked, Found, Handed
+from api.rewards.scored_episode import task_bytes
+from detectors.engine.engine import Engine
+from detectors.model.codec import GENESIS, decode_segment, encode_segment
+from detectors.model.rewards import encode_reward
+from detectors.model.types import Segment
+from detectors.task.ruleset import compile_task
+from detectors.task.task_json import task_from_json
 from tests.api.processes import Process
 from tests.api.service import TASK, Service, Store, events, frames, running, texts
 from tests.api.test_process import opened
@@ -67,7 +67,7 @@ async def up(service: Service) -> None:
 
 def children() -> list[psutil.Process]:
     """The processes that detect for this one."""
-    return [one for one in psutil.Process().children() if "api.detection.child" in one.cmdline()]
+    return [one for one in psutil.Process().children() if "api.ingest.child" in one.cmdline()]
 
 
 async def apart(service: Service) -> int:
@@ -258,7 +258,7 @@ def test_a_service_that_dies_leaves_no_process(process: Process) -> None:
     assert http.post(f"/v1/episodes/{id}/events", content=large, headers=told).status_code == 200
     http.close()
     service = psutil.Process(process.pid)
-    beside = [one for one in service.children() if "api.detection.child" in one.cmdline()]
+    beside = [one for one in service.children() if "api.ingest.child" in one.cmdline()]
     assert len(beside) == 2
     assert {os.getpgid(one.pid) for one in beside}.isdisjoint({os.getpgid(service.pid)}), "Ctrl+C would end them too"
     process.kill()
@@ -267,7 +267,7 @@ def test_a_service_that_dies_leaves_no_process(process: Process) -> None:
 
 @pytest.mark.parametrize("wrong", ["x", "-1", "65"])
 def test_a_wrong_count_is_named(tmp_path: Path, wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
-    from api.cli import main
+    from api.cli.main import main
 
     with pytest.raises(SystemExit):
         main(["serve", "--data", str(tmp_path), "--workers", wrong])

@@ -12,10 +12,10 @@ from typing import Any
 import orjson
 import pytest
 
-from detectors.engine import Engine
-from detectors.rewards import encode_reward
-from detectors.ruleset import compile_task
-from detectors.task_json import task_from_json
+from detectors.engine.engine import Engine
+from detectors.model.rewards import encode_reward
+from detectors.task.ruleset import compile_task
+from detectors.task.task_json import task_from_json
 from tests.api.service import TASK, Service, Store, events, frames, running
 from tests.api.test_detection import children
 from tests.support.logs import Said, episode, went
@@ -82,7 +82,7 @@ def replayed(id: str, log: list[Any]) -> list[bytes]:
 
 
 async def whole_log(service: Service, id: str) -> list[Any]:
-    from api.following import decoded
+    from api.log.reader import decoded
 
     return [event async for frame in service.app.state.parts.log.frames(id) for event in decoded(frame)]
 
@@ -160,7 +160,7 @@ async def test_a_process_that_is_killed_once_over_a_segment_costs_nothing(store:
 async def test_a_stored_state_that_is_of_no_use_is_made_again_from_the_log(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("api.detection.advance.STATE_EVERY", 2)
+    monkeypatch.setattr("api.ingest.advance.STATE_EVERY", 2)
     async with running(store) as service:
         id, token = await opened(service)
         first, second = frames(events(id, *episode(SMALL, SMALL)), [5])
@@ -169,7 +169,7 @@ async def test_a_stored_state_that_is_of_no_use_is_made_again_from_the_log(
         row = {"episode": id, "through": 5, "body": b"{}"}
         from sqlalchemy import insert
 
-        from api.tables import engine_states
+        from api.log.tables import engine_states
 
         async with parts.database.write() as conn:
             await conn.execute(insert(engine_states), row)

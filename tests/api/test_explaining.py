@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from api.explaining import of_events
-from detectors.arguments import arg
+from api.rewards.explaining import of_events
 from detectors.matchers import TextMatch
-from detectors.plugins import Found, PlugIn, take
-from detectors.registry import rule, rules
-from detectors.types import Event, Reading
-from detectors.world import World
+from detectors.model.types import Event, Reading
+from detectors.sdk.arguments import arg
+from detectors.sdk.plugins import Found, PlugIn, take
+from detectors.sdk.registry import rule, rules
+from detectors.sdk.world import World
 from tests.detectors import tables_probes
 from tests.detectors.test_rules import NO, YES
 from tests.support.logs import Said, created, episode, log, ruleset

@@ -78,7 +78,7 @@ def test_half_of_a_certificate_is_refused(tmp_path: Path, options: tuple[str, ..
 
 
 def test_a_short_token_of_the_operators_is_refused(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "api.cli", *ALL, FRONT]
+    command = [sys.executable, "-m", "api.cli.main", *ALL, FRONT]
     env = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "MILESTONED_ADMIN_TOKEN": "admin"}
     answer = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert (answer.returncode, "shorter than 32 characters" in answer.stderr) == (2, True)
@@ -111,7 +111,7 @@ def serving(folder: Path, *arguments: str) -> Iterator[int]:
     """A service that was started by these arguments; its port."""
     told = folder / "d" / "service.json"
     env = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
-    service = subprocess.Popen([sys.executable, "-m", "api.cli", *arguments], cwd=folder, env=env)
+    service = subprocess.Popen([sys.executable, "-m", "api.cli.main", *arguments], cwd=folder, env=env)
     try:
         while not told.exists():
             assert service.poll() is None, f"the service ended with {service.returncode}"

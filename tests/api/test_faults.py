@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, event, text
 
-from api.errors import UnavailableError
-from api.logs import set_up_logs
-from api.settings import Settings
-from api.store.database import Database
-from api.store.migrate import upgrade
-from api.store.writer import TOGETHER_BYTES, GroupWriter, OutrunError
+from api.core.errors import UnavailableError
+from api.core.logs import set_up_logs
+from api.core.settings import Settings
+from api.db.database import Database
+from api.db.migrate import upgrade
+from api.log.writer import TOGETHER_BYTES, GroupWriter, OutrunError
 from tests.api.service import ADMIN, TASK, Service, Store, events, eventually, frames, running
 from tests.support.logs import clicked, episode, went
 from tests.support.postgres import needs_postgres

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from api.errors import VersionSkewError
-from api.fleet import skew
+from api.core.errors import VersionSkewError
+from api.fleet import version_skew
 from api.fleet.ending import end
 from api.fleet.watch import Watch
-from api.store.strangers import Strangers
-from detectors.codec import WIRE
+from api.ingest.strangers import Strangers
+from detectors.model.codec import WIRE
 from tests.api.daemon import OPENED, Daemon
 from tests.api.service import ADMIN, TASK, Service, Store, events, frames, running, until
 from tests.support.logs import went
@@ -190,12 +190,12 @@ async def test_a_daemon_s_version_has_a_length(service: Service, letters: int, s
 
 @pytest.mark.parametrize(("service", "agentd"), [("1.4.0", "1.4.2"), ("1.4.0", "1.0.0"), ("0.2.0", "0.1.0")])
 def test_daemons_of_the_same_major_that_are_not_newer_are_taken(service: str, agentd: str) -> None:
-    skew.check(service, agentd, WIRE)
+    version_skew.check(service, agentd, WIRE)
 
 
 def test_a_daemon_of_an_older_major_is_refused() -> None:
     with pytest.raises(VersionSkewError, match="wanted the daemon upgraded"):
-        skew.check("2.0.0", "1.9.0", WIRE)
+        version_skew.check("2.0.0", "1.9.0", WIRE)
 
 
 async def test_a_lost_sandbox_costs_its_unsealed_steps_and_no_other(service: Service) -> None:

@@ -9,12 +9,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from api import followers
-from api.followers import AGAIN_S, BELIEVED_S, Followers
-from api.notify import Notifier, Topic
+from api.auth.store import OPERATOR
+from api.core.notify import Notifier, Topic
+from api.live import live_subscribers
+from api.live.live_subscribers import AGAIN_S, BELIEVED_S, Followers
+from api.live.streams import Wanted
 from api.pages.episode import _moves
-from api.store.tokens import OPERATOR
-from api.streaming import Wanted
 from tests.api.service import Service, Store, events, eventually, frames, running, until
 from tests.support.logs import episode, went
 from tests.support.postgres import needs_postgres
@@ -102,7 +102,7 @@ async def test_who_looks_at_one_episode_hurries_no_other(service: Service) -> No
 
 def test_who_says_no_more_that_they_follow_is_gone_after_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SimpleNamespace(at=1_000.0, monotonic=lambda: clock.at)
-    monkeypatch.setattr(followers, "time", clock)
+    monkeypatch.setattr(live_subscribers, "time", clock)
     notifier, told = Notifier(), list[Topic]()
     here = Followers(notifier)
     notifier.spread(told.append, 15.0)

@@ -14,7 +14,7 @@ import zstandard
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from detectors.codec import GENESIS, sha256
+from detectors.model.codec import GENESIS, sha256
 from tests.api.processes import ROOT
 from tests.api.service import Service, Store, events, running, texts
 from tests.support.logs import clicked, episode, went

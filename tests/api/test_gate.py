@@ -9,10 +9,10 @@ from contextlib import ExitStack
 
 import pytest
 
-from api.errors import TooManyError
-from api.gate import Gate
-from api.routes.segments import BEHIND
-from api.settings import Limits
+from api.core.errors import TooManyError
+from api.core.settings import Limits
+from api.http.segments import BEHIND
+from api.ingest.admission import Gate
 from tests.api.service import Service, Store, events, frames, running
 from tests.support.logs import clicked, episode, went
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from detectors import outside
+from detectors.matchers import third_party
 from tests.api.service import Service
 from tests.support.logs import answered, clicked, episode
 
@@ -32,7 +32,7 @@ async def test_a_matcher_that_fails_is_counted_and_logged(service: Service, monk
     def decimal(text: str, locale: str) -> Any:
         raise InvalidOperation(text)
 
-    monkeypatch.setattr(outside, "decimal", decimal)
+    monkeypatch.setattr(third_party, "decimal", decimal)
     id, token = await service.open(TASK)
     with capture_logs() as lines:
         [frame] = await service.tell(id, token, *episode([clicked("Delete"), answered("3.00")]))

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from api.settings import Settings
-from api.store.database import Database
-from api.store.moving import MoveError, move
+from api.core.settings import Settings
+from api.db.database import Database
+from api.service.copy import MoveError, move
 from tests.api.processes import milestoned
 from tests.api.service import TASK, Service, Store, events, frames, running
 from tests.support.logs import clicked, episode, went

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from api.routes.adapters.sessions import COOKIE
+from api.http.adapters.sessions import COOKIE
 from tests.api.daemon import Daemon
 from tests.api.processes import Process
 from tests.api.service import Service

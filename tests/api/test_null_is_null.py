@@ -23,13 +23,13 @@ import orjson
 import pytest
 from websockets.asyncio.client import connect
 
-from agentd.cli import _parser as agentd_parser
-from agentd.edge import Edge
-from agentd.journal import Journal
-from agentd.recorder import Recorder
-from api.cli import COMMANDS, main
-from detectors.ruleset import compile_task
-from detectors.task_json import task_from_json
+from agentd.cli.main import _parser as agentd_parser
+from agentd.journal.journal import Journal
+from agentd.journal.recorder import Recorder
+from agentd.session.local_scoring import Edge
+from api.cli.main import COMMANDS, main
+from detectors.task.ruleset import compile_task
+from detectors.task.task_json import task_from_json
 from tests.api.processes import ROOT
 from tests.api.service import ADMIN, Store, eventually
 from tests.api.unknown import MASKED, PAID, STATUS, STEPS, TASK, Way, of_rewards, on_a_socket, recorded
@@ -468,8 +468,8 @@ GIVE: dict[str, Any] = {
 """Commands that give a number for a reward, held here."""
 OTHERS = {
     "serve": "the service",
-    "demo": "shows what the stream gives; its total by `api.wording.total_in_words`",
-    "watch": "shows what the stream gives; its total by `api.wording.total_in_words`",
+    "demo": "shows what the stream gives; its total by `api.rewards.rendering.total_in_words`",
+    "watch": "shows what the stream gives; its total by `api.rewards.rendering.total_in_words`",
     "task new": "a file",
     "task check": "what can be paid, not what was",
     "task explain": "milestones in words, with the replay's own words for a step",
@@ -545,7 +545,7 @@ def test_every_command_of_the_daemon_is_in_the_table_and_only_one_scores() -> No
     (commands,) = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     scoring = {name for name, one in commands.choices.items() if "--edge" in one._option_string_actions}
     assert scoring == {"run"}
-    engines = {path.name for path in (ROOT / "agentd").rglob("*.py") if "detectors.engine" in path.read_text()}
+    engines = {path.name for path in (ROOT / "agentd").rglob("*.py") if "detectors.engine.engine" in path.read_text()}
     assert engines == {"edge.py"}, "whoever runs the rules in the daemon gives rewards: hold it here"
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from api.commands.replay import describe
-from api.explaining import of_events
+from api.cli.replay import describe
 from api.pages.render import number, signed
-from api.recording_text import line
-from api.wording import number_in_words, total_in_words, value_in_words
-from detectors.engine import Engine
-from detectors.types import Event
+from api.rewards.event_text import line
+from api.rewards.explaining import of_events
+from api.rewards.rendering import number_in_words, total_in_words, value_in_words
+from detectors.engine.engine import Engine
+from detectors.model.types import Event
 from tests.support.logs import clicked, episode, log, ruleset
 
 THIRDS = ruleset(

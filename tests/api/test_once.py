@@ -127,7 +127,7 @@ async def test_a_key_has_a_length(service: Service, bad: str) -> None:
 
 async def test_a_refusal_of_the_moment_is_not_kept(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """A trainer retries under its key: what was refused for want of room is done once there is some."""
-    monkeypatch.setattr("api.store.rescores.UNFINISHED", 1)
+    monkeypatch.setattr("api.rescoring.store.UNFINISHED", 1)
     await service.app.state.parts.rescorer.stop()
     await service.tell((opened := await service.open())[0], opened[1], *closed())
     first = await service.post("/v1/rescores", {})

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import uvicorn
 
-from api.patience import patient
-from api.settings import Limits
+from api.core.settings import Limits
+from api.http.timeouts import patient
 
 HALVES = {
     "nothing": b"",

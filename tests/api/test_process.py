@@ -11,10 +11,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from detectors.engine import Engine
-from detectors.rewards import encode_reward
-from detectors.ruleset import compile_task
-from detectors.task_json import task_from_json
+from detectors.engine.engine import Engine
+from detectors.model.rewards import encode_reward
+from detectors.task.ruleset import compile_task
+from detectors.task.task_json import task_from_json
 from tests.api.processes import Process, milestoned
 from tests.api.service import TASK, events, frames
 from tests.support.logs import clicked, episode, went

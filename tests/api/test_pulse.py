@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from api.fleet.pulse import Pulse
+from api.core.heartbeat import Pulse
 
 
 def looks(*seen: tuple[float, dict[str, int]]) -> list[list[tuple[str, int]]]:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from api.recordings import replay
-from api.trajectory import transitions
-from detectors.codec import with_checksum
-from detectors.rewards import encode_reward
-from detectors.ruleset import compile_task
-from detectors.task_json import task_from_json
+from api.replay.recordings import replay
+from api.rewards.trajectory import transitions
+from detectors.model.codec import with_checksum
+from detectors.model.rewards import encode_reward
+from detectors.task.ruleset import compile_task
+from detectors.task.task_json import task_from_json
 from tests.api.service import TASK, Service, events, frames
 from tests.support.logs import Said, began, clicked, created, episode, filled, sealed, titled, went
 

@@ -11,8 +11,8 @@ import orjson
 import pytest
 import zstandard
 
-from api.cli import main
-from detectors.codec import GENESIS, checksum_frame, encode_event, join_segment, sha256
+from api.cli.main import main
+from detectors.model.codec import GENESIS, checksum_frame, encode_event, join_segment, sha256
 
 Row = tuple[int, str, str, dict[str, Any]]
 

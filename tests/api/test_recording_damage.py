@@ -10,10 +10,17 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from agentd.bounds import packed, packer
-from agentd.recordings import segments, write_recording
-from api.cli import main
-from detectors.codec import GENESIS, checksum_frame, encode_event, join_segment, sha256, with_checksum
+from agentd.core.wire_limits import packed, packer
+from agentd.journal.recordings import segments, write_recording
+from api.cli.main import main
+from detectors.model.codec import (
+    GENESIS,
+    checksum_frame,
+    encode_event,
+    join_segment,
+    sha256,
+    with_checksum,
+)
 from tests.fuzz.hostile_recordings import finding
 from tests.support.bounded import in_bounds
 
@@ -124,7 +131,7 @@ def _bomb(sizes: list[int]) -> bytes:
 def test_a_bomb_is_refused_before_it_is_unpacked(sizes: list[int], command: str, tmp_path: Path) -> None:
     bomb = tmp_path / "bomb.mrec"
     bomb.write_bytes(_bomb(sizes))
-    code, said, peak = in_bounds("recording", command, bomb, module="api.cli")
+    code, said, peak = in_bounds("recording", command, bomb, module="api.cli.main")
     assert (code, "Traceback" in said) == (1, False), said
     assert "would unpack" in said
     assert peak < MOST_MEMORY
@@ -166,7 +173,7 @@ def test_a_bomb_whose_frames_look_right_takes_no_memory(what: str, command: str,
     assert bomb.stat().st_size < 1_000_000
     task = ["--task", TASK, "--set", "origin=http://shop.test"]
     argv = ["replay", bomb, *task] if command == "replay" else ["recording", command, bomb]
-    code, said, peak = in_bounds(*argv, module="api.cli")
+    code, said, peak = in_bounds(*argv, module="api.cli.main")
     assert (code in (0, 1), "Traceback" in said) == (True, False), said
     assert peak < MOST_MEMORY
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from api.commands.common import hold
-from api.signing import Signer, verify
-from api.store.database import now
-from api.store.partitions import Partitions, today
-from api.store.tombstones import PREAMBLE, find, is_genuine
-from detectors.codec import canonical
+from api.cli.common import hold
+from api.core.signing import Signer, verify
+from api.db.database import now
+from api.episodes.partitions import Partitions, today
+from api.episodes.tombstones import PREAMBLE, find, is_genuine
+from detectors.model.codec import canonical
 from tests.api.processes import milestoned
 from tests.api.service import TASK, Service, Store, events, frames, running, until
 from tests.support.logs import clicked, episode, went
@@ -214,7 +214,7 @@ async def test_a_fault_ends_no_upkeep(service: Service, monkeypatch: pytest.Monk
     """The next round comes, and does all of it."""
     parts = service.app.state.parts
     await parts.upkeep.stop()
-    monkeypatch.setattr("api.upkeep.AGAIN_S", 0.01)
+    monkeypatch.setattr("api.service.retention.AGAIN_S", 0.01)
     drop, rounds = parts.removal.drop_empty, 0
 
     async def fails_once() -> list[date]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from api.notify import commands_of, log_of
-from api.store.migrate import upgrade
+from api.core.notify import commands_of, log_of
+from api.db.migrate import upgrade
 from tests.api.service import Service, Store, events, frames, running
 from tests.support.logs import clicked, episode, went
 from tests.support.postgres import Postgres, needs_postgres

@@ -12,9 +12,9 @@ import orjson
 import pytest
 from sqlalchemy import select, text, update
 
+from api.auth.store import Terms
+from api.log.tables import episodes, rewards
 from api.rescoring.background import Rescorer
-from api.store.tokens import Terms
-from api.tables import episodes, rewards
 from tests.api.service import TASK, Service, Store, eventually, running
 from tests.rescoring.corpus import changed, rescore, said, written
 

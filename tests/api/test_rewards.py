@@ -10,10 +10,10 @@ import orjson
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from detectors.engine import Engine
-from detectors.rewards import encode_reward
-from detectors.ruleset import compile_task
-from detectors.task_json import task_from_json
+from detectors.engine.engine import Engine
+from detectors.model.rewards import encode_reward
+from detectors.task.ruleset import compile_task
+from detectors.task.task_json import task_from_json
 from tests.api.service import TASK, Service, Store, events, frames, running, until
 from tests.support.logs import Said, began, clicked, episode, sealed, went
 

@@ -12,13 +12,14 @@ import pytest
 from sqlalchemy import insert, literal, select, text, update
 from sqlalchemy.exc import IntegrityError
 
-from api.settings import Settings
-from api.store.database import Database
-from api.store.migrate import upgrade
-from api.store.partitions import Partitions
-from api.store.rows import Changes, Rows, Stood, Writing
-from api.tables import arrivals, closings, episodes, rewards, steps, tasks
-from detectors.codec import GENESIS
+from api.audit.tables import closings
+from api.core.settings import Settings
+from api.db.database import Database
+from api.db.migrate import upgrade
+from api.episodes.partitions import Partitions
+from api.log.tables import arrivals, episodes, rewards, steps, tasks
+from api.log.upserts import Changes, Rows, Stood, Writing
+from detectors.model.codec import GENESIS
 from tests.api.service import Store, eventually
 from tests.support.postgres import needs_postgres
 

@@ -10,10 +10,10 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, text
 
-from api.settings import Settings
-from api.store.database import Database
-from api.store.migrate import current, upgrade, wanted
-from api.tables import metadata
+from api.core.settings import Settings
+from api.db.base import metadata
+from api.db.database import Database
+from api.db.migrate import current, upgrade, wanted
 from tests.api.processes import milestoned
 from tests.api.service import Service, Store, running
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.errors import InvalidError
+from api.core.errors import InvalidError
 from api.scoring.fold import Folding, fold, known_share
 from api.scoring.reference import Reference, reference_of
 from tests.api.service import ADMIN, TASK, Service

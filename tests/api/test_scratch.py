@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from api.commands import demo, watch
-from api.demo.scratch import OWNER, Scratch, remove_abandoned
+from lab.cli import demo, watch
+from lab.demo.scratch import OWNER, Scratch, remove_abandoned
 from tests.api.processes import ROOT
 
 PROGRAM = """
 import sys
-from api.demo.scratch import Scratch
+from lab.demo.scratch import Scratch
 held = Scratch("milestoned-test-")
 (held.path / "service").mkdir()
 (held.path / "service" / "log").write_text("x")

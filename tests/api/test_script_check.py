@@ -7,8 +7,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from api.cli import main
-from api.script_check import NotTriedError, try_expressions
+from api.cli.main import main
+from api.tasks.script_check import NotTriedError, try_expressions
 from tests.support.chromium import needs_chromium
 
 TASK = {

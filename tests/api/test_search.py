@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from api.errors import InvalidError
+from api.core.errors import InvalidError
+from api.episodes.search import SORTS, Wanted
 from api.pages.listing import wanted_of
-from api.store.search import SORTS, Wanted
 from tests.api.service import TASK, Service
 from tests.support.logs import began, sealed, went
 

@@ -13,8 +13,8 @@ import pytest
 import zstandard
 from sqlalchemy import select
 
-from api.tables import steps
-from detectors.codec import GENESIS, encode_segment, sha256
+from api.log.tables import steps
+from detectors.model.codec import GENESIS, encode_segment, sha256
 from tests.api.service import Service, events, frames, texts
 from tests.support.logs import began, clicked, episode, went
 

@@ -10,11 +10,11 @@ import pytest
 
 from api.app import create_app
 from api.audit.owning import claim
-from api.errors import ForeignKeyError
-from api.parts import Parts
-from api.settings import Settings
-from api.signing import Signer, SigningKeyError, verify
-from api.upkeep import Upkeep
+from api.core.errors import ForeignKeyError
+from api.core.settings import Settings
+from api.core.signing import Signer, SigningKeyError, verify
+from api.service.container import Parts
+from api.service.retention import Upkeep
 from tests.api.audit.audited import differences, sign, tamper, told
 from tests.api.processes import Process, milestoned
 from tests.api.service import ADMIN, SECRET, Service, Store, running

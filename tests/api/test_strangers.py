@@ -7,9 +7,9 @@ from typing import Any
 import orjson
 import pytest
 
-from api.store.strangers import Strangers
-from api.store.tasks import Tasks
-from detectors.engine import Engine
+from api.ingest.strangers import Strangers
+from api.tasks.store import Tasks
+from detectors.engine.engine import Engine
 from tests.api.audit.audited import differences, sign, tamper, told
 from tests.api.daemon import OPENED
 from tests.api.service import TASK, Service, Store, events, frames, running

@@ -12,9 +12,9 @@ import orjson
 import pytest
 from sqlalchemy import text
 
-from api.routes.support import while_known
-from api.store.arrivals import START, Place
-from api.streaming import KINDS, LAGGING_AFTER, Wanted
+from api.http.support import while_known
+from api.live.streams import KINDS, LAGGING_AFTER, Wanted
+from api.log.arrivals import START, Place
 from tests.api.service import TASK, Service, Store, running, until
 from tests.support.logs import clicked, episode, went
 

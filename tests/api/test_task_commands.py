@@ -11,14 +11,14 @@ import orjson
 import pytest
 import yaml
 
-from api.cli import main
-from api.explaining import of_events
-from api.task_tests import BadTestError, bundled, read_events, run_tests
-from api.task_warnings import warnings_of
-from api.tasks import load_task_file, read_task_file
-from api.wording import tiers_in_words
-from detectors.codec import GENESIS, encode_segment
-from detectors.ruleset import compile_task
+from api.cli.main import main
+from api.replay.task_tests import BadTestError, bundled, read_events, run_tests
+from api.rewards.explaining import of_events
+from api.rewards.rendering import tiers_in_words
+from api.tasks.task_files import load_task_file, read_task_file
+from api.tasks.task_warnings import warnings_of
+from detectors.model.codec import GENESIS, encode_segment
+from detectors.task.ruleset import compile_task
 from examples.desktop.record import FOLDER, RECORDINGS, lines
 from tests.api.service import TASK, Service, Store, running
 from tests.support.logs import Said, clicked, episode, filled, finished, log, ruleset, went
@@ -28,7 +28,7 @@ DESKTOP = sorted((ROOT / "examples" / "desktop").glob("*.yaml"))
 
 
 def milestoned(*args: str | Path) -> subprocess.CompletedProcess[str]:
-    run = [sys.executable, "-m", "api.cli", "task", *map(str, args)]
+    run = [sys.executable, "-m", "api.cli.main", "task", *map(str, args)]
     return subprocess.run(run, capture_output=True, text=True, cwd=ROOT, check=False)
 
 

@@ -13,9 +13,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api.schema import task_schema
-from api.tasks import BadTaskError, check_task, load_task_yaml
-from detectors.task_json import task_from_json, task_to_json
+from api.tasks.schema import task_schema
+from api.tasks.task_files import BadTaskError, check_task, load_task_yaml
+from detectors.task.task_json import task_from_json, task_to_json
 
 # Built once: the check of the schema itself takes a second.
 SCHEMA = jsonschema.Draft202012Validator(task_schema())
@@ -197,7 +197,7 @@ def test_any_json_is_a_task_or_is_refused(key: str, value: Any) -> None:
 
 def test_the_published_schema_is_the_code_s_and_the_examples_are_good() -> None:
     """docs/task.schema.json and every task file in examples/."""
-    run = [sys.executable, "-m", "api.cli", "task"]
+    run = [sys.executable, "-m", "api.cli.main", "task"]
     printed = subprocess.run([*run, "schema"], capture_output=True, cwd=ROOT, check=True).stdout
     assert printed == (ROOT / "docs" / "task.schema.json").read_bytes()
     files = [str(p) for p in sorted((ROOT / "examples").rglob("*.yaml"))]
@@ -211,7 +211,7 @@ def test_the_command_names_the_file_and_exits_with_1(tmp_path: Path) -> None:
     good, bad = tmp_path / "good.yaml", tmp_path / "bad.yaml"
     good.write_text(GOOD)
     bad.write_text(GOOD.replace("penalty: 0.1", "penalty: 0"))
-    run = [sys.executable, "-m", "api.cli", "task", "check", str(good), str(bad), str(tmp_path / "none.yaml")]
+    run = [sys.executable, "-m", "api.cli.main", "task", "check", str(good), str(bad), str(tmp_path / "none.yaml")]
     done = subprocess.run(run, capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 1
     assert "good.yaml: ok: shop/buy version 1, 9 milestones" in done.stdout

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from api.store.tokens import OPERATOR, Terms
+from api.auth.store import OPERATOR, Terms
 from tests.api.service import ADMIN, TASK, Service, eventually
 from tests.api.test_access import ALLOWED, OK
 from tests.api.walk import Call, Named, calls

@@ -10,8 +10,8 @@ from urllib.parse import unquote
 import pytest
 from sqlalchemy import text
 
-from api.rates import Buckets
-from api.store.tokens import Terms
+from api.auth.rates import Buckets
+from api.auth.store import Terms
 from tests.api.processes import milestoned
 from tests.api.service import ADMIN, TASK, Service, Store, frames, running
 from tests.api.service import events as numbered

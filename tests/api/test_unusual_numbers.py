@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from api.ledger import EACH, MAX_CACHED_BYTES, Ledger
-from api.tasks import BadTaskError, check_task
-from detectors.task_json import MAX_MILESTONES
+from api.rewards.ledger import EACH, MAX_CACHED_BYTES, Ledger
+from api.tasks.task_files import BadTaskError, check_task
+from detectors.task.task_json import MAX_MILESTONES
 from tests.api.service import ADMIN, TASK, Service
 
 NUMBERS = {

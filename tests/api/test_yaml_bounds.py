@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from api import yaml_text
-from api.yaml_text import ApartReader, BadYamlError, read
+from api.core import yaml_text
+from api.core.yaml_text import ApartReader, BadYamlError, read
 from tests.api.service import ADMIN, TASK, Service
 
 LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
@@ -83,7 +83,7 @@ def test_lines_of_nested_lists_are_noted_once_each() -> None:
 def test_task_check_refuses_what_would_end_its_process(tmp_path: Any) -> None:
     file = tmp_path / "task.yaml"
     file.write_text("[" * 50_000)
-    command = [sys.executable, "-m", "api.cli", "task", "check", str(file)]
+    command = [sys.executable, "-m", "api.cli.main", "task", "check", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (
         1,

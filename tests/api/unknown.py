@@ -15,13 +15,13 @@ import httpx
 import uvicorn
 
 from api.cascade.stages import Stages
-from api.cli import main
-from api.patience import patient
-from api.plugins import load_plugins
-from api.settings import Limits
+from api.cli.main import main
+from api.core.settings import Limits
+from api.http.timeouts import patient
 from api.stages.base import Opinion, Question
-from detectors.codec import canonical, sha256
-from detectors.registry import add_foreign
+from api.tasks.plugins import load_plugins
+from detectors.model.codec import canonical, sha256
+from detectors.sdk.registry import add_foreign
 from tests.api.service import ADMIN, Service, Store, running
 from tests.detectors.test_total import sample_fragile
 from tests.rescoring.corpus import written

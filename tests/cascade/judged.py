@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from api.cli import main
-from detectors.codec import canonical
+from api.cli.main import main
+from detectors.model.codec import canonical
 from tests.api.service import Service
 from tests.cascade.test_escalation import final
 from tests.rescoring.corpus import written

@@ -9,8 +9,8 @@ import orjson
 
 from api.app import create_app
 from api.cascade.stages import StageSettings
-from api.settings import Settings
-from detectors.types import Budget
+from api.core.settings import Settings
+from detectors.model.types import Budget
 from tests.api.service import ADMIN, SECRET
 from tests.cascade.listening import listen
 from tests.cascade.stage import stages

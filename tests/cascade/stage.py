@@ -15,8 +15,8 @@ import httpx
 
 from api.cascade.stages import Stages
 from api.stages.base import Opinion, Question
-from detectors.codec import canonical, sha256
-from detectors.types import Verdict
+from detectors.model.codec import canonical, sha256
+from detectors.model.types import Verdict
 
 ROOT = Path(__file__).parents[2]
 MODEL = "scripted@1"

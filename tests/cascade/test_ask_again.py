@@ -12,8 +12,8 @@ import pytest
 
 from api.cascade.stages import Stages
 from api.stages.base import Opinion, Question
-from api.store.escalations import Asked
-from detectors.types import Verdict
+from api.verdicts.escalations import Asked
+from detectors.model.types import Verdict
 from tests.api.service import Store, eventually
 from tests.cascade.judged import lines, milestoned, recorded, save
 from tests.cascade.stage import Endpoint, stages
@@ -46,7 +46,7 @@ def asking(monkeypatch: pytest.MonkeyPatch) -> Any:
     def put(found: Stages | Scripted) -> None:
         if isinstance(found, Scripted):
             found = Stages({"judge": [found]}, {"model": "the model is off: a test left it out"})
-        monkeypatch.setattr("api.commands.rescore.stages_of", lambda _: found)
+        monkeypatch.setattr("api.cli.rescore.stages_of", lambda _: found)
 
     return put
 
@@ -95,7 +95,7 @@ async def test_without_it_nobody_is_asked(files: Path, asking: Any, monkeypatch:
     def fail(*_: object) -> Any:
         raise AssertionError("somebody was asked")
 
-    monkeypatch.setattr("api.commands.rescore.stages_of", fail)
+    monkeypatch.setattr("api.cli.rescore.stages_of", fail)
     monkeypatch.setattr("api.cascade.stages._judge", fail)
     monkeypatch.setattr("api.rescoring.again.Again.over", fail)
     monkeypatch.setenv("MILESTONED_JUDGE_URL", "http://127.0.0.1:9/v1")

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from api.audit.explaining import as_text
+from api.rescoring.corpus import Corpus
 from api.rescoring.stored import material
 from api.rescoring.work import outcome
-from api.store.corpus import Corpus
-from detectors.codec import canonical
-from detectors.task_json import task_from_json, task_to_json
+from detectors.model.codec import canonical
+from detectors.task.task_json import task_from_json, task_to_json
 from tests.api.audit.audited import differences, sign, tamper
 from tests.api.service import Service, Store, running
 from tests.cascade.stage import Endpoint, stages

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import pytest
 from sqlalchemy import select
 
-from api.settings import Settings
-from api.store.database import Database
-from api.store.migrate import upgrade
-from api.store.opinions import STAGE, Asking, Opinions, answered
-from api.store.together import Together
-from api.tables import budgets, opinions
-from detectors.types import Budget
+from api.core.settings import Settings
+from api.db.database import Database
+from api.db.group_commit import Together
+from api.db.migrate import upgrade
+from api.verdicts.opinions import STAGE, Asking, Opinions, answered
+from api.verdicts.tables import budgets, opinions
+from detectors.model.types import Budget
 from tests.api.service import Store, eventually, until
 from tests.cascade.stage import Endpoint
 from tests.cascade.test_escalation import answering, endpoint, judged, task

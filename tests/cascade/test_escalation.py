@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import text
 
 from api.cascade.stages import StageSettings
-from detectors.types import Budget
+from detectors.model.types import Budget
 from tests.api.service import Service, Store, eventually, running
 from tests.cascade.stage import MODEL, Endpoint, stages
 from tests.support.logs import Said, episode, went

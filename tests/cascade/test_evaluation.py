@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from api.cascade.evaluation import intervals, measures
-from api.cascade.evaluation.fitting import cross_fitted
-from api.cascade.evaluation.measures import Scored
-from api.cascade.evaluation.records import RecordError, read_records
-from api.cascade.evaluation.report import report
-from api.cli import main
+from api.cli.main import main
+from lab.evaluation import intervals, measures
+from lab.evaluation.fitting import cross_fitted
+from lab.evaluation.measures import Scored
+from lab.evaluation.records import RecordError, read_records
+from lab.evaluation.report import report
 
 CASES = Path("../shared/cases/judged-trajectories/dev.jsonl.gz")
 

@@ -12,9 +12,9 @@ import orjson
 import pytest
 
 from api.pages.viewer import COOKIE
-from api.recording_verdicts import MAGIC, frame_of
-from api.recordings import RecordingError, read_frames, read_said
-from detectors.codec import GENESIS, canonical, sha256, with_checksum
+from api.replay.recordings import RecordingError, read_frames, read_said
+from api.verdicts.recording_verdicts import MAGIC, frame_of
+from detectors.model.codec import GENESIS, canonical, sha256, with_checksum
 from tests.api.service import ADMIN, Store
 from tests.api.test_recording_command import WHOLE
 from tests.cascade.judged import milestoned, recorded, save

@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 import pytest
 
-from api.ledger import Ledger
-from api.streaming import KINDS
+from api.live.streams import KINDS
+from api.rewards.ledger import Ledger
 from tests.api.service import Service, Store
 from tests.cascade.stage import Endpoint
 from tests.cascade.test_escalation import SILENT, answering, endpoint, final, judged, task

@@ -10,12 +10,12 @@ import pytest
 from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import OperationalError
 
-from api.errors import UnavailableError
-from api.settings import Settings
-from api.store.database import Database
-from api.store.migrate import upgrade
-from api.store.together import Together
-from api.tables import budgets
+from api.core.errors import UnavailableError
+from api.core.settings import Settings
+from api.db.database import Database
+from api.db.group_commit import Together
+from api.db.migrate import upgrade
+from api.verdicts.tables import budgets
 from tests.api.service import Store
 
 

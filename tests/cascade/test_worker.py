@@ -10,18 +10,18 @@ from typing import Any, Literal
 import pytest
 from sqlalchemy import select
 
-from api.cascade.seen import Seen
+from api.cascade.evidence import Seen
 from api.cascade.stages import Stages, StageSettings
-from api.errors import UnavailableError
+from api.cascade.store import Verdicts
+from api.core.errors import UnavailableError
 from api.stages.base import Opinion, Question
-from api.store.escalations import Escalations
-from api.store.opinions import STAGE, Begun, Opinions
-from api.store.verdicts import Verdicts
-from api.tables import budgets
-from detectors.codec import canonical, sha256
-from detectors.engine import Engine
-from detectors.task_json import task_to_json
-from detectors.types import Verdict
+from api.verdicts.escalations import Escalations
+from api.verdicts.opinions import STAGE, Begun, Opinions
+from api.verdicts.tables import budgets
+from detectors.engine.engine import Engine
+from detectors.model.codec import canonical, sha256
+from detectors.model.types import Verdict
+from detectors.task.task_json import task_to_json
 from tests.api.service import Store, frames, running
 from tests.cascade.stage import Endpoint
 from tests.cascade.test_escalation import SILENT, STAKE, answering, endpoint, final, judged, task, verdicts

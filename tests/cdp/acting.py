@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.async_api import Page
 
-from detectors.kinds.page import PAGE
+from detectors.model.kinds.page import PAGE
 from tests.cdp.site import Site
 from tests.cdp.watching import Watch
 

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from agentd.sources.cdp.address import websocket_address
-from agentd.sources.cdp.connection import Connection, Params
+from agentd.sources.cdp.transport.address import websocket_address
+from agentd.sources.cdp.transport.connection import Connection, Params
 from tests.support.chromium import Chromium
 
 

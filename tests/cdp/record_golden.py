@@ -15,9 +15,10 @@ import orjson
 from playwright.async_api import Dialog, Page, async_playwright
 from websockets.asyncio.server import ServerConnection, serve
 
-from agentd.sources.cdp import CdpSource, normaliser
-from agentd.sources.cdp.asks import Asks
-from agentd.sources.cdp.state import Params
+from agentd.sources.cdp import CdpSource
+from agentd.sources.cdp.folds import normaliser
+from agentd.sources.cdp.state.capture_plan import Asks
+from agentd.sources.cdp.state.state import Params
 from tests.cdp.acting import PLAN as ACTING
 from tests.cdp.acting import acting
 from tests.cdp.hands import hand

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from playwright.async_api import CDPSession, Page
 
-from agentd.sources.cdp.script import PageScript
+from agentd.sources.cdp.attach.script import PageScript
 from tests.cdp.site import Site
 from tests.cdp.watching import watching
 from tests.miniwob.site import LONG_MS, START, serve

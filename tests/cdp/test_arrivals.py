@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from playwright.async_api import Page
 
-from agentd.sources.cdp.asks import Asks
-from agentd.sources.cdp.normaliser import Normaliser
-from agentd.sources.cdp.state import Seen
+from agentd.sources.cdp.folds.normaliser import Normaliser
+from agentd.sources.cdp.state.capture_plan import Asks
+from agentd.sources.cdp.state.state import Seen
 from tests.cdp.site import Answer, Site
 from tests.cdp.watching import Watch, watching
 from tests.support.chromium import Chromium, needs_chromium

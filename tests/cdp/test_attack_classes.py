@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import Page
 from websockets.asyncio.server import ServerConnection, serve
 
-from agentd.sources.cdp.messages import MOST_A_SECOND
+from agentd.sources.cdp.network.messages import MOST_A_SECOND
 from tests.cdp.hands import hand
 from tests.cdp.site import Answer, Site
 from tests.cdp.watching import Watch, watching

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from playwright.async_api import Page
 
-from detectors.engine import Engine
-from detectors.kinds import KINDS
-from detectors.ruleset import Ruleset
-from detectors.types import Event
+from detectors.engine.engine import Engine
+from detectors.model.kinds import KINDS
+from detectors.model.types import Event
+from detectors.task.ruleset import Ruleset
 from tests.cdp.site import Site
 from tests.cdp.watching import watching
 from tests.support.chromium import Chromium, needs_chromium

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.async_api import async_playwright
 
-from agentd.sources.base import SourceLostError
-from agentd.sources.cdp import CdpSource, script
+from agentd.core.source import SourceLostError
+from agentd.sources.cdp import CdpSource
+from agentd.sources.cdp.attach import script
 from tests.cdp.site import Site
 from tests.cdp.watching import Data, watching
 from tests.support.chromium import Chromium, needs_chromium

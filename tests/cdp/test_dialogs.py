@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from playwright.async_api import Dialog, Page
 
-from agentd.sources.cdp.address import websocket_address
-from agentd.sources.cdp.connection import Connection
+from agentd.sources.cdp.transport.address import websocket_address
+from agentd.sources.cdp.transport.connection import Connection
 from tests.cdp.site import Answer, Asked, Site
 from tests.cdp.watching import PATIENCE_S, watching
 from tests.support.chromium import Chromium, needs_chromium

@@ -13,8 +13,8 @@ import orjson
 import pytest
 from playwright.async_api import Page
 
-from agentd.sources.cdp.asks import Asks
-from agentd.sources.cdp.normaliser import Normaliser
+from agentd.sources.cdp.folds.normaliser import Normaliser
+from agentd.sources.cdp.state.capture_plan import Asks
 from tests.cdp.hands import Hand, hand
 from tests.cdp.site import Answer, Site
 from tests.cdp.watching import Watch, watching

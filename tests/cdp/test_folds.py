@@ -7,9 +7,9 @@ from typing import Any
 import orjson
 import pytest
 
-from agentd.sources.cdp.asks import ALWAYS, Asks
-from agentd.sources.cdp.normaliser import Normaliser
-from agentd.sources.cdp.page_events import MOST_HELD
+from agentd.sources.cdp.folds.normaliser import Normaliser
+from agentd.sources.cdp.folds.page_events import MOST_HELD
+from agentd.sources.cdp.state.capture_plan import ALWAYS, Asks
 
 PAGE = {"id": "T", "loaderId": "L1", "url": "https://a.example/"}
 

@@ -9,9 +9,9 @@ from typing import Any
 import orjson
 import pytest
 
-from agentd.sources.cdp.asks import Asks
-from agentd.sources.cdp.normaliser import Normaliser
-from detectors.kinds import KINDS
+from agentd.sources.cdp.folds.normaliser import Normaliser
+from agentd.sources.cdp.state.capture_plan import Asks
+from detectors.model.kinds import KINDS
 from tests.cdp.record_golden import GOLDEN, SCENES, replay
 from tests.support.golden import has_the_fields_of_its_kind, lines
 

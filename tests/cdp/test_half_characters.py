@@ -6,7 +6,7 @@ import orjson
 import pytest
 from playwright.async_api import Dialog, Page
 
-from agentd.sources.cdp.connection import decode
+from agentd.sources.cdp.transport.connection import decode
 from tests.cdp.site import Site
 from tests.cdp.watching import watching
 from tests.support.chromium import Chromium, needs_chromium

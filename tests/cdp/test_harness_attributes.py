@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Page
 
-from detectors.kinds import KINDS
+from detectors.model.kinds import KINDS
 from tests.cdp.site import Site
 from tests.cdp.watching import watching
 from tests.support.chromium import Chromium, needs_chromium

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from playwright.async_api import Page
 
-from agentd.sources.cdp.asks import Asks
-from agentd.sources.cdp.normaliser import Normaliser
+from agentd.sources.cdp.folds.normaliser import Normaliser
+from agentd.sources.cdp.state.capture_plan import Asks
 from tests.cdp.site import Site
 from tests.cdp.watching import Watch, watching
 from tests.support.chromium import Chromium, needs_chromium

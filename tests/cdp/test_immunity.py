@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from playwright.async_api import Page
 
-from detectors.ruleset import Ruleset
-from detectors.types import Reward
+from detectors.model.types import Reward
+from detectors.task.ruleset import Ruleset
 from tests.cdp.site import Answer, Asked, Site
 from tests.cdp.watching import Watch, watching
 from tests.support.chromium import Chromium, needs_chromium

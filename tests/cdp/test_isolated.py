@@ -8,9 +8,9 @@ import contextlib
 import pytest
 from playwright.async_api import Page
 
-from agentd.sources.cdp.address import websocket_address
-from agentd.sources.cdp.connection import Connection, Params, Reply
-from agentd.sources.cdp.isolated import Isolated
+from agentd.sources.cdp.attach.isolated_world import Isolated
+from agentd.sources.cdp.transport.address import websocket_address
+from agentd.sources.cdp.transport.connection import Connection, Params, Reply
 from tests.cdp.site import Site
 from tests.support.chromium import Chromium, needs_chromium
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Page
 
-from agentd.sources.cdp.transports.byhand import ByHand
+from agentd.sources.cdp.transport.explicit_attach import ByHand
 from tests.cdp.site import Site
 from tests.cdp.watching import Watch, watching
 from tests.support.chromium import Chromium, needs_chromium

@@ -7,7 +7,15 @@ from collections.abc import Callable
 
 import pytest
 
-from agentd.sources.cdp.masking import MOST, MOST_CLEAN, MOST_HASHED, Secrets, cover, hash53, mask_body
+from agentd.sources.cdp.state.masking import (
+    MOST,
+    MOST_CLEAN,
+    MOST_HASHED,
+    Secrets,
+    cover,
+    hash53,
+    mask_body,
+)
 
 MULTIPART = (
     '--B\r\nContent-Disposition: form-data; name="user"\r\n\r\nada\r\n'

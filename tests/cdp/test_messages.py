@@ -11,9 +11,9 @@ import pytest_asyncio
 from playwright.async_api import Page
 from websockets.asyncio.server import ServerConnection, serve
 
-from agentd.sources.cdp.asks import Asks
-from agentd.sources.cdp.messages import LONGEST_MESSAGE, MOST_A_SECOND
-from agentd.sources.cdp.normaliser import Normaliser
+from agentd.sources.cdp.folds.normaliser import Normaliser
+from agentd.sources.cdp.network.messages import LONGEST_MESSAGE, MOST_A_SECOND
+from agentd.sources.cdp.state.capture_plan import Asks
 from tests.cdp.site import Answer, Site
 from tests.cdp.watching import watching
 from tests.support.chromium import Chromium, needs_chromium

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Page
 
-from agentd.sources.cdp.asks import LONGEST_BODY
+from agentd.sources.cdp.state.capture_plan import LONGEST_BODY
 from tests.cdp.site import Answer, Site
 from tests.cdp.watching import watching
 from tests.support.chromium import Chromium, needs_chromium

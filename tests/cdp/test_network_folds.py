@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from agentd.sources.cdp.asks import ALWAYS, Asks
-from agentd.sources.cdp.headers import MOST_HEADERS
-from agentd.sources.cdp.network import MOST_EARLY, MOST_REQUESTS
-from agentd.sources.cdp.normaliser import Normaliser
+from agentd.sources.cdp.folds.normaliser import Normaliser
+from agentd.sources.cdp.network.headers import MOST_HEADERS
+from agentd.sources.cdp.network.network import MOST_EARLY, MOST_REQUESTS
+from agentd.sources.cdp.state.capture_plan import ALWAYS, Asks
 
 HEADERS = Asks(request_headers=frozenset(("cookie", "x-a")), response_headers=frozenset(("set-cookie", "x-b")))
 

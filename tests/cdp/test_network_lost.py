@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from agentd.sources.cdp.asks import ALWAYS, LONGEST_BODY, Asks
-from agentd.sources.cdp.masking import hash53
-from agentd.sources.cdp.normaliser import Normaliser
-from detectors.errors import SpecError
+from agentd.sources.cdp.folds.normaliser import Normaliser
+from agentd.sources.cdp.state.capture_plan import ALWAYS, LONGEST_BODY, Asks
+from agentd.sources.cdp.state.masking import hash53
+from detectors.model.errors import SpecError
 from tests.cdp.test_network_folds import ended, head, real, sent, told
 
 LEFT = {"frame": {"id": "T", "loaderId": "M", "url": "https://a.example/done"}}

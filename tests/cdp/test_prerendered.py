@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from detectors.ruleset import Ruleset
+from detectors.task.ruleset import Ruleset
 from tests.cdp.site import Answer, Site
 from tests.cdp.test_immunity import paid
 from tests.cdp.watching import watching

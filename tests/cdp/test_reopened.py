@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Page
 
-from agentd.sources.cdp.page_events import HIDDEN
+from agentd.sources.cdp.folds.page_events import HIDDEN
 from tests.cdp.site import Site
 from tests.cdp.watching import Watch, watching
 from tests.support.chromium import Chromium, needs_chromium

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Page, Playwright
 
-from agentd.sources.cdp.asks import LONGEST_BODY
+from agentd.sources.cdp.state.capture_plan import LONGEST_BODY
 from tests.cdp.site import Answer, Asked, Site
 from tests.cdp.watching import watching
 from tests.support.chromium import Chromium, needs_chromium

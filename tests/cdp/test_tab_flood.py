@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from detectors.ruleset import Ruleset
+from detectors.task.ruleset import Ruleset
 from tests.cdp.hands import hand
 from tests.cdp.site import Site
 from tests.cdp.test_immunity import paid

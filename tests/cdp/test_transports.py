@@ -8,10 +8,10 @@ from typing import Any
 import orjson
 import pytest
 
-from agentd.sources.cdp.transports.byhand import OWN, ByHand
-from agentd.sources.cdp.transports.carrier import Inbox
-from agentd.sources.cdp.transports.filters import Filter, passes
-from agentd.sources.cdp.transports.tunnel import Tunnel
+from agentd.sources.cdp.transport.carrier import Inbox
+from agentd.sources.cdp.transport.explicit_attach import OWN, ByHand
+from agentd.sources.cdp.transport.filters import Filter, passes
+from agentd.sources.cdp.transport.tunnel import Tunnel
 
 FILTERS: list[tuple[Filter | None, str, bool]] = [
     ([{"type": "page"}], "page", True),

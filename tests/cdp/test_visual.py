@@ -10,8 +10,8 @@ import pytest
 from playwright.async_api import Page
 
 from agentd.masking import Masker
-from agentd.sources.cdp.state import Seen
-from agentd.sources.cdp.visual import Visual
+from agentd.sources.cdp.folds.visual import Visual
+from agentd.sources.cdp.state.state import Seen
 from tests.cdp.site import Site
 from tests.cdp.watching import Watch, watching
 from tests.support.chromium import Chromium, needs_chromium

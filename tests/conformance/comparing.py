@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import orjson
 import zstandard
 
-from detectors.codec import decode_segment, split_segments
-from detectors.types import Event
+from detectors.model.codec import decode_segment, split_segments
+from detectors.model.types import Event
 
 NAMED = {"tab": "tab", "opener": "tab", "frame": "tab", "download": "download", "socket": "socket"}
 """Fields that hold an id, and how they are called. A tab's main frame has the tab's id."""

@@ -20,12 +20,12 @@ from milestoned_client import ControlDir, Episode
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import agentd
-from agentd.errors import AgentdError, UsageError
+from agentd.core.errors import AgentdError, UsageError
 from agentd.inprocess import Watch
 from agentd.inprocess.attaching import _must_be_chromium
-from api.tasks import check_task
-from detectors.engine import Engine
-from detectors.ruleset import compile_task
+from api.tasks.task_files import check_task
+from detectors.engine.engine import Engine
+from detectors.task.ruleset import compile_task
 from tests.cdp.site import Site
 from tests.conformance.comparing import events_of
 from tests.conformance.harness import ARGS, EXECUTABLE

@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import async_playwright
 
 import agentd
-from agentd.errors import AgentdError, UsageError
+from agentd.core.errors import AgentdError, UsageError
 from agentd.inprocess import AsyncWatch
 from agentd.inprocess.thread import DaemonThread
 from tests.cdp.site import Site

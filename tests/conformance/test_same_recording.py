@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from detectors.types import Event
+from detectors.model.types import Event
 from tests.cdp.site import Site
 from tests.conformance.comparing import Allowed, differing, events_of, normal
 from tests.conformance.site import scene_site

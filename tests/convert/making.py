@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from agentd.convert import convert
-from agentd.settings import Settings
-from api.recordings import read_recording
-from detectors.types import Event
+from agentd.core.settings import Settings
+from api.replay.recordings import read_recording
+from detectors.model.types import Event
+from lab.convert import convert
 
 CASES = Path(__file__).resolve().parents[3] / "shared" / "cases"
 

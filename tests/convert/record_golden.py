@@ -12,9 +12,9 @@ from pathlib import Path
 
 from playwright.async_api import Dialog, async_playwright
 
-from agentd.convert.convert import record
-from agentd.convert.formats import recognise
-from agentd.convert.source import Source
+from lab.convert.convert import record
+from lab.convert.formats import recognise
+from lab.convert.source import Source
 from tests.cdp.site import Answer, Site
 from tests.support.chromium import EXECUTABLE
 

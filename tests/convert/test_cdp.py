@@ -9,9 +9,9 @@ from typing import Any
 import orjson
 import pytest
 
-from api.recordings import replay
-from api.tasks import check_task
-from detectors.ruleset import compile_task
+from api.replay.recordings import replay
+from api.tasks.task_files import check_task
+from detectors.task.ruleset import compile_task
 from tests.convert.hand_made import A_LOG, asked, cdp, lines, write
 from tests.convert.making import converted, gaps, of
 

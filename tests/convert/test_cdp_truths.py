@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
-from detectors.types import Event
+from detectors.model.types import Event
 from tests.convert.making import CASES, cases, converted, of
 
 

@@ -7,16 +7,16 @@ from pathlib import Path
 import orjson
 import pytest
 
-from agentd.convert import convert
-from agentd.convert.formats import FORMATS, recognise
-from agentd.convert.source import Source
-from agentd.settings import Settings
-from api.recording_check import findings
-from api.recordings import replay
-from api.tasks import check_task
-from detectors.kinds import KINDS, SOURCES
-from detectors.rewards import encode_reward
-from detectors.ruleset import compile_task
+from agentd.core.settings import Settings
+from api.replay.recording_check import findings
+from api.replay.recordings import replay
+from api.tasks.task_files import check_task
+from detectors.model.kinds import KINDS, SOURCES
+from detectors.model.rewards import encode_reward
+from detectors.task.ruleset import compile_task
+from lab.convert import convert
+from lab.convert.formats import FORMATS, recognise
+from lab.convert.source import Source
 from tests.convert.hand_made import SECRET, one_of_each
 from tests.convert.making import converted, gaps, of
 

@@ -10,10 +10,10 @@ from typing import Any
 import orjson
 import pytest
 
-from agentd.sources.cdp.asks import LONGEST_BODY
-from api.recordings import replay
-from api.tasks import check_task
-from detectors.ruleset import compile_task
+from agentd.sources.cdp.state.capture_plan import LONGEST_BODY
+from api.replay.recordings import replay
+from api.tasks.task_files import check_task
+from detectors.task.ruleset import compile_task
 from tests.convert.hand_made import entry, har, write
 from tests.convert.making import converted, gaps, of
 

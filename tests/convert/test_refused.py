@@ -12,10 +12,10 @@ from typing import Any
 import orjson
 import pytest
 
-from agentd.cli import main
-from agentd.convert import convert
-from agentd.convert.errors import ConvertError
-from agentd.settings import Settings
+from agentd.cli.main import main
+from agentd.core.settings import Settings
+from lab.convert import convert
+from lab.convert.errors import ConvertError
 from tests.convert.hand_made import (
     A_CAPTURE,
     A_HAR,
@@ -168,7 +168,7 @@ def test_what_is_wrong_is_named_and_nothing_is_written(
 
 def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a file may unpack to is bounded, in gzip and zip alike."""
-    monkeypatch.setattr("agentd.convert.source.MAX_BYTES", 100_000)
+    monkeypatch.setattr("lab.convert.source.MAX_BYTES", 100_000)
     bomb = tmp_path / "bomb.gz"
     bomb.write_bytes(gzip.compress(b"[" + b" " * 10_000_000 + b"]"))
     with pytest.raises(ConvertError, match="bytes to more than 100000"):

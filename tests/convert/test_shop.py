@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Dialog
 
-from api.recordings import replay
-from api.tasks import check_task
-from detectors.engine import Engine
-from detectors.ruleset import compile_task
-from detectors.types import Reward
+from api.replay.recordings import replay
+from api.tasks.task_files import check_task
+from detectors.engine.engine import Engine
+from detectors.model.types import Reward
+from detectors.task.ruleset import compile_task
 from tests.convert.making import converted, of
 from tests.e2e.conftest import playwright, service, shopping  # noqa: F401
 from tests.support.shopping import Session

@@ -14,9 +14,9 @@ import kubernetes_validate
 import pytest
 import yaml
 
-import agentd.cli
-import api.cli
-from agentd.settings import OPTIONS
+import agentd.cli.main
+import api.cli.main
+from agentd.core.settings import OPTIONS
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -191,7 +191,7 @@ def commands() -> Iterator[tuple[str, list[str]]]:
 
 @pytest.mark.parametrize(("program", "said"), list(commands()), ids=str)
 def test_every_option_that_is_given_exists(program: str, said: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    main = {"agentd": agentd.cli.main, "milestoned": api.cli.main}[program]
+    main = {"agentd": agentd.cli.main.main, "milestoned": api.cli.main.main}[program]
     verbs = said[: 1 if said[0] in ("join", "devtools", "serve") else 2]
     with pytest.raises(SystemExit) as ended:
         main([*verbs, "--help"])
@@ -226,7 +226,7 @@ def test_every_variable_that_is_set_is_read() -> None:
 
 def test_ports_and_files_are_the_same_everywhere() -> None:
     """The service's port, Chromium's, and every path below deploy/ that somebody names."""
-    from api.commands import serve
+    from api.cli import serve
 
     assert "default=8420" in Path(serve.__file__).read_text()
     for path in (ROOT / "docker-compose.yml", DEPLOY / "nginx.conf", *DOCKERFILES[:1]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from detectors.kinds import KINDS
+from detectors.model.kinds import KINDS
 from tests.desktop.record_golden import GOLDEN, SCENES, replay
 from tests.support.golden import has_the_fields_of_its_kind, lines
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import agentd.sources.ax as ax
+from agentd.core.source import SourceLostError
 from agentd.sources.ax.child import PYTHON, Child
-from agentd.sources.base import SourceLostError
 from tests.desktop.watching import watching
 from tests.support.desktop import Desktop
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from detectors.codec import decode_segment, split_segments
+from detectors.model.codec import decode_segment, split_segments
 from tests.support.desktop import Desktop, missing, needs
 
 ROOT = Path(__file__).parents[2]

@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from agentd.core.source import SourceLostError
 from agentd.masking import Masker
 from agentd.sources.ax import AxSource
 from agentd.sources.ax.child import PYTHON
 from agentd.sources.ax.fold import Fold
-from agentd.sources.base import SourceLostError
 from tests.support import watching as support
 from tests.support.desktop import Desktop
 from tests.support.watching import PATIENCE_S

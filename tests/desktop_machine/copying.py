@@ -22,8 +22,8 @@ import httpx
 import orjson
 import zstandard
 
-from detectors.codec import decode_segment, split_segments
-from detectors.types import Event
+from detectors.model.codec import decode_segment, split_segments
+from detectors.model.types import Event
 from tests.desktop_machine.conftest import ROOT, Shell
 from tests.support.desktop import Desktop
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentd.sources.base import SourceLostError
+from agentd.core.source import SourceLostError
 from agentd.sources.clipboard import ClipboardSource
 from agentd.sources.clipboard import reading as reading_module
 from agentd.sources.clipboard import source as source_module

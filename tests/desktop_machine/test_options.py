@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from agentd.errors import UsageError
-from agentd.extras import display_for, need
-from agentd.run import unwatched
-from agentd.settings import Settings, read_settings
+from agentd.core.errors import UsageError
+from agentd.core.extras import display_for, need
+from agentd.core.settings import Settings, read_settings
+from agentd.session.supervisor import unwatched
 from tests.desktop_machine.conftest import ROOT
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {

@@ -14,13 +14,13 @@ from typing import Any, cast
 import psutil
 import pytest
 
+from agentd.core.source import SourceLostError
+from agentd.core.worker_thread import Worker
 from agentd.masking import Masker
-from agentd.sources.base import SourceLostError
 from agentd.sources.processes.connector import Connector, Told
 from agentd.sources.processes.fold import Fold, bounded, is_helper
 from agentd.sources.processes.look import Facts, look
 from agentd.sources.processes.source import ProcessesSource, _is_another, _Watch
-from agentd.sources.worker import Worker
 from tests.desktop_machine.conftest import Shell
 from tests.support.chromium import EXECUTABLE, needs_chromium
 from tests.support.watching import Watch, running

@@ -14,10 +14,10 @@ import pytest
 from PIL import Image, ImageDraw
 from playwright.async_api import Dialog, async_playwright
 
-from agentd.sources.base import SourceLostError
+from agentd.core.source import SourceLostError
+from agentd.readers.picture_measures import cells, changed, encode, phash
 from agentd.sources.screen import ScreenSource
 from agentd.sources.screen.cdp import CdpCamera
-from agentd.sources.screen.picture import cells, changed, encode, phash
 from agentd.sources.screen.store import Store
 from agentd.sources.screen.x11 import X11Camera
 from tests.desktop_machine.conftest import Own

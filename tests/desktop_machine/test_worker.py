@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from agentd.sources.worker import Worker
+from agentd.core.worker_thread import Worker
 
 MANY = 1200
 

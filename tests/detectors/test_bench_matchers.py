@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from detectors.errors import SpecError
 from detectors.matchers import AddressesMatch, ContentMatch, StateMatch, StructureMatch
 from detectors.matchers.lenient_kinds import KINDS
+from detectors.model.errors import SpecError
 
 WANTED: dict[str, Any] = {
     "string": "Quest Lumaflex Band", "number": 1234.5, "integer": 42, "currency": 1234.5, "boolean": True,

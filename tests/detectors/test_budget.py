@@ -10,13 +10,13 @@ from typing import Any
 import orjson
 import pytest
 
-from detectors.budget import MAX_EVENT, Meter, metered, weight
-from detectors.cel_cost import SCALAR, Value, cost_of
-from detectors.cel_plan import FAILURES, plan_of
-from detectors.engine import Engine
-from detectors.errors import BudgetError
-from detectors.outside import cel, json_path, json_values
-from detectors.types import Reward
+from detectors.engine.engine import Engine
+from detectors.matchers.third_party import cel, json_path, json_values
+from detectors.model.budget import MAX_EVENT, Meter, metered, weight
+from detectors.model.errors import BudgetError
+from detectors.model.types import Reward
+from detectors.sdk.cel_cost import SCALAR, Value, cost_of
+from detectors.sdk.cel_plan import FAILURES, plan_of
 from tests.support.logs import Said, episode, finished, log, resumed, ruleset, run
 
 ROWS = [[f"name{n}", f"{n}"] for n in range(500)]
@@ -231,7 +231,7 @@ def test_it_is_the_same_however_the_log_is_cut() -> None:
 
 
 def test_an_episode_has_a_budget_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("detectors.conditions.MAX_EPISODE", 60_000)
+    monkeypatch.setattr("detectors.engine.conditions.MAX_EPISODE", 60_000)
     rules, events = ruleset(milestone("x", "data.fields.exists(a, a[1] == '900')")), episode(*[[sent()]] * 12)
     got = run(rules, *events)
     assert got[0].reward == 0

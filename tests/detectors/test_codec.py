@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from detectors.codec import GENESIS, CodecError, decode_segment, encode_segment, sha256, split_segments
+from detectors.model.codec import (
+    GENESIS,
+    CodecError,
+    decode_segment,
+    encode_segment,
+    sha256,
+    split_segments,
+)
 from tests.support.logs import clicked, log, went
 
 TEXT = encode_segment(log(went("/a"), clicked("Go")), GENESIS)

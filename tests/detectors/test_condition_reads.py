@@ -9,13 +9,13 @@ from typing import Any
 import orjson
 import pytest
 
-from detectors.arguments import parse_args
-from detectors.engine import Engine
-from detectors.errors import SpecError
-from detectors.kinds import KINDS, UNHEARD
-from detectors.kinds.shapes import ON_REQUEST, shape_at
-from detectors.registry import rules
-from detectors.task_json import TaskError
+from detectors.engine.engine import Engine
+from detectors.model.errors import SpecError
+from detectors.model.kinds import KINDS, UNHEARD
+from detectors.model.kinds.shapes import ON_REQUEST, shape_at
+from detectors.sdk.arguments import parse_args
+from detectors.sdk.registry import rules
+from detectors.task.task_json import TaskError
 from tests.detectors.test_rules import YES
 from tests.detectors.test_total import made
 from tests.support.logs import ORIGIN, clicked, episode, log, ruleset, run, worth

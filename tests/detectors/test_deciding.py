@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from detectors.deciding import Word, decide, escalating, next_tier, waits
-from detectors.engine import Engine, Outcome
-from detectors.rewards import episode_total, reward_from_json, reward_to_json
-from detectors.ruleset import Ruleset
-from detectors.task_json import TaskError, task_from_json, task_to_json
-from detectors.types import Ask, Reward, Verdict
+from detectors.engine.engine import Engine, Outcome
+from detectors.engine.resolution import Word, decide, escalating, next_tier, waits
+from detectors.model.rewards import episode_total, reward_from_json, reward_to_json
+from detectors.model.types import Ask, Reward, Verdict
+from detectors.task.ruleset import Ruleset
+from detectors.task.task_json import TaskError, task_from_json, task_to_json
 from tests.support.logs import ORIGIN, Said, episode, log, ruleset, went
 
 CART = {"id": "cart", "when": {"url_reached": {"url": "/cart"}}, "component": "nav"}

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from detectors.file_facts import cause
-from detectors.types import Event
-from detectors.world import MAX_DOWNLOADS, World, fold
+from detectors.model.types import Event
+from detectors.sdk.file_facts import cause
+from detectors.sdk.world import MAX_DOWNLOADS, World, fold
 
 
 class Log:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from detectors.engine import Engine
-from detectors.errors import GapError, StateError
-from detectors.rewards import blend
-from detectors.types import Verdict
+from detectors.engine.engine import Engine
+from detectors.model.errors import GapError, StateError
+from detectors.model.rewards import blend
+from detectors.model.types import Verdict
 from tests.support.logs import (
     answered,
     began,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from detectors.engine import Engine
-from detectors.kinds import KINDS
+from detectors.engine.engine import Engine
+from detectors.model.kinds import KINDS
 from tests.detectors.test_properties import RULES
 from tests.support.logs import (
     Said,
@@ -195,7 +195,7 @@ REFUSED: dict[str, list[dict[str, Any]]] = {
 @pytest.mark.parametrize("milestones", REFUSED.values(), ids=REFUSED)
 def test_what_nobody_can_reason_about_is_refused(milestones: list[dict[str, Any]]) -> None:
     """By the check, before anything runs."""
-    from detectors.task_json import TaskError
+    from detectors.task.task_json import TaskError
 
     with pytest.raises(TaskError):
         ruleset(*milestones)

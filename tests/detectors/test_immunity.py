@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 
 from api.scoring.fold import Folding, fold
-from detectors.deciding import Word, decide
-from detectors.engine import Engine
-from detectors.ruleset import Ruleset
-from detectors.types import Verdict
+from detectors.engine.engine import Engine
+from detectors.engine.resolution import Word, decide
+from detectors.model.types import Verdict
+from detectors.task.ruleset import Ruleset
 from tests.fuzz.hostile_matchers import HOSTILE, TEXTS
 from tests.support.logs import (
     ORIGIN,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from detectors.outside import json_path, json_values
+from detectors.matchers.third_party import json_path, json_values
 
 NAMES = st.sampled_from(["a", "b", "_c", "D4", "length"])
 VALUES = st.recursive(

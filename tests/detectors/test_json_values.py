@@ -10,10 +10,10 @@ from typing import Any
 import orjson
 import pytest
 
-from detectors.errors import SpecError
 from detectors.matchers import BodyMatch, ContentMatch, FactsMatch, StateMatch, TextMatch, ValueMatch
 from detectors.matchers.text import MODES
 from detectors.matchers.typed import TYPES
+from detectors.model.errors import SpecError
 from tests.support.logs import Said, created, episode, finished, ruleset, run, worth
 
 # form: (spec, JSON values that it takes, JSON values that it does not)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from detectors.attribution import attributed, causes_of
-from detectors.rewards import reward_to_json
-from detectors.task_json import TaskError, task_from_json, task_to_json
+from detectors.engine.attribution import attributed, causes_of
+from detectors.model.rewards import reward_to_json
+from detectors.task.task_json import TaskError, task_from_json, task_to_json
 from tests.support.logs import (
     Said,
     clicked,

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from api.explaining import of_events
-from detectors import outside
-from detectors.arguments import MATCHERS, SchemaMatch
-from detectors.engine import Engine
-from detectors.matchers import TextMatch
+from api.rewards.explaining import of_events
+from detectors.engine.engine import Engine
+from detectors.matchers import TextMatch, third_party
 from detectors.matchers.faults import collected
-from detectors.types import Alarm
+from detectors.model.types import Alarm
+from detectors.sdk.arguments import MATCHERS, SchemaMatch
 from tests.support.logs import answered, clicked, episode, log, ruleset, run, worth
 
 MANY = "1" + ",111" * 20
@@ -48,7 +47,7 @@ def faulty(monkeypatch: pytest.MonkeyPatch) -> None:
     def decimal(text: str, locale: str) -> Any:
         raise InvalidOperation(text)
 
-    monkeypatch.setattr(outside, "decimal", decimal)
+    monkeypatch.setattr(third_party, "decimal", decimal)
 
 
 @pytest.mark.usefixtures("faulty")
@@ -93,7 +92,7 @@ def test_memory_that_runs_out_is_still_the_machine_s(monkeypatch: pytest.MonkeyP
     def decimal(text: str, locale: str) -> Any:
         raise MemoryError
 
-    monkeypatch.setattr(outside, "decimal", decimal)
+    monkeypatch.setattr(third_party, "decimal", decimal)
     with pytest.raises(MemoryError):
         TextMatch.parse({"money": 3}, ("text",)).matches("3")
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from detectors.codec import GENESIS, decode_segment, encode_segment, split_segments
-from detectors.engine import Engine
-from detectors.errors import GapError
-from detectors.rewards import encode_reward, milestone_to_json
-from detectors.types import Event
+from detectors.engine.engine import Engine
+from detectors.model.codec import GENESIS, decode_segment, encode_segment, split_segments
+from detectors.model.errors import GapError
+from detectors.model.rewards import encode_reward, milestone_to_json
+from detectors.model.types import Event
 from tests.support.logs import Said, answered, clicked, created, filled, finished, log, ruleset, titled, went
 
 RULES = ruleset(

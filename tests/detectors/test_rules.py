@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from detectors.judged import is_judged
-from detectors.registry import Composite, rules
+from detectors.sdk.registry import Composite, rules
+from detectors.sdk.tier_rules import is_judged
 from tests.detectors import tables_bench, tables_language, tables_probes, tables_reads, tables_senses
 from tests.support.logs import (
     ORIGIN,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from detectors.rewards import PARTLY
+from detectors.model.rewards import PARTLY
 from tests.support.logs import Said, clicked, episode, filled, resumed, ruleset, run, worth
 
 BAD: dict[str, Any] = {"id": "bad", "when": {"element_clicked": {"name": "Delete"}}, "penalty": 0.5, "repeat": 3}

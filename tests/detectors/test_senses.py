@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from detectors.arguments import parse_args
-from detectors.errors import SpecError
-from detectors.kinds import KINDS, SOURCES, wanted
-from detectors.registry import Rule, rules
-from detectors.types import Event
-from detectors.world import REPLACES, STATEFUL, World, fields_left, form_of, invalidated
+from detectors.model.errors import SpecError
+from detectors.model.kinds import KINDS, SOURCES, wanted
+from detectors.model.types import Event
+from detectors.sdk.arguments import parse_args
+from detectors.sdk.registry import Rule, rules
+from detectors.sdk.world import REPLACES, STATEFUL, World, fields_left, form_of, invalidated
 from tests.detectors.tables_probes import PROBES, probed
 from tests.detectors.tables_senses import copied, process, state, typed, window
 from tests.support.logs import ORIGIN, Said, episode, ruleset, run, worth

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from detectors.ruleset import compile_task
-from detectors.task_json import task_from_json, task_to_json
+from detectors.task.ruleset import compile_task
+from detectors.task.task_json import task_from_json, task_to_json
 from tests.support.logs import ORIGIN, Said, clicked, episode, filled, ruleset, run, titled, went
 
 FAKE = "data:text/html,<button>Add to cart</button>"

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from detectors.deciding import Word, decide
-from detectors.engine import Engine, Outcome
-from detectors.rewards import encode_reward, total
-from detectors.ruleset import Ruleset
-from detectors.stakes import most_of_steps, spread_over
-from detectors.task_json import TaskError
-from detectors.types import Ask, Reward, Verdict
+from detectors.engine.engine import Engine, Outcome
+from detectors.engine.resolution import Word, decide
+from detectors.engine.stakes import most_of_steps, spread_over
+from detectors.model.rewards import encode_reward, total
+from detectors.model.types import Ask, Reward, Verdict
+from detectors.task.ruleset import Ruleset
+from detectors.task.task_json import TaskError
 from tests.support.logs import Said, episode, log, ruleset, sealed, went
 
 SILENT: list[Said] = [went("/elsewhere")]

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from detectors.engine import Engine
-from detectors.ruleset import Ruleset
-from detectors.task_json import TaskError
-from detectors.types import Event, Reward
+from detectors.engine.engine import Engine
+from detectors.model.types import Event, Reward
+from detectors.task.ruleset import Ruleset
+from detectors.task.task_json import TaskError
 from tests.detectors.test_unseen import FIELD, FILE, GO, LOGIN, NAMED, unread
 from tests.support.logs import Said, clicked, created, episode, filled, log, ruleset
 

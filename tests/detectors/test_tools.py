@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from detectors.errors import SpecError
-from detectors.ruleset import Ruleset
-from detectors.task_json import TaskError, task_from_json, task_to_json
-from detectors.tools_preset import DEFAULT, RANGES
+from detectors.model.errors import SpecError
+from detectors.task.ruleset import Ruleset
+from detectors.task.task_json import TaskError, task_from_json, task_to_json
+from detectors.task.tools_preset import DEFAULT, RANGES
 from tests.detectors.tables_language import called, returned
 from tests.support.logs import Said, answered, episode, finished, ruleset, run, worth
 

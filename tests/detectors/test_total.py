@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from detectors.arguments import arg
-from detectors.engine import Engine
-from detectors.registry import Rule, add_foreign, rule
-from detectors.ruleset import Ruleset
-from detectors.types import Event, Reading
-from detectors.world import World
+from detectors.engine.engine import Engine
+from detectors.model.types import Event, Reading
+from detectors.sdk.arguments import arg
+from detectors.sdk.registry import Rule, add_foreign, rule
+from detectors.sdk.world import World
+from detectors.task.ruleset import Ruleset
 from tests.detectors import tables_probes
 from tests.detectors.test_rules import NO, YES
 from tests.support.logs import Said, clicked, created, episode, log, ruleset, run, titled, worth

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from detectors.errors import SpecError
 from detectors.matchers import TextMatch, ValueMatch, normal
 from detectors.matchers.structures import assigned
 from detectors.matchers.typed import TYPES
+from detectors.model.errors import SpecError
 
 HOMOGLYPHS = str.maketrans(
     "aeopcxyAEOPCX5:", "\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0410\u0415\u041e\u0420\u0421\u0425\u01bd\u02d0"

@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
-from detectors.types import Reward
-from detectors.world import MAX_TEXT
+from detectors.model.types import Reward
+from detectors.sdk.world import MAX_TEXT
 from tests.detectors.tables_probes import PROBES, probed
 from tests.support.logs import Said, clicked, created, episode, filled, finished, resumed, ruleset, run, worth
 

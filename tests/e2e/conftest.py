@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Playwright, sync_playwright
 
-from api.demo.parts import Service
+from lab.demo.parts import Service
 from tests.support.chromium import EXECUTABLE
 from tests.support.shopping import Session
 from tests.support.stack import Stack

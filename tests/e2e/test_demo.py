@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 def _milestoned(*args: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
     paths = os.pathsep.join([str(ROOT), str(ROOT / "client")])
     return subprocess.run(
-        [sys.executable, "-m", "api.cli", *args],
+        [sys.executable, "-m", "api.cli.main", *args],
         cwd=cwd,
         env={**os.environ, "PYTHONPATH": paths, **env},
         capture_output=True,

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from api.demo.parts import start_agent, start_shop
-from api.demo.processes import Parts
+from lab.demo.parts import start_agent, start_shop
+from lab.demo.processes import Parts
 from tests.support.chromium import EXECUTABLE, needs_chromium
 from tests.support.stack import Stack
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from api.tasks import read_task_file
+from api.tasks.task_files import read_task_file
 from tests.support.shopping import Session
 
 pytestmark = pytest.mark.browser

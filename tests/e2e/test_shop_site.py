@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api.demo.parts import start_shop
-from api.demo.processes import Parts
+from lab.demo.parts import start_shop
+from lab.demo.processes import Parts
 
 FIELDS = {"name": "Ada", "email": "ada@example.org", "address": "12 Square", "quantity": "2", "terms": "on"}
 

@@ -10,8 +10,8 @@ import pytest
 from milestoned_client import Milestone, Reward
 from milestoned_client.results import Status
 
-from api.demo.processes import PartFailedError, Parts
-from api.demo.show import Screen, Table, clip, describe
+from lab.demo.processes import PartFailedError, Parts
+from lab.demo.show import Screen, Table, clip, describe
 
 EARNED = Milestone("order", "request_accepted", 1, "goal", 3, 1.0, 0.1, (17,), 2)
 

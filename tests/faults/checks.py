@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from milestoned_client import Event, Reward
 
-from api.recordings import replay
-from api.tasks import check_task
-from detectors.rewards import encode_reward
-from detectors.ruleset import compile_task
+from api.replay.recordings import replay
+from api.tasks.task_files import check_task
+from detectors.model.rewards import encode_reward
+from detectors.task.ruleset import compile_task
 from tests.support.stack import Stack, gist
 
 PAGE = 5000

@@ -17,7 +17,7 @@ STEPS = 6
 
 def second_service(data: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Start another service on the data folder; it is expected to end by itself."""
-    command = [sys.executable, "-m", "api.cli", "serve", "--data", str(data), "--port", "0", *options]
+    command = [sys.executable, "-m", "api.cli.main", "serve", "--data", str(data), "--port", "0", *options]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 

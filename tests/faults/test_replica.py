@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from api.demo.parts import Service, start_service
-from api.demo.processes import Parts
+from lab.demo.parts import Service, start_service
+from lab.demo.processes import Parts
 from tests.faults.checks import whole
 from tests.faults.moments import Moments
 from tests.faults.script import run, task

@@ -14,7 +14,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from agentd.sources.base import SourceLostError
+from agentd.core.source import SourceLostError
 from tests.files.watching import Watch
 
 FEW_WATCHES = "echo 3 >/proc/sys/user/max_inotify_watches"

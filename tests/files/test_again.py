@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentd.sources.base import SourceLostError
+from agentd.core.source import SourceLostError
 from agentd.sources.files import FilesSource
 from agentd.sources.files.memory import Memory
 from tests.agentd.support.peer import Peer

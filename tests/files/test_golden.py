@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from detectors.kinds import KINDS
+from detectors.model.kinds import KINDS
 from tests.files.record_golden import GOLDEN, replay
 from tests.support.golden import lines
 

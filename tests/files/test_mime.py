@@ -10,7 +10,7 @@ import zlib
 
 import pytest
 
-from agentd.sources.files.mime import mime_of
+from agentd.readers.mime import mime_of
 
 
 def zipped(*names: str, first: tuple[str, str] | None = None) -> bytes:

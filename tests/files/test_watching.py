@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 
-from agentd.sources.base import SourceLostError
+from agentd.core.source import SourceLostError
 from tests.files.watching import Watch
 
 _HERE, _EXCHANGE = -100, 2

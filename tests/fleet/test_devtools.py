@@ -17,7 +17,7 @@ from playwright.async_api import Playwright
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from agentd.errors import UsageError
+from agentd.core.errors import UsageError
 from agentd.fleet import devtools
 from agentd.fleet.devtools import MAX_HEAD_BYTES, DevtoolsProxy, read_devtools_token
 from tests.support.chromium import Chromium, needs_chromium

@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from agentd.core.settings import Settings
 from agentd.fleet.membership import Membership
-from agentd.settings import Settings
 
 
 class Gate:

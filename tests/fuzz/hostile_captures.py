@@ -19,9 +19,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from agentd.convert import convert
-from agentd.errors import UsageError
-from agentd.settings import Settings
+from agentd.core.errors import UsageError
+from agentd.core.settings import Settings
+from lab.convert import convert
 from tests.convert.hand_made import one_of_each
 
 MAX_SECONDS = 2.0

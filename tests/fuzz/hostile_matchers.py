@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from detectors.arguments import SchemaMatch
 from detectors.matchers import (
     AddressesMatch,
     BodyMatch,
@@ -27,6 +26,7 @@ from detectors.matchers import (
     ValueMatch,
 )
 from detectors.matchers.faults import Fault, collected
+from detectors.sdk.arguments import SchemaMatch
 
 MAX_SECONDS = 2.0
 MAX_GROWTH = 256 << 20

@@ -19,16 +19,16 @@ from pathlib import Path
 
 import zstandard
 
-from agentd.bounds import packed, packer
-from agentd.convert import convert
-from agentd.recordings import segments
-from agentd.settings import Settings
-from api.cascade.recorded import Playback
-from api.recording_check import findings, findings_of_said
-from api.recording_text import line
-from api.recording_verdicts import frame_of
-from api.recordings import RecordingError, layout_of, read_frames, read_said
-from detectors.codec import encode_event, with_checksum
+from agentd.core.settings import Settings
+from agentd.core.wire_limits import packed, packer
+from agentd.journal.recordings import segments
+from api.replay.recording_check import findings, findings_of_said
+from api.replay.recordings import RecordingError, layout_of, read_frames, read_said
+from api.rewards.event_text import line
+from api.verdicts.recorded import Playback
+from api.verdicts.recording_verdicts import frame_of
+from detectors.model.codec import encode_event, with_checksum
+from lab.convert import convert
 from tests.cascade.test_recordings import TWO
 from tests.convert.hand_made import one_of_each
 from tests.support.logs import clicked, episode, log, ruleset, went

@@ -14,11 +14,11 @@ from pathlib import Path
 import atheris
 import zstandard
 
-with atheris.instrument_imports(include=["api.frames", "detectors.codec"]):
-    from api.errors import MalformedSegmentError, TooLargeError
-    from api.frames import read_segment
-    from api.settings import Limits
-    from detectors.codec import decode_segment, encode_segment
+with atheris.instrument_imports(include=["api.core.frames", "detectors.model.codec"]):
+    from api.core.errors import MalformedSegmentError, TooLargeError
+    from api.core.frames import read_segment
+    from api.core.settings import Limits
+    from detectors.model.codec import decode_segment, encode_segment
     from tests.api.service import events, frames, texts
     from tests.support.logs import clicked, episode, went
 

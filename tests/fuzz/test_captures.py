@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentd.convert.formats import FORMATS
+from lab.convert.formats import FORMATS
 from tests.fuzz.hostile_captures import check, mutants_of_json, text_of
 
 

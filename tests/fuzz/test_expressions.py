@@ -30,12 +30,12 @@ import random, resource, sys
 sys.path.insert(0, {root!r})
 resource.setrlimit(resource.RLIMIT_AS, ({memory}, {memory}))
 resource.setrlimit(resource.RLIMIT_CPU, ({cpu}, {cpu}))
-from api.yaml_text import BadYamlError, read
+from api.core.yaml_text import BadYamlError, read
 from detectors import outside
-from detectors.budget import metered
-from detectors.errors import BudgetError
+from detectors.model.budget import metered
+from detectors.model.errors import BudgetError
 from detectors.rules.cel import Args, _check, _value
-from detectors.types import Event
+from detectors.model.types import Event
 
 L = [{{"n": n, "name": "x" * 40, "t": ["a", ["b"]]}} for n in range(300)]
 DATA = {{"l": L, "t": "x" * 50_000, "a": {{"a": {{"a": {{"a": L}}}}}}}}

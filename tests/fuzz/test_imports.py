@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from api.cli import main
+from api.cli.main import main
 from tests.fuzz.hostile_captures import mutants_of_bytes, mutants_of_json, text_of
 from tests.importing.test_state_facts import DONE, SEED, new, ticket
 from tests.support.bounded import in_bounds
@@ -50,7 +50,7 @@ def test_a_packed_application_that_is_a_bomb_is_refused(tmp_path: Path) -> None:
         for _ in range(400):
             file.write(b" " * (1 << 20))
     code, said, peak = in_bounds(
-        "task", "import", "webarena-infinity", bomb, "--out", tmp_path / "out", module="api.cli"
+        "task", "import", "webarena-infinity", bomb, "--out", tmp_path / "out", module="api.cli.main"
     )
     assert (code, "Traceback" in said) == (1, False), said
     assert "wanted a smaller one" in said

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from api.cli import main
+from api.cli.main import main
 from tests.fuzz.hostile_recordings import sound
 
 

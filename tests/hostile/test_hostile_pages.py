@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 from playwright.async_api import Page
 
-from agentd.record import record
-from agentd.session import Session
-from agentd.settings import Settings
-from api.recordings import replay
-from api.tasks import check_task
-from detectors.codec import canonical
-from detectors.ruleset import compile_task
-from detectors.task_json import task_to_json
-from detectors.types import Reward
+from agentd.core.settings import Settings
+from agentd.run.record import record
+from agentd.session.session import Session
+from api.replay.recordings import replay
+from api.tasks.task_files import check_task
+from detectors.model.codec import canonical
+from detectors.model.types import Reward
+from detectors.task.ruleset import compile_task
+from detectors.task.task_json import task_to_json
 from tests.cdp.site import Answer, Site
 from tests.hostile.corpus import HIDDEN, NOT_TOLD, PAGES, PAID_FOR_NOTHING
 from tests.hostile.pages import HostilePage

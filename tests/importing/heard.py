@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from agentd.sources.cdp.asks import Asks
-from agentd.sources.cdp.normaliser import Normaliser
-from detectors.ruleset import Ruleset
+from agentd.sources.cdp.folds.normaliser import Normaliser
+from agentd.sources.cdp.state.capture_plan import Asks
+from detectors.task.ruleset import Ruleset
 from tests.support.logs import Said
 
 

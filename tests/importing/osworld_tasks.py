@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from api.importing.osworld import tasks
-from detectors.ruleset import compile_task
-from detectors.task_json import task_from_json
+from detectors.task.ruleset import compile_task
+from detectors.task.task_json import task_from_json
+from lab.benchmarks.osworld import tasks
 from tests.detectors.tables_reads import CHECKS, picture, told
 from tests.support.logs import Said, clicked, episode, run, went
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from api.commands.coverage import BEGIN, END
-from api.importing import IMPORTERS, infinity
-from api.importing.miniwob.registry import GENERATORS, UNOBSERVABLE
-from api.importing.osworld import coverage as osworld
+from lab.benchmarks import IMPORTERS, infinity
+from lab.benchmarks.miniwob.registry import GENERATORS, UNOBSERVABLE
+from lab.benchmarks.osworld import coverage as osworld
+from lab.cli.coverage import BEGIN, END
 from tests.importing import test_infinity, test_osworld
 
 PAGE = (Path(__file__).parents[2] / "docs" / "coverage.md").read_text("utf-8")

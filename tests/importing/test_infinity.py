@@ -9,12 +9,12 @@ from typing import Any
 import orjson
 import pytest
 
-from api.importing import infinity
-from api.importing.base import Imported
-from api.importing.json_patch import PatchError, patched
-from detectors.engine import Engine
-from detectors.ruleset import Ruleset, compile_task
-from detectors.task_json import task_from_json
+from detectors.engine.engine import Engine
+from detectors.task.ruleset import Ruleset, compile_task
+from detectors.task.task_json import task_from_json
+from lab.benchmarks import infinity
+from lab.benchmarks.base import Imported
+from lab.benchmarks.json_patch import PatchError, patched
 from tests.importing.heard import Browser
 from tests.importing.state_site import StateSite, state_site
 from tests.support.logs import Said, answered, episode, log

@@ -8,10 +8,10 @@ import orjson
 import pytest
 from playwright.async_api import async_playwright
 
-from api.importing import infinity
-from detectors.engine import Engine
-from detectors.ruleset import compile_task
-from detectors.task_json import task_from_json
+from detectors.engine.engine import Engine
+from detectors.task.ruleset import compile_task
+from detectors.task.task_json import task_from_json
+from lab.benchmarks import infinity
 from tests.cdp.watching import watching
 from tests.importing.state_site import state_site
 from tests.support.chromium import Chromium, needs_chromium

@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from api.importing import IMPORTERS
-from api.importing.base import BadSourceError
-from api.importing.miniwob import coverage, task_of, tasks
-from api.importing.miniwob.instance import Instance
-from api.importing.miniwob.plan import UnobservableError
-from api.importing.miniwob.registry import GENERATORS, UNOBSERVABLE
-from api.importing.miniwob.table import agrees
-from api.tasks import check_task
-from detectors.engine import Engine
-from detectors.ruleset import compile_task
-from detectors.task_json import task_from_json
+from api.tasks.task_files import check_task
+from detectors.engine.engine import Engine
+from detectors.task.ruleset import compile_task
+from detectors.task.task_json import task_from_json
+from lab.benchmarks import IMPORTERS
+from lab.benchmarks.base import BadSourceError
+from lab.benchmarks.miniwob import coverage, task_of, tasks
+from lab.benchmarks.miniwob.instance import Instance
+from lab.benchmarks.miniwob.plan import UnobservableError
+from lab.benchmarks.miniwob.registry import GENERATORS, UNOBSERVABLE
+from lab.benchmarks.miniwob.table import agrees
 from tests.support.logs import Said, answered, clicked, episode, filled, log
 
 CASES = Path(__file__).resolve().parents[3] / "shared" / "cases" / "miniwob" / "pages.json"
@@ -185,7 +185,7 @@ def test_two_steps_wherever_more_than_one_act_is_needed(one: Instance, steps: li
 
 def test_a_source(tmp_path: Path) -> None:
     """Instances as JSON lines; what nobody can judge is said, what is wrong is named with its line."""
-    assert IMPORTERS["miniwob"][0] == "api.importing.miniwob"
+    assert IMPORTERS["miniwob"][0] == "lab.benchmarks.miniwob"
     lines = [
         {"page": "click-test-2", "utterance": "Click button ONE.", "seed": "7"},
         {"page": "count-sides", "utterance": "?"},

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from api.importing.base import BadSourceError
-from api.importing.osworld import FUNCTIONS, coverage, tasks
-from api.tasks import check_task
+from api.tasks.task_files import check_task
+from lab.benchmarks.base import BadSourceError
+from lab.benchmarks.osworld import FUNCTIONS, coverage, tasks
 from tests.detectors.tables_reads import told
 from tests.importing.osworld_tasks import ACTIVE, RIGHT_AND_WRONG, gold, imported, rule, task, vm, worth
 from tests.support.logs import Said, went

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from api.cli import main
-from api.importing.osworld import coverage, tasks
-from api.tasks import check_task
+from api.cli.main import main
+from api.tasks.task_files import check_task
+from lab.benchmarks.osworld import coverage, tasks
 from tests.detectors.tables_reads import told
 from tests.importing.osworld_tasks import ACTIVE, COMMAND, gold, imported, line, rule, task, vm, worth
 from tests.support.logs import Said, answered

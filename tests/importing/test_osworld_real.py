@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
+from agentd.core.source import Source, StepSource
 from agentd.readers.asking import read
-from agentd.sources import reader
-from agentd.sources.base import Source, StepSource
 from agentd.sources.files import FilesSource
 from agentd.sources.probes import ProbesSource
-from agentd.sources.reader import ReaderSource
-from api.importing.osworld import tasks
-from detectors.engine import Engine
-from detectors.kinds import KINDS
-from detectors.types import Event
+from agentd.sources.reader import source as reader
+from agentd.sources.reader.source import ReaderSource
+from detectors.engine.engine import Engine
+from detectors.model.kinds import KINDS
+from detectors.model.types import Event
+from lab.benchmarks.osworld import tasks
 from tests.importing.test_osworld import CASES, needs_cases
 from tests.support.logs import ruleset
 

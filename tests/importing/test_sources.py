@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from api.cli import main
+from api.cli.main import main
 
 SOLVED = [{"op": "replace", "path": "/x", "value": 2}]
 LINK = {"page": "click-link", "utterance": 'Click on the link "a".'}

@@ -14,14 +14,14 @@ import orjson
 import pytest
 
 from agentd.masking import names
-from api.importing import infinity
-from api.importing.base import Imported
-from api.importing.dates import day_of, is_minute_named, is_named
-from api.importing.json_patch import patched
-from api.importing.state_values import is_masked
-from detectors.engine import Engine
-from detectors.ruleset import compile_task
-from detectors.task_json import task_from_json
+from detectors.engine.engine import Engine
+from detectors.task.ruleset import compile_task
+from detectors.task.task_json import task_from_json
+from lab.benchmarks import infinity
+from lab.benchmarks.base import Imported
+from lab.benchmarks.dates import day_of, is_minute_named, is_named
+from lab.benchmarks.json_patch import patched
+from lab.benchmarks.state_values import is_masked
 from tests.importing.heard import Browser
 from tests.support.logs import episode, log
 

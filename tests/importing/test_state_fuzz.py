@@ -20,11 +20,11 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from api.importing import infinity
-from api.importing.base import Imported
-from detectors.engine import Engine
-from detectors.ruleset import Ruleset, compile_task
-from detectors.task_json import task_from_json
+from detectors.engine.engine import Engine
+from detectors.task.ruleset import Ruleset, compile_task
+from detectors.task.task_json import task_from_json
+from lab.benchmarks import infinity
+from lab.benchmarks.base import Imported
 from tests.importing.heard import Browser
 from tests.support.logs import episode, log
 

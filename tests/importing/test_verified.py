@@ -9,12 +9,12 @@ from typing import Any
 import orjson
 import pytest
 
-from api.importing import verified
-from api.importing.base import BadSourceError
-from api.importing.patterns import rewritten
-from detectors.engine import Engine
-from detectors.ruleset import Ruleset, compile_task
-from detectors.task_json import task_from_json
+from detectors.engine.engine import Engine
+from detectors.task.ruleset import Ruleset, compile_task
+from detectors.task.task_json import task_from_json
+from lab.benchmarks import verified
+from lab.benchmarks.base import BadSourceError
+from lab.benchmarks.patterns import rewritten
 from tests.convert.hand_made import A_HAR, write
 from tests.convert.making import converted, of
 from tests.support.logs import Said, answered, episode, finished, log

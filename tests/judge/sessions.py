@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from api.stages.base import Criterion, Question
-from detectors.types import Event
+from detectors.model.types import Event
 
 PROOF = "Confirmation: order 4711 was shipped to Lyon"
 """What an honest judge looks for."""

@@ -15,7 +15,7 @@ from api.stages.judge.answers import Said, score_of
 from api.stages.judge.endpoint import _reply
 from api.stages.judge.judge import Judge
 from api.stages.peer import PeerSettings
-from detectors.types import Event
+from detectors.model.types import Event
 from tests.judge.serving import Served, judge_at
 from tests.judge.sessions import PLACES, PROOF, session
 

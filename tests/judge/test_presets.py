@@ -14,10 +14,10 @@ import pytest
 
 from api.stages.base import Criterion, Question
 from api.stages.judge.judge import Judge
-from api.tasks import load_task_file
-from detectors.reader import Path as Where
-from detectors.rubric import Rubric
-from detectors.task_json import task_to_json
+from api.tasks.task_files import load_task_file
+from detectors.model.validation import Path as Where
+from detectors.sdk.rubric import Rubric
+from detectors.task.task_json import task_to_json
 from tests.judge.serving import ROOT, Served
 from tests.support.logs import Said, episode, log, sealed, went
 

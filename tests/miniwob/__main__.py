@@ -17,8 +17,8 @@ from typing import Any, get_args
 
 from playwright.sync_api import Error, sync_playwright
 
-from api.importing.miniwob.registry import UNOBSERVABLE
-from api.importing.miniwob.table import agrees
+from lab.benchmarks.miniwob.registry import UNOBSERVABLE
+from lab.benchmarks.miniwob.table import agrees
 from tests.miniwob.bench import Bench, Way
 from tests.miniwob.site import serve
 from tests.miniwob.table import ENTRIES, SEEDS, seeds

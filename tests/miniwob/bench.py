@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple
 from milestoned_client import Closing, RewardClient
 from playwright.sync_api import Browser, Page
 
-from api.importing.miniwob import task_of
-from api.importing.miniwob.instance import Instance
+from lab.benchmarks.miniwob import task_of
+from lab.benchmarks.miniwob.instance import Instance
 from tests.miniwob.daemon import watch
 from tests.miniwob.script import Script
 from tests.miniwob.site import begin, instance, reward, utterance

@@ -18,7 +18,7 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from api.importing.miniwob.instance import Instance
+from lab.benchmarks.miniwob.instance import Instance
 
 LONG_MS = 600_000
 """An episode's time on the page: long enough that no page is ever decided by a slow machine."""

@@ -12,8 +12,8 @@ from typing import get_args
 
 import pytest
 
-from api.importing.miniwob.registry import GENERATORS, UNOBSERVABLE
-from api.importing.miniwob.table import agrees
+from lab.benchmarks.miniwob.registry import GENERATORS, UNOBSERVABLE
+from lab.benchmarks.miniwob.table import agrees
 from tests.miniwob.bench import Bench, Case, Way
 from tests.miniwob.table import ENTRIES, SEEDS, seeds
 

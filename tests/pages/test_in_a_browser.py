@@ -11,7 +11,7 @@ import orjson
 import pytest
 from playwright.async_api import Page, expect
 
-from detectors.codec import GENESIS, sha256
+from detectors.model.codec import GENESIS, sha256
 from tests.api.processes import Process
 from tests.api.service import TASK, events, frames, texts
 from tests.pages.looking import is_accessible, logged_in, served

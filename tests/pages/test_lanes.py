@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from api.pages.lanes import Line, Outline, fits, folded, said
+from api.timeline.timeline import Line, Outline, fits, folded, said
 from tests.support.logs import Said, began, log, sealed, went
 
 OPENED: Said = ("episode.opened", {"task": "t", "digest": "d"})

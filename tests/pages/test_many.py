@@ -14,9 +14,9 @@ import orjson
 import pytest
 from jsonschema import Draft202012Validator
 
-from api.store.tokens import Terms
-from api.training.preferences import SCHEMA
-from detectors.codec import sha256
+from api.auth.store import Terms
+from detectors.model.codec import sha256
+from lab.training.preferences import SCHEMA
 from tests.api.conftest import postgres, store
 from tests.api.service import ADMIN, TASK, Service, Store, running
 from tests.support.logs import Said, clicked, went

@@ -52,7 +52,7 @@ def playwright() -> Iterator[Playwright]:
 def real(tmp_path_factory: pytest.TempPathFactory, playwright: Playwright) -> Iterator[Real]:
     """The demo's own service, started again over what it kept, and told of the others by real daemons."""
     folder = tmp_path_factory.mktemp("real")
-    demo = [sys.executable, "-m", "api.cli", "demo", "--keep", "--out", str(folder)]
+    demo = [sys.executable, "-m", "api.cli.main", "demo", "--keep", "--out", str(folder)]
     seen = {**os.environ, "AGENTD_VISUAL": "yes", "AGENTD_SCREEN": "cdp"}
     subprocess.run(demo, check=True, stdout=subprocess.DEVNULL, env=seen)
     kept = folder / "kept"

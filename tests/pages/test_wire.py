@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from api.store.tokens import Terms
+from api.auth.store import Terms
 from tests.api.service import ADMIN, Service, Store, running
 
 HTML = {"accept": "text/html"}

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from detectors.plugins import Found, PlugIn, PlugInError, take
-from detectors.registry import Rule, foreign, rules
+from detectors.sdk.plugins import Found, PlugIn, PlugInError, take
+from detectors.sdk.registry import Rule, foreign, rules
 from tests.plugins.sample.milestoned_sample.long_name import PLUG_IN
 from tests.support.logs import created, episode, ruleset, run
 
@@ -83,7 +83,7 @@ REFUSED: dict[str, tuple[Found, str]] = {
     "a wrong argument": (offered(replace(PLUG_IN, no=[({"len": 5}, [])])), "sample_long_name.len"),
     "an event that there is not": (offered(replace(PLUG_IN, no=[({"length": 5}, BURNT)])), "'file.burnt'"),
     "what it never hears": (offered(replace(PLUG_IN, yes=[({"length": 1}, CLICK)])), r"yes\[0\] finds nothing"),
-    "a rule alone": (offered(PLUG_IN.rule), "Rule; wanted a detectors.plugins.PlugIn"),
+    "a rule alone": (offered(PLUG_IN.rule), "Rule; wanted a detectors.sdk.plugins.PlugIn"),
     "another name": (offered(name="sample_other"), "calls itself 'sample_long_name'"),
     "a name of ours": (offered(changed(name="url_reached"), name="url_reached"), "milestoned has a rule of this name"),
     "no docstring": (offered(changed(doc="")), "no docstring"),
@@ -132,7 +132,7 @@ def test_an_installed_wheel_is_found(tmp_path: Path) -> None:
 
     def check(*paths: Path) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "api.cli", "task", "check", str(tmp_path / "task.json")],
+            [sys.executable, "-m", "api.cli.main", "task", "check", str(tmp_path / "task.json")],
             capture_output=True, text=True, check=False,
             env={"PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(map(str, paths))},
         )  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from detectors.types import Event
+from detectors.model.types import Event
 from tests.agentd.support.peer import Peer
 from tests.agentd.support.process import DaemonProcess
 from tests.cdp.site import Answer, Site

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from detectors.engine import Engine
+from detectors.engine.engine import Engine
 from tests.probes.record_golden import GOLDEN, RULES, as_events
 from tests.support.golden import lines
 

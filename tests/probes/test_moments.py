@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from detectors.engine import Engine
-from detectors.types import Event
+from detectors.engine.engine import Engine
+from detectors.model.types import Event
 from tests.agentd.support.peer import Peer
 from tests.agentd.support.process import DaemonProcess
 from tests.probes.asking import asking

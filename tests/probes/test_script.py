@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Page, Playwright
 
-from detectors.script_calls import INSTEAD, calls_of, refused_calls
+from detectors.task.script_calls import INSTEAD, calls_of, refused_calls
 from tests.cdp.site import Site
 from tests.probes.asking import asking
 from tests.support.chromium import Chromium, needs_chromium
@@ -148,7 +148,7 @@ READ = {
 async def test_a_read_that_is_refused_is_named_and_can_be_written_otherwise(
     browser: Chromium, site: Site, page: Page
 ) -> None:
-    """Each that detectors/script_calls.py knows; what stands in its place is worth what the page itself says."""
+    """Each that detectors/task/script_calls.py knows; what stands in its place is worth what the page itself says."""
     await page.evaluate("localStorage.setItem('a', 'b')")
     await page.goto(site.page("/shop", "<p id=total>12</p><input id=q><form><input name=name value=Ann></form>"))
     probes = [{**script(one), "id": one} for pair in READ.items() for one in pair]

@@ -8,7 +8,7 @@ from typing import Any
 
 from agentd.readers.asking import read
 from agentd.readers.formats import format_of
-from agentd.sources.files.mime import HEAD, mime_of
+from agentd.readers.mime import HEAD, mime_of
 
 BUDGET_S = 60.0
 """So long that only a reader that hangs fails, however busy the machine is."""

@@ -18,7 +18,7 @@ import pytest
 
 from agentd.readers import bounds
 from agentd.readers.bounds import LONGEST_LIST, MOST, fitted
-from detectors.file_reads import ENDS
+from detectors.sdk.file_reads import ENDS
 from tests.readers.making import make, sqlite
 from tests.readers.reading import facts, told
 

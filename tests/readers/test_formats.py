@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from agentd.readers.formats import FORMATS, format_of
-from detectors.file_reads import Format
+from detectors.sdk.file_reads import Format
 from tests.readers.making import MAKERS, TEXTS, make
 from tests.readers.reading import facts, told
 
@@ -159,7 +159,7 @@ def test_content_comes_before_the_name(mime: str | None, name: str, found: str) 
 
 def test_a_person_can_ask_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`agentd read FILE` prints what an event would tell: where a picture's reference comes from."""
-    from agentd.cli import main
+    from agentd.cli.main import main
 
     with pytest.raises(SystemExit) as ended:
         main(["read", str(make(tmp_path, "places.sqlite")), "--query", "SELECT max(id) AS n FROM bookmark"])

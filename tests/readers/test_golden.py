@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from detectors.engine import Engine
+from detectors.engine.engine import Engine
 from tests.probes.record_golden import as_events
 from tests.readers.record_golden import GOLDEN, RULES, record
 from tests.support.golden import lines

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from agentd.readers.formats import FORMATS
-from agentd.sources import reader
-from agentd.sources.reader import ReaderSource
-from detectors.engine import Engine
-from detectors.errors import DetectorError
-from detectors.kinds import KINDS
+from agentd.sources.reader import source as reader
+from agentd.sources.reader.source import ReaderSource
+from detectors.engine.engine import Engine
+from detectors.model.errors import DetectorError
+from detectors.model.kinds import KINDS
+from detectors.model.types import Event
 from detectors.rules.file_text import DATA_ENDS, NO_TEXT
-from detectors.types import Event
 from tests.support.logs import ruleset
 
 Said = list[tuple[str, dict[str, Any]]]

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from api.cli import main
+from api.cli.main import main
 from tests.api.service import TASK, events, frames
 from tests.support.logs import Said, clicked, episode, filled, titled, went
 

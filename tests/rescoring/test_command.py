@@ -164,7 +164,19 @@ def test_a_run_that_is_killed_goes_on(old: Path, new: Path, tmp_path: Path) -> N
     """kill -9 of the process with its workers at work; none of them stays."""
     corpus, out = record(tmp_path / "corpus", 1_500), tmp_path / "out.jsonl"
     part = out.with_name("out.jsonl.part")
-    command = [sys.executable, "-m", "api.cli", "rescore", corpus, "--task", new, "--against", old, "--workers", "2"]
+    command = [
+        sys.executable,
+        "-m",
+        "api.cli.main",
+        "rescore",
+        corpus,
+        "--task",
+        new,
+        "--against",
+        old,
+        "--workers",
+        "2",
+    ]
     with subprocess.Popen([*command, "--out", out], stdout=subprocess.DEVNULL) as run:
         while not part.exists() or part.stat().st_size < 10_000:
             assert run.poll() is None, "the run was over before it could be killed"

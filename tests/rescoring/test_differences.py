@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from api.recordings import read_frames
+from api.replay.recordings import read_frames
 from api.rescoring.differences import compare, evidence_of, is_same
-from api.rescoring.scored import Result, score
-from detectors.ruleset import compile_task
-from detectors.task_json import task_from_json
+from api.rewards.scored_episode import Result, score
+from detectors.task.ruleset import compile_task
+from detectors.task.task_json import task_from_json
 from tests.api.service import TASK, events, frames
 from tests.rescoring.corpus import BUYING, GAP, changed
 from tests.support.logs import Said, answered, clicked, created, episode, filled, went

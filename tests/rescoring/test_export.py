@@ -12,7 +12,7 @@ import pandas
 import pyarrow.parquet as pq
 import pytest
 
-from api.cli import main
+from api.cli.main import main
 from api.exporting.parquet import SCHEMAS
 from api.exporting.returns import returns_to_go
 from tests.api.service import TASK

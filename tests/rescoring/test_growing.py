@@ -11,11 +11,11 @@ import orjson
 import pytest
 
 from api.rescoring import stored
+from api.rescoring.corpus import Selection
 from api.rescoring.crews import Batch
 from api.rescoring.kept import Results, ResultsError
 from api.rescoring.running import run
 from api.rescoring.work import Answer, Material, work
-from api.store.corpus import Selection
 from tests.api.audit.audited import told
 from tests.api.service import Store, running
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from detectors.kinds import KINDS
+from detectors.model.kinds import KINDS
 
 
 def lines(path: Path) -> list[Any]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from detectors.engine import Engine
-from detectors.kinds import KINDS
-from detectors.ruleset import Ruleset, compile_task
-from detectors.task_json import task_from_json
-from detectors.types import Event, Reward
+from detectors.engine.engine import Engine
+from detectors.model.kinds import KINDS
+from detectors.model.types import Event, Reward
+from detectors.task.ruleset import Ruleset, compile_task
+from detectors.task.task_json import task_from_json
 
 ORIGIN = "http://shop.test"
 Said = tuple[str, dict[str, Any]]

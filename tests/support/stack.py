@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 
 from milestoned_client import ControlDir, Episode, Reward, RewardClient
 
-from api.demo.parts import Daemon, Service, start_daemon, start_service, start_shop
-from api.demo.processes import Parts
+from lab.demo.parts import Daemon, Service, start_daemon, start_service, start_shop
+from lab.demo.processes import Parts
 
 SEAL_S = 30.0
 """How long a reward may take on a busy machine."""

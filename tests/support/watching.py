@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Generic, TypeVar
 
-from agentd.sources.base import Source
+from agentd.core.source import Source
 from tests.support.golden import has_the_fields_of_its_kind
 
 PATIENCE_S = 60.0

@@ -16,8 +16,8 @@ from milestoned_client.adapters.scoring import UnknownRewardError, number, worth
 from milestoned_client.adapters.settings import Settings
 from milestoned_client.errors import InvalidRequestError, NotFoundError
 
-from api.routes.adapters import openenv, shared
-from api.settings import Limits
+from api.core.settings import Limits
+from api.http.adapters import openenv, shared
 from tests.api.daemon import Daemon
 from tests.api.processes import Process
 from tests.trainers.support import EFFECTS, operator

@@ -14,8 +14,8 @@ from milestoned_client import ControlDir, Episode, RewardClient
 from milestoned_client.adapters import scoring
 from milestoned_client.adapters.gymnasium import RewardServiceWrapper
 
-from api.demo.parts import Service, start_daemon, start_service
-from api.demo.processes import Parts
+from lab.demo.parts import Service, start_daemon, start_service
+from lab.demo.processes import Parts
 from tests.support.stack import PATIENT
 
 TASK: dict[str, Any] = {

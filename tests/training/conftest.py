@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from api.cli import main
+from api.cli.main import main
 from api.stages.model.folder import Model, load
 from tests.training.synthetic import corpus
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import zstandard
 
-from detectors.codec import GENESIS, encode_segment
-from detectors.types import Event
+from detectors.model.codec import GENESIS, encode_segment
+from detectors.model.types import Event
 from tests.support.logs import Said, began, clicked, filled, log, sealed
 
 WORDS = "amber basil cedar delta ember fjord grove hazel iris jade kelp lotus maple nectar onyx pearl quartz".split()

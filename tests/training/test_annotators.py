@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from api.stages.model.calibration import sigmoid
-from api.training.annotators import Said, agree, reconciled
-from api.training.preferences import Pair, Side
+from lab.training.annotators import Said, agree, reconciled
+from lab.training.preferences import Pair, Side
 
 RELIABLE = {"ada": 0.97, "bob": 0.9, "cy": 0.75, "guess": 0.5, "contrary": 0.1}
 

@@ -7,7 +7,7 @@ import pytest
 
 from api.stages.model.calibration import Calibration, _threshold, calibrate, from_json, gate, sigmoid
 from api.stages.model.isotonic import isotonic
-from api.training.measures import auroc, bootstrap, coverage_at, curve, ece
+from lab.training.measures import auroc, bootstrap, coverage_at, curve, ece
 
 
 def drawn(count: int, seed: int = 0, noise: float = 1.0) -> tuple[np.ndarray, np.ndarray]:

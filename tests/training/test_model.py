@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from api.cli import main
+from api.cli.main import main
 from api.stages.base import Question
 from api.stages.model import schema
 from api.stages.model.folder import ModelError, find, load
 from api.stages.model.stage import ModelStage, load_stage
-from detectors.types import Event
+from detectors.model.types import Event
 from tests.support.logs import filled
 from tests.training.conftest import Made
 from tests.training.synthetic import episode, fill, stray, submit, task

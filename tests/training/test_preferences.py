@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from api.training.pairing import preferences_of
-from api.training.perturbing import INJECTED, perturbed
-from api.training.preferences import PreferenceError, read_preferences, rows_of, scored
+from lab.training.pairing import preferences_of
+from lab.training.perturbing import INJECTED, perturbed
+from lab.training.preferences import PreferenceError, read_preferences, rows_of, scored
 from tests.support.logs import Said
 from tests.training.conftest import Made
 from tests.training.synthetic import episode, fill, stray, submit, task, write

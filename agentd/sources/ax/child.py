@@ -12,8 +12,8 @@ from typing import Any
 import orjson
 import structlog
 
+from agentd.core.source import SourceLostError
 from agentd.sources.ax.messages import Message
-from agentd.sources.base import SourceLostError
 
 PYTHON = "/usr/bin/python3"
 """The one that Debian's python3-pyatspi is installed for; a virtual environment does not see it."""

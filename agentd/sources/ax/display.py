@@ -17,7 +17,7 @@ import xcffib.xinput
 import xcffib.xproto
 from xcffib.xproto import GetPropertyType
 
-from agentd.sources.base import SourceLostError
+from agentd.core.source import SourceLostError
 
 KEYS = frozenset((0xFF0D, 0xFF8D, 0x20))
 """Keysyms of Return, Enter on the keypad, space."""

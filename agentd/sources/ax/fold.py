@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from agentd.masking import Masker
-from agentd.sources.ax.holding import Holding
+from agentd.sources.ax.debounce import Holding
 from agentd.sources.ax.messages import Message
 from agentd.sources.ax.model import Model, Node
+from agentd.sources.ax.observation import Say
 from agentd.sources.ax.pressing import Pressing
-from agentd.sources.ax.says import Say
-from agentd.sources.ax.sight import Sight
+from agentd.sources.ax.visibility import Sight
 from agentd.sources.ax.windows import Windows
 
 SWITCHES = frozenset(("checked", "selected", "expanded", "pressed"))

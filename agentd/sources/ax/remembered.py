@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from agentd.sources.base import Sink
+from agentd.core.source import Sink
 
 REASON = "unobservable: it runs, but did not come back to the accessibility bus after that was lost; start it again"
 

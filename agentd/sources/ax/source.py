@@ -10,15 +10,15 @@ from typing import Any
 
 import structlog
 
+from agentd.core.source import Sink
 from agentd.masking import Masker
 from agentd.sources.ax.child import Child
-from agentd.sources.ax.eye import Eye
 from agentd.sources.ax.fold import Fold, Say
 from agentd.sources.ax.messages import Message
 from agentd.sources.ax.model import handle
 from agentd.sources.ax.remembered import Remembered
-from agentd.sources.base import Sink
-from detectors.kinds import wanted
+from agentd.sources.ax.x_input import Eye
+from detectors.model.kinds import wanted
 
 REST_S = 0.2
 """How long a text must rest before it is told, in seconds; a fence does not wait for that."""

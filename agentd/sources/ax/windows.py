@@ -12,7 +12,7 @@ from typing import Any
 
 from agentd.masking import Masker
 from agentd.sources.ax.model import Model, Node, Window, handle
-from agentd.sources.ax.says import Say
+from agentd.sources.ax.observation import Say
 
 DIALOGS = frozenset(("dialog", "alert", "file chooser", "color chooser", "font chooser", "option pane", "notification"))
 NAMED = frozenset(("frame", "window", "internal frame", "unknown"))

@@ -10,15 +10,15 @@ from typing import Any
 
 import structlog
 
-from agentd.sources.base import Sink, SourceLostError
-from agentd.sources.cdp.address import websocket_address
-from agentd.sources.cdp.asks import Asks
-from agentd.sources.cdp.attach import Attachment
-from agentd.sources.cdp.connection import CdpError, Connection, Params, Reply
-from agentd.sources.cdp.gaps import PAGE_PARTS, gap
-from agentd.sources.cdp.normaliser import Normaliser
-from agentd.sources.cdp.script import PageScript, bundle
-from agentd.sources.cdp.state import Browser, Seen, remember
+from agentd.core.source import Sink, SourceLostError
+from agentd.sources.cdp.attach.attach import Attachment
+from agentd.sources.cdp.attach.script import PageScript, bundle
+from agentd.sources.cdp.folds.normaliser import Normaliser
+from agentd.sources.cdp.state.capture_plan import Asks
+from agentd.sources.cdp.state.gaps import PAGE_PARTS, gap
+from agentd.sources.cdp.state.state import Browser, Seen, remember
+from agentd.sources.cdp.transport.address import websocket_address
+from agentd.sources.cdp.transport.connection import CdpError, Connection, Params, Reply
 
 Connect = Callable[[], Awaitable[Connection]]
 """Makes a new connection to the browser; raises SourceLostError where there is none."""
@@ -39,7 +39,7 @@ log = structlog.get_logger(__name__)
 
 
 class CdpSource:
-    """Watches a browser over its DevTools port, as `Source` in agentd/sources/base.py says.
+    """Watches a browser over its DevTools port, as `Source` in agentd/core/source.py says.
 
     ``endpoint``: http://127.0.0.1:PORT; ``profile``: the browser's --user-data-dir (then a restarted browser
     is found on its new port); ``plan``: the episode's plan, of which ``hears``, ``also``, ``attributes``, ``mask``,

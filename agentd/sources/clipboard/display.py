@@ -16,7 +16,7 @@ import xcffib.xfixes
 import xcffib.xproto
 from xcffib.xproto import CW, Atom, EventMask, Property, WindowClass
 
-from agentd.sources.base import SourceLostError
+from agentd.core.source import SourceLostError
 
 _OWNED = (
     xcffib.xfixes.SelectionEventMask.SetSelectionOwner

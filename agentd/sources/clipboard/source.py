@@ -13,11 +13,11 @@ from typing import Any
 
 import structlog
 
+from agentd.core.source import Sink
+from agentd.core.worker_thread import Worker
 from agentd.masking import Masker
-from agentd.sources.base import Sink
 from agentd.sources.clipboard.display import Display, Owned, program
 from agentd.sources.clipboard.reading import WHOLE_S, Reader, Reading
-from agentd.sources.worker import Worker
 
 LONGEST_TEXT = 10_000
 """So many characters of a text are told."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from agentd.sources.base import Sink, SourceLostError
+from agentd.core.source import Sink, SourceLostError
 from agentd.sources.files.facts import Facts, Found
 from agentd.sources.files.fold import Do, Fold, Look, Op, Raw
 from agentd.sources.files.look import UnsettledError, look

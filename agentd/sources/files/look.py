@@ -6,8 +6,8 @@ import hashlib
 import os
 import time
 
+from agentd.readers.mime import HEAD, mime_of
 from agentd.sources.files.facts import Facts, Found, Unread
-from agentd.sources.files.mime import HEAD, mime_of
 from agentd.sources.files.walk import ABSENT, Root, RootGoneError, read_only, spot
 
 HASH_BYTES = 256 << 20

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any
 
-from agentd.sources.base import Sink, SourceLostError
+from agentd.core.source import Sink, SourceLostError
 from agentd.sources.files.attachment import Attachment
 from agentd.sources.files.memory import Memory
 from agentd.sources.files.troubles import Troubles

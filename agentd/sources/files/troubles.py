@@ -7,7 +7,7 @@ from typing import Any
 
 import structlog
 
-from agentd.sources.base import Sink
+from agentd.core.source import Sink
 
 log = structlog.get_logger(__name__)
 

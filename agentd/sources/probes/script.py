@@ -12,13 +12,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agentd.sources.base import SourceLostError
-from agentd.sources.cdp.address import websocket_address
-from agentd.sources.cdp.connection import CdpError, Connection, Params
-from agentd.sources.cdp.isolated import Isolated, targets
+from agentd.core.source import SourceLostError
+from agentd.sources.cdp.attach.isolated_world import Isolated, targets
+from agentd.sources.cdp.transport.address import websocket_address
+from agentd.sources.cdp.transport.connection import CdpError, Connection, Params
 from agentd.sources.probes.answer import Answer, ProbeFailedError
 from detectors.matchers import url_matches
-from detectors.script_calls import refusal
+from detectors.task.script_calls import refusal
 
 MOST_TABS = 8
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Protocol
 
 import structlog
 
+from agentd.core.source import Sink
 from agentd.masking import Masker
-from agentd.sources.base import Sink
 from agentd.sources.probes.answer import Answer, ProbeFailedError, told
 from agentd.sources.probes.command import CommandProbe
 from agentd.sources.probes.file import FileProbe

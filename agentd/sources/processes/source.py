@@ -8,12 +8,12 @@ from typing import Any
 
 import structlog
 
+from agentd.core.source import Sink, SourceLostError
+from agentd.core.worker_thread import Worker
 from agentd.masking import Masker
-from agentd.sources.base import Sink, SourceLostError
 from agentd.sources.processes.connector import Connector
 from agentd.sources.processes.fold import Fold, Seen
 from agentd.sources.processes.look import Facts, is_kernels, look, look_at_all, now, pids
-from agentd.sources.worker import Worker
 
 POLL_S = 0.1
 """How often /proc is looked at where the kernel does not tell, in seconds."""

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentd.extras import display_for
-from agentd.settings import Settings
-from agentd.sources.screen.picture import Camera
+from agentd.core.extras import display_for
+from agentd.core.settings import Settings
+from agentd.readers.picture_measures import Camera
 from agentd.sources.screen.source import ScreenSource
 
 

@@ -16,12 +16,12 @@ from urllib.parse import urlsplit
 import httpx
 from PIL import Image
 
-from agentd.sources.base import SourceLostError
-from agentd.sources.cdp.address import websocket_address
-from agentd.sources.cdp.connection import CdpError, Connection
-from agentd.sources.cdp.isolated import Isolated
-from agentd.sources.cdp.tabs import is_tab
-from agentd.sources.screen.picture import FORMAT, QUALITY, NoShotError, Shot
+from agentd.core.source import SourceLostError
+from agentd.readers.picture_measures import FORMAT, QUALITY, NoShotError, Shot
+from agentd.sources.cdp.attach.isolated_world import Isolated
+from agentd.sources.cdp.folds.tabs import is_tab
+from agentd.sources.cdp.transport.address import websocket_address
+from agentd.sources.cdp.transport.connection import CdpError, Connection
 
 LOOK_S = 1.0
 """How long a tab may take to say whether it is shown, in seconds."""

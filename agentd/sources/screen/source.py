@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import structlog
 from PIL import Image
 
-from agentd.sources.base import Sink
-from agentd.sources.screen.picture import FORMAT, Camera, Facts, NoShotError, Shot, develop
+from agentd.core.source import Sink
+from agentd.readers.picture_measures import FORMAT, Camera, Facts, NoShotError, Shot, develop
 from agentd.sources.screen.store import Store
 
 CLOSE_S = 4.0

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from mss import MSS, ScreenShotError
 from PIL import Image
 
-from agentd.sources.base import SourceLostError
-from agentd.sources.screen.picture import NoShotError, Shot
-from agentd.sources.worker import Worker
+from agentd.core.source import SourceLostError
+from agentd.core.worker_thread import Worker
+from agentd.readers.picture_measures import NoShotError, Shot
 
 TAKE_S = 2.0
 """How long the X server may take, in seconds."""

@@ -13,7 +13,7 @@ from typing import Any
 from api.stages.base import Question
 from api.stages.judge.cleaning import clean
 from api.stages.judge.flags import STRONG, flags
-from detectors.types import Event, Reward
+from detectors.model.types import Event, Reward
 
 UNSHOWN = frozenset(
     "step.began step.ended step.sealed edge.computed alarm.raised alarm.ended tab.activated page.parsed page.loaded "

@@ -17,8 +17,8 @@ from api.stages.judge.facts import Reader, facts_of
 from api.stages.judge.prompt import prompt_digest
 from api.stages.judge.settings import JudgeSettings
 from api.stages.peer import RefusedError, UnreachableError
-from detectors.codec import canonical, sha256
-from detectors.types import Verdict
+from detectors.model.codec import canonical, sha256
+from detectors.model.types import Verdict
 
 WHOLE = Criterion("c1", "What the task asks for is done, all of it, and the recorded facts show it.")
 """Asked where a question brings no criteria of its own."""

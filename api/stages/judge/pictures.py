@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from api.regular import read_regular
+from api.core.regular_file import read_regular
 from api.stages.judge.facts import Fact
 
 MOST = 3

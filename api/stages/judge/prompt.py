@@ -10,7 +10,7 @@ import orjson
 from api.stages.base import Criterion, Question
 from api.stages.judge.answers import OPTIONS, Met
 from api.stages.judge.evidence import Evidence, Lines
-from detectors.codec import canonical, sha256
+from detectors.model.codec import canonical, sha256
 
 VERSION = "judge/1"
 

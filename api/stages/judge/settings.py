@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from api.keys import MAX_TOKEN
-from api.regular import read_regular
+from api.core.keys import MAX_TOKEN
+from api.core.regular_file import read_regular
 from api.stages.peer import PeerSettings
 
 

@@ -18,7 +18,7 @@ from api.stages.judge.evidence import Lines
 from api.stages.judge.facts import Fact, Reader, flagged
 from api.stages.judge.settings import JudgeSettings
 from api.stages.judge.tools import ToolError, calculated, events_between, file_events, text_at
-from detectors.types import Event
+from detectors.model.types import Event
 
 OFFER = """Before you answer you may look things up in the log, {turns} times at most. Say one JSON object: "thought", \
 "tool" and "argument". Tools:

@@ -10,7 +10,7 @@ from typing import Any
 
 from api.stages.base import Question
 from api.stages.judge.facts import stepped
-from detectors.types import Event
+from detectors.model.types import Event
 
 MOST_EVENTS = 20
 MOST_DIGITS = 40

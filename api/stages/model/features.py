@@ -29,7 +29,7 @@ from api.stages.model.words import (
     plain,
     share,
 )
-from detectors.types import Event, Reward
+from detectors.model.types import Event, Reward
 
 Row = list[float]
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from api.regular import read_regular
+from api.core.regular_file import read_regular
 from api.stages.model import schema
 from api.stages.model.calibration import Calibration, from_json
 from api.stages.model.novelty import Known

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from api.stages.model.words import plain
-from detectors.types import Event
+from detectors.model.types import Event
 
 BOXES = frozenset(("checkbox", "radio", "switch", "option", "menuitemcheckbox", "menuitemradio"))
 _WHOLE = (1 << 64) - 1

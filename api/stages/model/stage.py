@@ -15,7 +15,7 @@ from api.stages.model.calibration import gate, sigmoid
 from api.stages.model.features import Reader, Row, with_rewards
 from api.stages.model.folder import Model, ModelError, find, load
 from api.stages.model.summing import summed
-from detectors.types import Event, Verdict
+from detectors.model.types import Event, Verdict
 
 RISK = 0.05
 """Of the answers, how many may be wrong, unless the operator says another share."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from api.stages.model.screen import Filled, Screen, shown
-from detectors.types import Event
+from detectors.model.types import Event
 
 
 @dataclass(slots=True)

@@ -15,11 +15,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from api.errors import TooLargeError
-from api.frames import open_frame
-from api.settings import Limits
-from detectors.codec import GENESIS, decode_segment
-from detectors.types import Event
+from api.core.errors import TooLargeError
+from api.core.frames import open_frame
+from api.core.settings import Limits
+from detectors.model.codec import GENESIS, decode_segment
+from detectors.model.types import Event
 
 PLAN = {
     "hears": [],

@@ -11,8 +11,8 @@ from sqlalchemy import text
 from api.audit.difference import Difference
 from api.audit.note import PublicKey, split
 from api.audit.verifying import Verifier
-from detectors.ruleset import compile_task
-from detectors.task_json import task_from_json
+from detectors.task.ruleset import compile_task
+from detectors.task.task_json import task_from_json
 from tests.api.service import TASK, Service
 from tests.support.logs import Said, clicked, episode, sealed, went
 

@@ -16,8 +16,8 @@ from api.audit.delivery import DeliveryError, ToFile, ToUrl, delivery_of
 from api.audit.facts import FactReader
 from api.audit.note import PublicKey, opened, parse_checkpoint, split
 from api.audit.tree import root_of
-from api.settings import Settings
-from api.signing import Signer
+from api.core.settings import Settings
+from api.core.signing import Signer
 from tests.api.audit.audited import STEPS, differences, sign, tamper, told
 from tests.api.service import Service, Store, running, until
 from tests.support.logs import Said, went

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Boolean, Column, LargeBinary, Table, and_, select, text, update
 from sqlalchemy import types as sql
 
-from api.tables import metadata
+from api.db.base import metadata
 from tests.api.audit.audited import differences, sign, told, whole
 from tests.api.service import TASK, Service, Store, running
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from api.audit.facts import FactReader, Facts, causes, is_odd, is_syntax_error, names_a_secret
-from detectors.engine import Engine
-from detectors.rewards import reward_to_json
-from detectors.ruleset import Ruleset
+from detectors.engine.engine import Engine
+from detectors.model.rewards import reward_to_json
+from detectors.task.ruleset import Ruleset
 from tests.api.service import texts
 from tests.support.logs import Said, clicked, episode, log, ruleset, sealed, went
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from api.audit.note import Checkpoint, NoteError, PublicKey, opened, parse_checkpoint, parse_key, signed, split
-from api.signing import Signer
+from api.core.signing import Signer
 
 # From the documentation of Go's golang.org/x/mod/sumdb/note.
 PETER = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from api.cli import main
-from api.store.tokens import Terms
+from api.auth.store import Terms
+from api.cli.main import main
 from tests.api.audit.audited import sign, tamper, told, whole
 from tests.api.service import TASK, Service, Store, running
 from tests.support.logs import Said, clicked, filled, sealed, went

@@ -11,9 +11,9 @@ import zstandard
 from sqlalchemy import text
 
 from api.audit.note import Checkpoint, signed
-from api.signing import Signer
-from detectors.codec import decode_segment, encode_segment
-from detectors.types import Event
+from api.core.signing import Signer
+from detectors.model.codec import decode_segment, encode_segment
+from detectors.model.types import Event
 from tests.api.audit.audited import differences, sign, tamper, told
 from tests.api.service import Service, Store, running
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentd.inprocess.watch import Handle
-from agentd.session import Session
+from agentd.session.session import Session
 from tests.conformance.scene import Hands
 
 

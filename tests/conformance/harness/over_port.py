@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from agentd.record import record
-from agentd.session import Session
-from agentd.settings import Settings
+from agentd.core.settings import Settings
+from agentd.run.record import record
+from agentd.session.session import Session
 from tests.conformance.harness.listening import count
 from tests.conformance.harness.on_asyncio import AsyncHands
 from tests.conformance.scene import scene

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from agentd.settings import Settings
+from agentd.core.settings import Settings
 from tests.conformance.harness.over_port import record_scene
 from tests.conformance.harness.pyppeteer_async import accept, hands_on, launch
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playwright.async_api import async_playwright
 
-from agentd.settings import Settings
+from agentd.core.settings import Settings
 from tests.conformance.harness import ARGS, EXECUTABLE
 from tests.conformance.harness.over_port import record_scene
 from tests.conformance.harness.playwright_async import accept, hands_on

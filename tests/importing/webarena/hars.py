@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from api.importing.patterns import is_pattern
-from api.importing.verified import SITES
-from api.importing.verified_sites import Sites
+from lab.benchmarks.patterns import is_pattern
+from lab.benchmarks.verified import SITES
+from lab.benchmarks.verified_sites import Sites
 from tests.importing.webarena.samples import sample
 
 Json = dict[str, Any]

@@ -10,16 +10,16 @@ from typing import Any
 
 import orjson
 
-from agentd.convert.convert import record
-from agentd.convert.formats import FORMATS
-from agentd.convert.source import Source
-from api.importing import verified
-from api.importing.verified import SITES
-from detectors.codec import GENESIS, decode_segment, join_segment
-from detectors.engine import Engine
-from detectors.ruleset import Ruleset, compile_task
-from detectors.task_json import task_from_json
-from detectors.types import Event
+from detectors.engine.engine import Engine
+from detectors.model.codec import GENESIS, decode_segment, join_segment
+from detectors.model.types import Event
+from detectors.task.ruleset import Ruleset, compile_task
+from detectors.task.task_json import task_from_json
+from lab.benchmarks import verified
+from lab.benchmarks.verified import SITES
+from lab.convert.convert import record
+from lab.convert.formats import FORMATS
+from lab.convert.source import Source
 from tests.importing.webarena.hars import Case
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -10,10 +10,10 @@ from urllib.parse import urlencode
 
 import pytest
 
-from api.importing import verified
-from api.importing.patterns import is_pattern
-from api.importing.verified_forms import is_draft
-from detectors.engine import Engine
+from detectors.engine.engine import Engine
+from lab.benchmarks import verified
+from lab.benchmarks.patterns import is_pattern
+from lab.benchmarks.verified_forms import is_draft
 from tests.importing.webarena.answers import variations
 from tests.importing.webarena.hars import MARK, Case, cases
 from tests.importing.webarena.samples import sample

@@ -74,7 +74,16 @@ class Watching:
         token = state / "append.token"
         token.touch(0o600)
         token.write_text(episode.token)
-        command = [os.environ["DAEMON_PYTHON"], "-m", "agentd.cli", "run", "--service", URL, "--episode", episode.id]
+        command = [
+            os.environ["DAEMON_PYTHON"],
+            "-m",
+            "agentd.cli.main",
+            "run",
+            "--service",
+            URL,
+            "--episode",
+            episode.id,
+        ]
         command += ["--token-file", str(token), "--state", str(state), "--cdp", f"http://127.0.0.1:{self._port}"]
         daemon = subprocess.Popen(command, stdout=(state / "log").open("wb"), stderr=subprocess.STDOUT)
         self._processes.callback(daemon.wait, 30)

@@ -22,7 +22,7 @@ gi.require_version("Atspi", "2.0")
 import pyatspi  # noqa: E402
 from gi.repository import Gio, GLib  # noqa: E402
 
-from .desk import Desk  # noqa: E402
+from .event_loop import Desk  # noqa: E402
 from .notices import watch_notices  # noqa: E402
 from .wire import LOST, Wire  # noqa: E402
 

@@ -1,6 +1,6 @@
 // What can't be seen into from here: told once for each, so that nobody takes silence for emptiness.
 // A closed shadow root does not show in the page: elements that may have one are suspects, which the daemon looks at
-// from outside (agentd/sources/cdp/suspects.py) and hands back. What is done in a closed one is not seen: which of the
+// from outside (agentd/sources/cdp/attach/shadow_roots.py) and hands back. What is done in a closed one is not seen: which of the
 // elements in it was clicked, what was typed there, what was sent.
 
 const MOST = 50;

@@ -1,7 +1,7 @@
 // Whether the observer hears a person's input before the page does. document.open() takes all listeners off the window,
 // and a script that comes later may find the page's own there: those stand before ours and can keep events from us.
 // Of most events the browser itself counts how many it dispatched; of the others (submit, change, ...) the daemon
-// looks which listeners the page has on its window (agentd/sources/cdp/precedence.py).
+// looks which listeners the page has on its window (agentd/sources/cdp/attach/precedence.py).
 
 // Of these a person's input is no cause, or they are looked at without any event.
 const WITHOUT_INPUT = new Set(

@@ -1,0 +1,1 @@
+"""The command `agentd`: options, and what each of its commands starts."""

@@ -1,0 +1,39 @@
+"""`agentd read FILE`: what an event would tell of the file, for who writes a task or wants a picture's reference."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from typing import Any
+
+import orjson
+
+from agentd.core.errors import UsageError
+from agentd.core.settings import Settings
+from agentd.readers.asking import read
+from agentd.readers.formats import format_of
+from agentd.readers.mime import HEAD, mime_of
+
+PATIENCE_S = 60.0
+"""For a person nothing is sealed meanwhile."""
+
+
+def show(settings: Settings) -> str:
+    """The answer as JSON: {format, status, facts?, ...}; nothing is masked. Raises `UsageError`."""
+    assert settings.file is not None
+    try:
+        fd = os.open(settings.file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        raise UsageError(f"{settings.file}: {error.strerror}") from None
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise UsageError(f"{settings.file}: is no regular file; wanted one")
+        name = settings.file.name
+        format_ = settings.as_ or format_of(mime_of(os.pread(fd, HEAD, 0), name), name)
+        answer: dict[str, Any] = asyncio.run(read(fd, format_, PATIENCE_S, settings.query))
+    except OSError as error:
+        raise UsageError(f"{settings.file}: {error.strerror}") from None
+    finally:
+        os.close(fd)
+    return orjson.dumps({"format": format_, **answer}, option=orjson.OPT_INDENT_2).decode()

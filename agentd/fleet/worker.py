@@ -1,0 +1,170 @@
+"""The life of a daemon in a fleet: register, take an episode, watch it to its end, take the next."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import structlog
+
+from agentd.core.errors import AgentdError
+from agentd.core.lock import StateLock
+from agentd.core.settings import Settings
+from agentd.fleet.membership import Lease, Membership, instance_of
+from agentd.run.daemon import read_token, until_signal
+from agentd.run.daemon import run as run_episode
+from agentd.session.session import Session
+
+GOODBYE_S = 2.0
+"""How long a daemon that is told to stop waits for the service to hear it, in seconds."""
+GIVEN_UP = ".given-up"
+
+log = structlog.get_logger(__name__)
+
+
+async def join(settings: Settings, stop: asyncio.Event | None = None) -> None:
+    """Work for the fleet until TERM or INT, or with ``once`` to the end of one episode; raises `AgentdError`."""
+    assert settings.service is not None
+    assert settings.state is not None
+    lock = StateLock(settings.state)
+    try:
+        async with httpx.AsyncClient(base_url=settings.service, trust_env=False) as client:
+            token = read_token(settings.token_file, "a token of scope sandbox")
+            member = Member(settings, settings.state, Membership(client, token, instance_of(settings.state), settings))
+            await member.run(stop or until_signal())
+    finally:
+        lock.release()
+
+
+class Member:
+    """Keeps every episode in a folder of its own below ``state``/episodes; one that is left is not finished."""
+
+    def __init__(self, settings: Settings, state: Path, membership: Membership) -> None:
+        self._settings = settings
+        self._folder = state / "episodes"
+        self._membership = membership
+        self._session: Session | None = None
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until ``stop``. Raises what asking again will not change."""
+        work = asyncio.create_task(self._work(stop), name="fleet")
+        stopped = asyncio.create_task(stop.wait(), name="stop")
+        try:
+            await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done() and self._session is not None:
+                await asyncio.wait({work})  # the episode's own daemon heard the stop, and ships what it can
+            if work.done():
+                work.result()
+        finally:
+            for task in (work, stopped):
+                task.cancel()
+            await asyncio.gather(work, stopped, return_exceptions=True)
+            await self._goodbye()
+
+    async def _goodbye(self) -> None:
+        try:
+            async with asyncio.timeout(GOODBYE_S):
+                await self._membership.leave()
+        except TimeoutError:
+            log.debug("The service was not told in time that the sandbox goes.")
+
+    async def _work(self, stop: asyncio.Event) -> None:
+        told = await self._membership.register()
+        for left in self._left():
+            if told.lease is None or told.lease.episode != left:
+                self._set_aside(left, (await self._membership.beat(on=left)).given_up)
+        done: str | None = None
+        failed: tuple[str, str] | None = None
+        while not stop.is_set():
+            if told.lease is None or done is not None or failed is not None:
+                told = await self._membership.beat(done=done, failed=failed, wait_s=told.beat_s)
+                done = failed = None
+            if told.lease is not None:
+                done, failed = await self._episode(told.lease, told.beat_s, stop)
+                told = told._replace(lease=None)  # the service says what comes next, after a give-up too
+                if self._settings.once and not stop.is_set():
+                    await self._membership.beat(done=done, failed=failed)
+                    return
+
+    async def _episode(
+        self, lease: Lease, beat_s: float, stop: asyncio.Event
+    ) -> tuple[str | None, tuple[str, str] | None]:
+        """Watch one episode: (it, None) once it is closed and acknowledged, (None, why) where it can't go on."""
+        state = self._folder / lease.episode
+        log.info("The fleet gave this sandbox an episode.", episode=lease.episode, task=lease.task)
+        settings = replace(self._settings, episode=lease.episode, state=state)
+        over = asyncio.Event()
+        daemon = asyncio.create_task(run_episode(settings, lease.token, over, self._opened), name="episode")
+        beats = asyncio.create_task(self._beat(lease.episode, beat_s), name="beats")
+        stopped = asyncio.create_task(stop.wait())
+        try:
+            await asyncio.wait({daemon, beats, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            over.set()
+            await asyncio.wait({daemon})
+            return self._outcome(lease.episode, daemon, beats, stopping=stop.is_set())
+        finally:
+            for task in (daemon, beats, stopped):
+                task.cancel()
+            await asyncio.gather(daemon, beats, stopped, return_exceptions=True)
+            self._session = None
+
+    def _outcome(
+        self, episode: str, daemon: asyncio.Task[None], beats: asyncio.Task[str], *, stopping: bool
+    ) -> tuple[str | None, tuple[str, str] | None]:
+        if beats.done():  # the service has given the episode up, or refuses this daemon
+            self._set_aside(episode, beats.result())
+            return None, None
+        try:
+            daemon.result()
+        except AgentdError as error:
+            log.error("This sandbox can't go on with its episode.", episode=episode, why=str(error))
+            self._set_aside(episode, str(error))
+            return None, (episode, str(error))
+        session = self._session
+        if session is not None and session.steps.closed and session.journal.acknowledged >= session.journal.last:
+            if self._settings.journal_after == "remove":
+                shutil.rmtree(self._folder / episode)
+            else:
+                (self._folder / episode).rename(self._folder / f"{episode}.done")
+            return episode, None
+        return None, None if stopping else (episode, "its daemon ended before the episode did")
+
+    def _opened(self, session: Session) -> None:
+        self._session = session
+
+    async def _beat(self, episode: str, beat_s: float) -> str:
+        """Say every ``beat_s`` seconds that the sandbox is there, until the episode is given up; the reason."""
+        while True:
+            await asyncio.sleep(beat_s)
+            session = self._session
+            gaps = () if session is None else sorted(session.supervisor.gaps)
+            through = None if session is None else session.journal.last
+            told = await self._membership.beat(on=episode, through=through, gaps=gaps)
+            if told.given_up is not None:
+                return told.given_up
+            if told.lease is None or told.lease.episode != episode:
+                return "the service has this sandbox on no such episode any more"
+
+    def _left(self) -> list[str]:
+        """Episodes of before a restart that are not finished."""
+        if not self._folder.is_dir():
+            return []
+        return sorted(path.name for path in self._folder.iterdir() if not path.suffix)
+
+    def _set_aside(self, episode: str, why: str | None) -> None:
+        """Keep the journal of an episode that goes on without this sandbox, and say so."""
+        state = self._folder / episode
+        kept = state.with_name(episode + GIVEN_UP)
+        while kept.exists():  # of an earlier life
+            kept = kept.with_name(kept.name + GIVEN_UP)
+        log.error(
+            "The service ended the episode without this sandbox; its journal is kept.",
+            episode=episode,
+            why=why or "it is not this sandbox's any more",
+            journal=str(kept),
+        )
+        if state.is_dir():
+            state.rename(kept)

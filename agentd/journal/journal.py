@@ -1,0 +1,291 @@
+"""The journal: gives events their one order and keeps them until the service has them, on sqlite3.
+
+Invariants, each held by tests/agentd/test_journal.py:
+
+1. Numbers are 1, 2, 3 … without gaps. A number is given only to an event that is kept; what cannot be kept is
+   counted, and the count is journalled as ``journal.dropped`` before the next boundary or when space returns. Where
+   gaps begin and end is not dropped but owed: it is journalled then, late. So is what the service would refuse with
+   its whole segment, and all that follows with that (`agentd.core.wire_limits`): it is counted and not kept.
+2. What `flush` returned for is on disk: a killed process loses at most what was appended since. (A power cut
+   may lose the last commits: the service is then ahead, see `adopt`.)
+3. A segment's bounds and digest are on disk before anybody may ship it, and its text is made of the stored
+   lines: sent again it is the same bytes.
+4. Segments follow each other without gap or overlap, each naming the digest before it.
+5. An acknowledgement is one number. Rows leave only when they are acknowledged and the cap presses, and never
+   those of the journal and the steps: from them a restarted daemon rebuilds its state.
+
+``synchronous=NORMAL`` with a WAL: commits reach the kernel at once and the disk at checkpoints.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from agentd.core.clock import boot_id
+from agentd.core.disk_errors import room_in
+from agentd.core.errors import JournalError
+from agentd.core.wire_limits import UnfitError, line_of
+from agentd.journal.pending_gaps import Owed
+from agentd.journal.store import STATE_SOURCES, Row, Store
+from detectors.model.codec import GENESIS, join_segment, sha256
+
+SEGMENT_EVENTS = 500
+SEGMENT_BYTES = 1 << 20
+KEEP_BYTES = 1 << 30
+"""The cap's default: 1 GiB of event lines."""
+RESERVE_BYTES = 1 << 20
+"""What steps and the journal's own events may exceed the cap by: a full journal must still say so."""
+
+
+class Cut(NamedTuple):
+    """A segment fixed for shipping: its bounds, the digest before it and its own."""
+
+    first: int
+    last: int
+    prev: str
+    digest: str
+
+
+class Journal:
+    """One episode's journal in the file ``path``; raises `JournalError` if that holds another episode's, `AgentdError`
+    where there is no room to begin."""
+
+    def __init__(self, path: Path, episode: str, *, max_bytes: int = KEEP_BYTES) -> None:
+        self.episode = episode
+        self.max_bytes = max_bytes
+        self._folder = path.parent
+        with room_in(self._folder):
+            self.store = Store(path)
+            self._claim(path)
+        base = orjson.loads(self.store.get("base", b'[0,"' + GENESIS.encode() + b'"]'))
+        last_cut = self.store.last_cut()
+        self.through: int
+        self.head: str
+        self.through, self.head = (last_cut[1], last_cut[3]) if last_cut and last_cut[1] > base[0] else base
+        self.acknowledged = max(int(self.store.get("acknowledged", b"0")), 0)
+        self._tail = [row.line for row in self.store.rows(after=self.through)]
+        self._tail_bytes = sum(map(len, self._tail))
+        self.last = self.through + len(self._tail)
+        self._pending: list[Row] = []
+        self._bytes = self.store.size()
+        self._pruned = 0
+        self._fresh: tuple[int, bytes] = (0, b"")
+        self.full: str | None = None
+        self._dropped: Counter[tuple[str, str]] = Counter()
+        self._owed = Owed()
+
+    def _claim(self, path: Path) -> None:
+        owner = self.store.get("episode", b"").decode()
+        if not owner:
+            self.store.put({"episode": self.episode.encode()})
+        elif owner != self.episode:
+            self.store.close()
+            raise JournalError(f"{path}: holds the journal of episode {owner!r}, wanted {self.episode!r}")
+
+    # -- the clock's memory
+
+    def clock_marks(self) -> tuple[int | None, str, int]:
+        """The origin on record (None: a new journal), its boot, and the last time journalled, in ns."""
+        origin = self.store.get("origin", b"")
+        line = self.store.last_line()
+        last = max(orjson.loads(line)[1] if line else 0, int(self.store.get("base_at", b"0")))
+        return (int(origin) if origin else None), self.store.get("boot", b"").decode(), last
+
+    def set_clock(self, origin: int) -> None:
+        """Remember the clock's origin and the running boot."""
+        with room_in(self._folder):
+            self.store.put({"origin": str(origin).encode(), "boot": boot_id().encode()})
+
+    # -- writing
+
+    def append(self, source: str, kind: str, data: Mapping[str, Any], at: int) -> int | None:
+        """Number an event and keep it in memory until `flush`; None: it could not be kept and is counted."""
+        if source in STATE_SOURCES:
+            self._confess(at)
+        try:
+            line = line_of(self.last + 1, source, kind, at, data)
+        except UnfitError as error:
+            self._dropped[source, f"{kind}: {error}"] += 1
+            return None
+        if self.full is not None or not self._fits(source, len(line)):
+            if not self._owed.take(kind, data):
+                self._dropped[source, self.full or f"the journal reached its cap of {self.max_bytes} bytes"] += 1
+            return None
+        self._keep(source, kind, line)
+        return self.last
+
+    def _keep(self, source: str, kind: str, line: bytes) -> None:
+        self.last += 1
+        self._pending.append(Row(self.last, source, kind, line))
+        self._tail.append(line)
+        self._tail_bytes += len(line)
+        self._bytes += len(line)
+
+    def _fits(self, source: str, size: int) -> bool:
+        limit = self.max_bytes + (RESERVE_BYTES if source in STATE_SOURCES else 0)
+        if source == "visual":  # what was seen leaves half of the room to what happened
+            limit //= 2
+        if self._bytes + size <= limit:
+            return True
+        self._prune()
+        return self._bytes + size <= limit
+
+    def _prune(self) -> None:
+        if self.acknowledged > self._pruned:
+            with self._disk():
+                self._bytes -= self.store.forget(self.acknowledged)
+                self._pruned = self.acknowledged
+
+    def _confess(self, at: int) -> None:
+        """Journal what was dropped so far, one event a source, and what is owed, where there is room for it."""
+        if self.full is not None:
+            return
+        said: list[tuple[str, Mapping[str, Any]]] = [
+            ("journal.dropped", {"source": source, "count": count, "reason": reason})
+            for (source, reason), count in sorted(self._dropped.items())
+        ]
+        self._dropped.clear()
+        for kind, data in (*said, *self._owed.pay()):
+            self._keep("journal", kind, line_of(self.last + 1, "journal", kind, at, data))
+
+    @property
+    def pending(self) -> int:
+        """How many events are numbered but not flushed."""
+        return len(self._pending)
+
+    @property
+    def uncut(self) -> int:
+        """How many events are in no segment yet."""
+        return len(self._tail)
+
+    @property
+    def dropped(self) -> int:
+        """How many observations were lost and not yet journalled as lost."""
+        return self._dropped.total()
+
+    def flush(self, at: int | None = None) -> bool:
+        """Commit everything pending, and segments that are full; False: the disk refuses, try again later.
+
+        ``at``: the time of a ``journal.dropped``, written when the disk takes data again.
+        """
+        if self._write([]) and at is not None and (self._dropped or self._owed) and self._bytes <= self.max_bytes:
+            self._confess(at)
+        return self._write(self._plan(SEGMENT_EVENTS, whole=False))
+
+    def cut(self) -> bool:
+        """Commit everything pending and put all of it into segments, durably; False as in `flush`."""
+        return self._write(self._plan(1, whole=True))
+
+    def _plan(self, least: int, *, whole: bool) -> list[tuple[Cut, bytes]]:
+        plan: list[tuple[Cut, bytes]] = []
+        done, through, head = 0, self.through, self.head
+        left = self._tail_bytes
+        while len(self._tail) - done >= least or (left >= SEGMENT_BYTES and not whole):
+            count = fit(self._tail, done)
+            text = join_segment(self.episode, through + 1, self._tail[done : done + count], head)
+            cut = Cut(through + 1, through + count, head, sha256(text))
+            plan.append((cut, text))
+            left -= sum(map(len, self._tail[done : done + count]))
+            done, through, head = done + count, cut.last, cut.digest
+        return plan
+
+    def _write(self, plan: list[tuple[Cut, bytes]]) -> bool:
+        if not self._pending and not plan and self.full is None:
+            return True
+        with self._disk():
+            self.store.write(self._pending, [cut for cut, _ in plan], self.acknowledged)
+            self._pending.clear()
+            for cut, text in plan:
+                del self._tail[: cut.last - cut.first + 1]
+                self.through, self.head = cut.last, cut.digest
+                self._fresh = (cut.first, text)
+            self._tail_bytes = sum(map(len, self._tail)) if plan else self._tail_bytes
+        return self.full is None
+
+    @contextlib.contextmanager
+    def _disk(self) -> Iterator[None]:
+        """Turns a full disk into a state that passes, and leaves every other error alone."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+                raise
+            self.full = f"the disk took no more: {error}"
+        else:
+            self.full = None
+
+    # -- shipping
+
+    def next_cut(self, after: int) -> Cut | None:
+        """The segment that begins at ``after`` + 1, if one is cut there."""
+        row = self.store.cut_from(after + 1)
+        return Cut(*row) if row else None
+
+    def text(self, cut: Cut) -> bytes:
+        """The segment's text; raises `JournalError` if its rows are gone or were changed on disk."""
+        if self._fresh[0] == cut.first:
+            return self._fresh[1]
+        lines = [row.line for row in self.store.rows(after=cut.first - 1, through=cut.last)]
+        text = join_segment(self.episode, cut.first, lines, cut.prev)
+        if sha256(text) != cut.digest:
+            raise JournalError(f"journal: the rows of segment {cut.first}–{cut.last} do not give its digest any more")
+        return text
+
+    def acknowledge(self, through: int) -> None:
+        """Remember that the service has everything up to ``through``; on disk with the next commit."""
+        self.acknowledged = max(self.acknowledged, through)
+
+    def stands_at(self, through: int, head: str) -> bool:
+        """Whether a log of ``through`` events that ends in digest ``head`` is the beginning of this journal."""
+        if through == 0:
+            return True
+        base = orjson.loads(self.store.get("base", b"[0,null]"))
+        return base == [through, head] or self.store.has_cut(through, head)
+
+    def adopt(self, through: int, head: str, at: int = 0) -> int:
+        """Go on after the service's log where that is longer than this journal; gives how many events it lacks.
+
+        ``at``: the time of the log's last event, before which no time follows; 0 where that is not known.
+        """
+        lacking = through - self.last
+        self._pending.clear()
+        self._tail.clear()
+        self._tail_bytes = 0
+        base = {"base": orjson.dumps([through, head]), "base_at": str(at).encode()}
+        with room_in(self._folder):
+            self.store.put(base | {"acknowledged": str(through).encode()})
+        self.through = self.last = self.acknowledged = through
+        self.head = head
+        return lacking
+
+    # -- reading back
+
+    def rows(self, source: str | None = None) -> Iterator[tuple[int, str, dict[str, Any]]]:
+        """Flushed events of ``source`` (None: of all) as (seq, kind, data), in order."""
+        for row in self.store.rows(source=source):
+            yield row.seq, row.kind, orjson.loads(row.line)[4]
+
+    def close(self) -> None:
+        """Close the file. Does not flush: what is to be kept is flushed by whom it concerns."""
+        self.store.close()
+
+    def remove(self) -> None:
+        """Delete the journal from disk; only for a closed and acknowledged episode."""
+        self.store.remove()
+
+
+def fit(lines: Sequence[bytes], start: int) -> int:
+    """How many lines from ``start`` make one segment: at least one."""
+    size = 0
+    for count, line in enumerate(lines[start : start + SEGMENT_EVENTS]):
+        size += len(line)
+        if size > SEGMENT_BYTES and count:
+            return count
+    return min(SEGMENT_EVENTS, len(lines) - start)

@@ -1,0 +1,61 @@
+"""Writes recording files: whole or not at all, and never over another one that nobody said to replace.
+
+Event lines become segments as the journal cuts them, segments become zstd frames, one after another, and a last frame
+holds a checksum of them all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from agentd.core.errors import AgentdError, UsageError
+from agentd.core.wire_limits import packed, packer
+from agentd.journal.journal import fit
+from detectors.model.codec import GENESIS, checksum_frame, join_segment, sha256
+
+
+def must_be_free(out: Path, *, force: bool) -> None:
+    """Raises `UsageError` where ``out`` can't be written: its directory is missing, or it is there already."""
+    if not out.resolve().parent.is_dir():
+        raise UsageError(f"--out {out}: its directory does not exist")
+    if out.is_dir():
+        raise UsageError(f"--out {out}: is a directory; wanted a file")
+    if not force and out.exists():
+        raise UsageError(f"--out {out}: is there already; wanted another name, or --force to replace it")
+
+
+def segments(episode: str, lines: Sequence[bytes]) -> Iterator[bytes]:
+    """The texts of the segments that event lines 1, 2, 3 … of ``episode`` make."""
+    done, head = 0, GENESIS
+    while done < len(lines):
+        count = fit(lines, done)
+        text = join_segment(episode, done + 1, lines[done : done + count], head)
+        yield text
+        done, head = done + count, sha256(text)
+
+
+def write_recording(texts: Iterable[bytes], out: Path, *, force: bool) -> None:
+    """Write segments' texts to ``out``. Raises `UsageError` if it is there by now, `AgentdError` if it can't be."""
+    compress = packer()
+    digest = hashlib.sha256()
+    fresh = out.with_name(f"{out.name}.{os.getpid()}.new")
+    try:
+        with fresh.open("wb") as file:
+            for text in texts:
+                frame = packed(text, compress)
+                digest.update(frame)
+                file.write(frame)
+            file.write(checksum_frame(digest.digest()))
+            file.flush()
+            os.fsync(file.fileno())
+        must_be_free(out, force=force)
+        fresh.replace(out)
+    except OSError as error:
+        raise AgentdError(f"--out {out}: cannot be written: {error.strerror}") from None
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            fresh.unlink()

@@ -1,0 +1,1 @@
+"""`agentd run` and `agentd record`: one episode, with a service and without."""

@@ -1,0 +1,285 @@
+"""The control port: where the harness beside the daemon says what it does, one short request a word.
+
+127.0.0.1 only, or a Unix socket that its owner alone may open; and only with the control token, which lies in the state
+directory for the owner alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import os
+import secrets
+import socket
+import stat
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import orjson
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from agentd.core.errors import UsageError
+from agentd.core.problems import ProblemError, answer, body_of, field_problem, on_problem
+from agentd.core.settings import BODY_S
+from agentd.session.step_controller import Conductor, NotKeptError, Said
+from agentd.session.step_state import StepError
+from agentd.session.waiting import BACKLOG, QUEUE, protocol_for
+
+WAIT_MS = 60_000
+"""The longest that one question for readiness may wait, in milliseconds."""
+STEP_DIGITS = 10
+"""How many digits a step's number in a path may have."""
+SOCKET_PATH = 107
+"""How many bytes the kernel takes of a Unix socket's path."""
+
+
+class Readiness(Protocol):
+    """What the port asks of the supervisor: see there."""
+
+    changed: asyncio.Event
+
+    @property
+    def ready(self) -> bool: ...
+
+    @property
+    def awaited(self) -> dict[str, str]: ...
+
+    @property
+    def lacking(self) -> list[str]: ...
+
+
+class Health(NamedTuple):
+    """``facts``: what /healthz says; ``sources``: what /v1/ready says and waits for."""
+
+    facts: Callable[[], dict[str, Any]]
+    sources: Readiness
+
+
+def make_app(conductor: Conductor, token: str, health: Health) -> Starlette:
+    """The port's application. Every route but the bare health check wants ``token`` as bearer."""
+    routes = _Routes(conductor, token, health)
+    return Starlette(
+        routes=[
+            Route("/v1/steps", routes.begin, methods=["POST"]),
+            Route("/v1/steps/{step}:end", routes.end, methods=["POST"]),
+            Route("/v1/answers", routes.answered, methods=["POST"]),
+            Route("/v1/tools:call", routes.tool_called, methods=["POST"]),
+            Route("/v1/tools:return", routes.tool_returned, methods=["POST"]),
+            Route("/v1/close", routes.close, methods=["POST"]),
+            Route("/v1/ready", routes.ready, methods=["GET"]),
+            Route("/healthz", routes.healthz, methods=["GET"]),
+        ],
+        exception_handlers={ProblemError: on_problem, StepError: _on_step, NotKeptError: _on_full},
+    )
+
+
+class _Routes:
+    def __init__(self, conductor: Conductor, token: str, health: Health) -> None:
+        self._conductor = conductor
+        self._expected = f"Bearer {token}".encode()
+        self._health = health
+
+    def _known(self, request: Request) -> bool:
+        given = request.headers.get("authorization", "").encode()
+        return hmac.compare_digest(given, self._expected)
+
+    def _authorize(self, request: Request) -> None:
+        if not self._known(request):
+            raise ProblemError(401, "Not authorized", "wanted the bearer token that lies in control.token in --state")
+
+    async def begin(self, request: Request) -> Response:
+        self._authorize(request)
+        body = await body_of(request, {"step": (int, type(None)), "action": (object,)})
+        return _said(await self._conductor.begin(body.get("step"), body.get("action")))
+
+    async def end(self, request: Request) -> Response:
+        self._authorize(request)
+        await body_of(request, {})
+        wait = request.query_params.get("wait")
+        if wait not in (None, "seal"):
+            raise field_problem("wait", wait, "seal, or no such parameter")
+        step = _step_of(request)
+        said = await self._conductor.end(step)
+        if wait is None:
+            return _said(said)
+        return answer({**said._asdict(), "sealed": await self._conductor.wait_sealed(step)})
+
+    async def answered(self, request: Request) -> Response:
+        self._authorize(request)
+        body = await body_of(request, {"text": (str,)}, ("text",))
+        return _said(await self._conductor.say("agent.answered", body))
+
+    async def tool_called(self, request: Request) -> Response:
+        self._authorize(request)
+        body = await body_of(request, {"call": (str,), "tool": (str,), "arguments": (object,)}, ("call", "tool"))
+        body.setdefault("arguments", {})
+        return _said(await self._conductor.say("agent.tool_called", body))
+
+    async def tool_returned(self, request: Request) -> Response:
+        self._authorize(request)
+        fields = {"call": (str,), "ok": (bool,), "result": (object,), "error": (object,)}
+        body = await body_of(request, fields, ("call", "ok"))
+        return _said(await self._conductor.say("agent.tool_returned", body))
+
+    async def close(self, request: Request) -> Response:
+        self._authorize(request)
+        body = await body_of(request, {"reason": (str,), "truncated": (bool,)})
+        reason, truncated = body.get("reason", "closed by the harness"), body.get("truncated", False)
+        return _said(await self._conductor.close(reason, truncated=truncated))
+
+    async def ready(self, request: Request) -> Response:
+        self._authorize(request)
+        wait = request.query_params.get("wait_ms", "0")
+        if not (wait.isascii() and wait.isdecimal()) or len(wait) > 9 or int(wait) > WAIT_MS:
+            raise field_problem("wait_ms", wait, f"milliseconds from 0 to {WAIT_MS}")
+        sources = self._health.sources
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(int(wait) / 1000):
+                while not (sources.ready or self._conductor.closed.is_set()):
+                    await sources.changed.wait()
+        return answer({"ready": sources.ready, "waiting": sources.awaited, "lacking": sources.lacking})
+
+    async def healthz(self, request: Request) -> Response:
+        return answer(self._health.facts() if self._known(request) else {"status": "ok"})
+
+
+def _step_of(request: Request) -> int:
+    """The step that the path names. Not Starlette's ``int``: of any number of digits Python makes no number."""
+    text = request.path_params["step"]
+    if not (text.isascii() and text.isdecimal() and len(text) <= STEP_DIGITS):
+        raise field_problem("step", text, f"a whole number of at most {STEP_DIGITS} digits")
+    return int(text)
+
+
+def _said(said: Said) -> Response:
+    return answer(said._asdict())
+
+
+async def _on_step(request: Request, error: Exception) -> Response:
+    assert isinstance(error, StepError)
+    return await on_problem(request, field_problem(error.field, error.value, error.wanted, status=409))
+
+
+async def _on_full(request: Request, error: Exception) -> Response:
+    return await on_problem(request, ProblemError(507, "The journal is full", f"the journal took nothing: {error}"))
+
+
+class _Server(uvicorn.Server):
+    """uvicorn inside our loop: signals are the daemon's, not the server's."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen with a longer queue than asyncio, which accepts as many at a time as its queue is long."""
+        await super().startup(sockets)
+        for one in sockets or ():
+            one.listen(QUEUE)
+
+
+class ControlPort:
+    """Listens at ``where``: a port's number (0: any free one) or a Unix socket's path.
+
+    ``body_s``: how long a request's body may take to come, in seconds. Raises `UsageError` where ``where`` is taken.
+    """
+
+    def __init__(self, app: Starlette, token: str, where: int | Path, body_s: float = BODY_S) -> None:
+        self._socket = _listener(where) if isinstance(where, int) else _unix_listener(where)
+        self.where: int | Path = where if isinstance(where, Path) else self._socket.getsockname()[1]
+        config = uvicorn.Config(
+            app, http=protocol_for(token, body_s), ws="none", lifespan="off", log_config=None, access_log=False,
+            backlog=BACKLOG, timeout_graceful_shutdown=1,
+        )  # fmt: skip
+        self._server = _Server(config)
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def address(self) -> str:
+        """Where it listens, for people."""
+        return f"unix:{self.where}" if isinstance(self.where, Path) else f"http://127.0.0.1:{self.where}"
+
+    def start(self) -> None:
+        """Serve from now on; requests that came before wait in the listening socket."""
+        self._task = asyncio.create_task(self._server.serve([self._socket]), name="control port")
+
+    async def stop(self) -> None:
+        """Let running requests finish (at most a second) and close the port."""
+        self._server.should_exit = True
+        if self._task is not None:
+            await self._task
+        self._socket.close()
+        if isinstance(self.where, Path):
+            self.where.unlink(missing_ok=True)
+
+
+def _listener(port: int) -> socket.socket:
+    # The protocol by name: asyncio turns Nagle's delay off only on sockets that say that they are TCP, and
+    # without that an answer in two writes waits 40 ms for the other side's acknowledgement.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+    except OSError as error:
+        listener.close()
+        raise UsageError(f"--port {port}: {error.strerror}; wanted a free port, or 0 for any") from None
+    listener.listen(QUEUE)
+    return listener
+
+
+def _unix_listener(path: Path) -> socket.socket:
+    _remove_left(path)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        os.fchmod(listener.fileno(), 0o600)  # before there is a name by which others could open it
+        listener.bind(str(path))
+    except OSError as error:
+        listener.close()
+        why = f"{error.strerror}; wanted the path of a socket that can be made there"
+        raise UsageError(f"--socket {path}: {why}") from None
+    listener.listen(QUEUE)
+    return listener
+
+
+def _remove_left(path: Path) -> None:
+    """Remove a socket on which nobody listens. Raises `UsageError` for what else there is at ``path``."""
+    if len(os.fsencode(path)) > SOCKET_PATH:
+        raise UsageError(f"--socket {path}: {len(os.fsencode(path))} bytes, wanted a path of at most {SOCKET_PATH}")
+    try:
+        if not stat.S_ISSOCK(path.lstat().st_mode):
+            raise UsageError(f"--socket {path}: there is something else; wanted the path of a new socket")
+    except FileNotFoundError:
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
+        try:
+            caller.connect(str(path))
+        except OSError:
+            path.unlink(missing_ok=True)
+        else:
+            raise UsageError(f"--socket {path}: another program listens there; wanted a socket of its own")
+
+
+def control_token(state: Path) -> str:
+    """The token of ``state``'s control port, made on the first start, readable by the owner alone."""
+    path = state / "control.token"
+    if path.exists():
+        return path.read_text().strip()
+    token = secrets.token_urlsafe(32)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(fd, "w") as file:
+        file.write(token + "\n")
+    return token
+
+
+def announce(state: Path, where: int | Path, episode: str) -> None:
+    """Write agentd.json, whole or not at all: {port or socket, pid, episode}."""
+    fresh = state / "agentd.json.new"
+    place: dict[str, Any] = {"port": where} if isinstance(where, int) else {"socket": str(where.absolute())}
+    fresh.write_bytes(orjson.dumps({**place, "pid": os.getpid(), "episode": episode}))
+    fresh.replace(state / "agentd.json")

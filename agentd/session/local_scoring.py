@@ -1,0 +1,100 @@
+"""What the edge computes: with ``--edge TASK.json`` the daemon scores its own journal and says so in it.
+
+A hint and nothing more: the service pays what it computed itself, and shows where the two differ. Most daemons are
+not given the rules at all; who gives them lets nobody but the daemon's user read the file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import orjson
+import structlog
+
+from agentd.core.errors import UsageError
+from agentd.core.regular_file import NotRegularError, read_regular
+from agentd.journal.recorder import Recorder
+from detectors.model.errors import DetectorError
+from detectors.model.types import Event
+
+if TYPE_CHECKING:
+    from detectors.task.ruleset import Ruleset
+
+SEALING = ("step.sealed", "step.began")
+"""What may seal a step. After `episode.closed` nothing follows, so a closing step has no hint."""
+
+log = structlog.get_logger(__name__)
+
+MAX_TASK = 16 << 20
+"""Bytes of a task's JSON."""
+
+
+def load_rules(path: Path, option: str = "--edge") -> Ruleset:
+    """The rules of a task as the service gives it (``GET /v1/tasks/ID``), or of its ``task``.
+
+    Raises `UsageError`, which names the ``option`` that the path was given by.
+    """
+    try:
+        # What rules are made of comes with the extra `api`: a daemon without a task does without.
+        from detectors.sdk.plugins import GROUP, Found, take
+        from detectors.task.ruleset import compile_task
+        from detectors.task.task_json import task_from_json
+
+        # The service may score by rules of others; a hint that is made without them would be another.
+        take(
+            Found(one.name, one.dist.name, one.dist.version, one.load) for one in entry_points(group=GROUP) if one.dist
+        )
+        said = orjson.loads(read_regular(path, MAX_TASK))
+        return compile_task(task_from_json(said.get("task", said) if isinstance(said, dict) else said))
+    except ImportError as error:
+        raise UsageError(f"{option}: {error}; wanted: pip install 'milestoned[api]'") from None
+    except OSError as error:
+        raise UsageError(f"{option} {path}: {error.strerror}; wanted a task as JSON") from None
+    except (DetectorError, NotRegularError, orjson.JSONDecodeError) as error:
+        raise UsageError(f"{option} {path}: {error}") from None
+
+
+class Edge:
+    """Scores each step of ``recorder``'s journal once it is sealed."""
+
+    def __init__(self, recorder: Recorder, rules: Ruleset) -> None:
+        from detectors.engine.engine import Engine
+
+        self._recorder = recorder
+        self._engine = Engine(rules, recorder.journal.episode)
+        self._said: set[int] = set()
+        self._stopped = False
+        recorder.listen(self._heard)
+
+    def _heard(self, source: str, kind: str) -> None:
+        if kind in SEALING and not self._stopped:
+            asyncio.get_running_loop().call_soon(self._compute)
+
+    def _compute(self) -> None:
+        """Take in what is on disk, and say what each newly sealed step is worth."""
+        if self._stopped or not self._recorder.flush():
+            return  # on a full disk: with the next seal
+        try:
+            outcome = self._engine.feed(self._events())
+        except DetectorError as error:
+            self._stopped = True
+            log.warning("The edge computes no more: the journal does not have all events.", why=str(error))
+            return
+        for alarm in outcome.alarms:
+            log.warning("A matcher failed on a text from agent or page; it counts as no match.", **alarm._asdict())
+        for reward in outcome.rewards:
+            if reward.step not in self._said:
+                data = {"step": reward.step, "reward": reward.reward, "digest": reward.digest}
+                self._recorder.append("journal", "edge.computed", data)
+
+    def _events(self) -> Iterator[Event]:
+        journal = self._recorder.journal
+        for row in journal.store.rows(after=self._engine.through):
+            seq, at, source, kind, data = orjson.loads(row.line)
+            if kind == "edge.computed":
+                self._said.add(data["step"])  # by the daemon before a restart
+            yield Event(journal.episode, seq, source, kind, at, data)

@@ -1,0 +1,176 @@
+"""What the harness says, put in order: one thing at a time, sources fenced first, on disk before it is answered.
+
+Both the loopback port and the service's channel speak through here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any, NamedTuple, Protocol
+
+import structlog
+
+from agentd.core.wire_limits import line_of
+from agentd.journal.recorder import RETRY_S, Recorder
+from agentd.session.settling import Sealer, Why
+from agentd.session.step_state import Steps
+
+log = structlog.get_logger(__name__)
+
+
+class NotKeptError(Exception):
+    """The journal could not take the event: the disk is full or the cap is reached."""
+
+
+class Said(NamedTuple):
+    """The answer: the step that it belongs to (None before step 0) and the event's number."""
+
+    step: int | None
+    seq: int
+
+
+class Sources(Protocol):
+    """What the conductor asks of the supervisor: see there."""
+
+    async def fence(self) -> None: ...
+
+    async def before_seal(self, step: int | None, *, closing: bool = False) -> None: ...
+
+    def after_seal(self, step: int) -> None: ...
+
+
+class Conductor:
+    """``closed`` is set with ``episode.closed``. What no segment could hold raises
+    `agentd.core.wire_limits.UnfitError`."""
+
+    def __init__(self, recorder: Recorder, steps: Steps, sealer: Sealer, sources: Sources) -> None:
+        self.recorder = recorder
+        self.steps = steps
+        self.closed = asyncio.Event()
+        self._sealer = sealer
+        self._sources = sources
+        self._ready_for: int | None = None
+        self._turn = asyncio.Lock()
+        self._changed = asyncio.Event()
+        recorder.listen(sealer.heard)
+
+    async def resume(self) -> None:
+        """After a restart: wait again for the quiet of a step that ended and was not sealed."""
+        self._go_on()
+
+    @contextlib.asynccontextmanager
+    async def _in_turn(self) -> AsyncIterator[None]:
+        async with self._turn:
+            try:
+                yield
+            finally:
+                self._go_on()
+
+    def _go_on(self) -> None:
+        """What is numbered has happened, and what follows from it follows, also where the disk did not take it yet."""
+        if self.steps.closed:
+            self.closed.set()
+        elif self.steps.ended and not self.steps.sealed and not self._sealer.waiting:
+            self._sealer.start(self._sources.fence, self._last, self._seal)
+
+    async def begin(self, step: int | None = None, action: Any = None, command: int | None = None) -> Said:
+        """Begin ``step`` (None: the next one). Raises `StepError` or `NotKeptError`."""
+        async with self._in_turn():
+            if not self.steps.begins(step):
+                return self._again("step.began")
+            await self._finish("next")
+            data = {"step": self.steps.next} | ({} if action is None else {"action": action})
+            return self._say("step.began", data, command)
+
+    async def end(self, step: int | None = None, command: int | None = None) -> Said:
+        """End ``step`` (None: the current one); its seal follows by itself. Raises as `begin`."""
+        async with self._in_turn():
+            if step is None:
+                step = self.steps.current
+            if not self.steps.ends(step):
+                return self._again("step.ended")
+            return self._say("step.ended", {"step": step}, command)
+
+    async def say(self, kind: str, data: dict[str, Any], command: int | None = None) -> Said:
+        """Journal an answer or a tool event; the same call id again gives the first event's number."""
+        async with self._turn:
+            self.steps.must_be_open()
+            before = self.steps.call_seq(kind, data["call"]) if "call" in data else None
+            if before is not None:
+                return self._kept(before)
+            return self._say(kind, data, command)
+
+    async def close(self, reason: str, *, truncated: bool = False) -> Said:
+        """Close the episode: end the open step, fence, and journal ``episode.closed`` as the last event."""
+        async with self._in_turn():
+            if self.steps.closed:
+                return self._again("episode.closed")
+            if self.steps.current is not None and not self.steps.ended:
+                self._say("step.ended", {"step": self.steps.current}, None)
+            await self._finish(None)
+            await self._sources.before_seal(self.steps.current, closing=True)
+            data = {"reason": reason} | ({"truncated": True} if truncated else {})
+            return self._say("episode.closed", data, None, source="journal")
+
+    async def wait_sealed(self, step: int) -> int | None:
+        """Wait until ``step`` is sealed; its ``step.sealed``'s number, None if the episode went on without one."""
+        while self.steps.current == step and not self.steps.sealed and not self.steps.closed:
+            await self._changed.wait()
+        return self.steps.seq_of("step.sealed") if self.steps.current == step else None
+
+    async def _finish(self, why: str | None) -> None:
+        """Fence what came before a boundary; where ``why`` is given, the open step ends here: its sources have their
+        say, and it is sealed if it was still settling."""
+        self._sealer.stop()
+        await self._sources.fence()
+        if why is None or self.steps.current is None or self.steps.sealed:
+            return
+        await self._last()
+        if self.steps.ended:
+            self._say("step.sealed", {"step": self.steps.current, "why": why}, None)
+
+    async def _last(self) -> None:
+        """What the sources do before a seal; once a step, however often its seal is begun."""
+        if self._ready_for != self.steps.current:
+            await self._sources.before_seal(self.steps.current)
+            self._ready_for = self.steps.current
+
+    async def _seal(self, why: Why) -> None:
+        """Journal the seal; where it takes none, try until it does: somebody waits for the reward."""
+        told = False
+        while not self.steps.sealed:
+            try:
+                self._say("step.sealed", {"step": self.steps.current, "why": why}, None)
+            except NotKeptError as error:
+                if not told:
+                    log.error("The step cannot be sealed in the journal yet.", step=self.steps.current, why=str(error))
+                    told = True
+                if not self.steps.sealed:
+                    await asyncio.sleep(RETRY_S)
+
+    def _again(self, kind: str) -> Said:
+        # After `Steps.adopt` the number of the first time is not known: 0 says so.
+        return self._kept(self.steps.seq_of(kind) or 0)
+
+    def _kept(self, seq: int) -> Said:
+        """The answer about event ``seq``, once it is on disk. Raises `NotKeptError`."""
+        if self.recorder.journal.pending and not self.recorder.flush():
+            raise NotKeptError(self.recorder.journal.full or "the disk is full")
+        return Said(self.steps.current, seq)
+
+    def _say(self, kind: str, data: dict[str, Any], command: int | None, source: str = "steps") -> Said:
+        if command is not None:
+            data["command"] = command
+        line_of(0, source, kind, 0, data)  # refused by its words, rather than counted as lost
+        seq = self.recorder.append(source, kind, data)
+        if seq is None:
+            raise NotKeptError(self.recorder.journal.full or "the journal reached its cap")
+        self.steps.note(seq, kind, data)
+        if kind == "step.sealed":
+            self._sources.after_seal(data["step"])
+        self._changed.set()
+        self._changed = asyncio.Event()
+        # Numbered and in memory: said again, it is answered by its number once the disk takes it.
+        return self._kept(seq)

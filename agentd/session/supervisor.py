@@ -1,0 +1,346 @@
+"""The supervisor: each source in a task of its own, so that one fails alone, and its blindness is on record.
+
+A source is a gap until it is ready, again from the moment it is lost, and after a restart of the daemon. Here
+stands the one broad ``except`` of the daemon: a source is code at the mercy of a browser, a desktop, a disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from agentd.core.extras import display_for, need
+from agentd.core.settings import Settings
+from agentd.core.source import RecallingSource, Source, SourceLostError, StepSource
+from agentd.journal.recorder import Recorder
+from agentd.uplink.http import Backoff
+from detectors.model.kinds import KINDS
+
+FENCE_S = 0.1
+SEAL_S = 10.0
+"""The longest that all work before one seal may take together, in seconds; each source keeps to its own budget."""
+LONGEST_S = 2.0
+"""The longest wait before a lost source is tried again, in seconds; the first is 0.1."""
+
+log = structlog.get_logger(__name__)
+
+
+def _cdp(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
+    if settings.connect is not None:
+        return settings.connect(plan)
+    if settings.cdp is None and settings.profile is None:
+        return None
+    from agentd.sources.cdp import CdpSource
+
+    return CdpSource(settings.cdp, settings.profile, plan)
+
+
+def _files(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
+    if not settings.files:
+        return None
+    from agentd.sources.files import FilesSource
+
+    return FilesSource(dict(settings.files), _own(settings))
+
+
+def _reader(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
+    if not settings.files or not plan.get("file_reads"):
+        return None
+    from agentd.sources.reader.source import ReaderSource
+
+    return ReaderSource(plan, dict(settings.files), _own(settings))
+
+
+def _own(settings: Settings) -> list[Path]:
+    """What the daemon itself writes."""
+    own = [path.resolve() for path in (settings.state, settings.token_file, settings.out) if path is not None]
+    if settings.out is not None:
+        own.append(settings.out.resolve().with_name(settings.out.name + ".state"))
+    return own
+
+
+def _ax(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
+    if not settings.desktop:
+        return None
+    need("--desktop", "desktop", "xcffib")
+    from agentd.sources.ax import AxSource
+
+    return AxSource(plan)
+
+
+def _processes(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
+    if settings.processes is None:
+        return None
+    need("--processes", "desktop", "psutil")
+    from agentd.sources.processes import ProcessesSource
+
+    return ProcessesSource(settings.processes, plan)
+
+
+def _clipboard(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
+    if settings.clipboard is None:
+        return None
+    need("--clipboard", "desktop", "xcffib")
+    from agentd.sources.clipboard import ClipboardSource
+
+    return ClipboardSource(display_for("--clipboard"), settings.clipboard, plan)
+
+
+def _screen(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
+    if settings.screen is None:
+        return None
+    need("--screen", "desktop", "PIL", "mss")
+    from agentd.sources.screen import screen_source
+
+    return screen_source(settings)
+
+
+def _probes(settings: Settings, plan: Mapping[str, Any]) -> Source | None:
+    if not plan.get("probes"):
+        return None
+    from agentd.sources.probes import ProbesSource
+
+    files, allowed, line = dict(settings.files), settings.allow_commands, settings.line
+    return ProbesSource(
+        plan, cdp=settings.cdp, profile=settings.profile, files=files, allow_commands=allowed, line=line
+    )
+
+
+TABLE: Mapping[str, Callable[[Settings, Mapping[str, Any]], Source | None]] = {
+    "cdp": _cdp,
+    "files": _files,
+    "ax": _ax,
+    "processes": _processes,
+    "clipboard": _clipboard,
+    "screen": _screen,
+    "probe": _probes,
+    "reader": _reader,
+}
+"""Every source, by hand: a line here and a file or folder in sources/ make one."""
+
+
+def sources_of(settings: Settings, plan: Mapping[str, Any]) -> list[Source]:
+    """The sources that the settings ask for."""
+    plan = {**plan, "mask": [*(plan.get("mask") or ()), *settings.mask]}
+    plan["visual"] = settings.visual_max if settings.visual else 0
+    return [source for make in TABLE.values() if (source := make(settings, plan)) is not None]
+
+
+_HOW = {
+    "cdp": "--cdp or --profile",
+    "files": "--files",
+    "ax": "--desktop",
+    "processes": "--processes",
+    "clipboard": "--clipboard",
+    "screen": "--screen",
+    "probe": "task with probes",
+    "reader": "--files, or no task whose rules read files",
+}
+
+
+def unwatched(settings: Settings, plan: Mapping[str, Any]) -> dict[str, str]:
+    """The sources that the task's rules hear and that nobody told the daemon to watch, with the reason."""
+    by_browser = (settings.cdp, settings.profile, settings.connect)
+    given = {"cdp": any(way is not None for way in by_browser), "files": bool(settings.files), "ax": settings.desktop}
+    given |= {name: getattr(settings, name) is not None for name in ("processes", "clipboard", "screen")}
+    given["probe"] = bool(plan.get("probes"))
+    given["reader"] = bool(settings.files and plan.get("file_reads"))
+    heard = plan.get("hears")
+    # A recording made for no task in particular may be scored by any.
+    needed = set(TABLE) if heard is None else {KINDS[kind].source for kind in heard if kind in KINDS}
+    return {
+        name: f"not watched: the daemon was given no {_HOW[name]}"
+        for name in TABLE
+        if name in needed and not given[name]
+    }
+
+
+class Supervisor:
+    """Runs ``sources`` until `stop`; ``gaps`` names those that see nothing now, each with the reason.
+
+    ``changed`` is set, and made anew, whenever one of them begins or ends. ``unwatched``: sources that nobody gave,
+    with the reason; ``needed``: a task leans on them (a recording on none).
+    """
+
+    def __init__(
+        self,
+        sources: Iterable[Source],
+        recorder: Recorder,
+        unwatched: Mapping[str, str] | None = None,
+        *,
+        needed: bool = True,
+    ) -> None:
+        self._sources = list(sources)
+        self._unwatched = unwatched or {}
+        self._needed = needed
+        self._recorder = recorder
+        self._tasks: list[asyncio.Task[None]] = []
+        self._started = False
+        self.changed = asyncio.Event()
+        self.gaps: dict[str, str] = {}
+
+    @property
+    def states(self) -> dict[str, str]:
+        """Every source with "ready" or "gap"."""
+        return {source.name: "gap" if source.name in self.gaps else "ready" for source in self._sources}
+
+    @property
+    def awaited(self) -> dict[str, str]:
+        """The sources whose sight a first step waits for, each with the reason why it does not see.
+
+        Of those that nobody gave, the ones that the task needs.
+        """
+        return {name: why for name, why in self.gaps.items() if self._needed or name not in self._unwatched}
+
+    @property
+    def lacking(self) -> list[str]:
+        """Those of `awaited` that will not see before the daemon is started with other options."""
+        return [name for name in self.awaited if name in self._unwatched]
+
+    @property
+    def ready(self) -> bool:
+        """Whether every source sees: those that were given, and those that the task needs."""
+        return self._started and not self.awaited
+
+    def began(self, name: str, reason: str) -> None:
+        """Record that ``name`` sees nothing from now on, unless that is on record."""
+        if name not in self.gaps:
+            self.gaps[name] = reason
+            self._recorder.append("journal", "gap.began", {"source": name, "reason": reason})
+            self._change()
+
+    def _ended(self, name: str) -> None:
+        if self.gaps.pop(name, None) is not None:
+            self._recorder.append("journal", "gap.ended", {"source": name})
+            log.info("The source sees.", source=name)
+            self._change()
+
+    def _change(self) -> None:
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+    def remind(self, rows: Callable[[str], Iterator[tuple[int, str, dict[str, Any]]]]) -> None:
+        """Give the sources that want it what they reported before a restart, out of the journal."""
+        for source in self._sources:
+            if isinstance(source, RecallingSource):
+                source.recall(rows(source.name))
+
+    def recall(self, events: Iterable[tuple[int, str, dict[str, Any]]]) -> None:
+        """Rebuild from the journal's own events which gaps are open, then open one for each source that saw.
+
+        What raised alarms before is found out anew, and raises them again where it still does.
+        """
+        names = {source.name for source in self._sources}
+        alarms: dict[tuple[str, str | None], None] = {}
+        for _, kind, data in events:
+            if kind == "alarm.raised":
+                alarms[data["source"], data.get("of")] = None
+            elif kind == "alarm.ended":
+                alarms.pop((data["source"], data.get("of")), None)
+            if "of" in data:
+                continue  # partial gaps end with their source's own, which follows, and are told anew
+            if kind == "gap.began":
+                self.gaps[data["source"]] = data["reason"]
+                names.add(data["source"])
+            elif kind == "gap.ended":
+                self.gaps.pop(data["source"], None)
+        for name in sorted(names):
+            self.began(name, "daemon restarted")
+        for name, of in alarms:
+            self._recorder.append("journal", "alarm.ended", {"source": name} | ({} if of is None else {"of": of}))
+
+    def start(self) -> None:
+        """Start every source; each is a gap until it is ready."""
+        for name, reason in self._unwatched.items():
+            self.began(name, reason)
+            if self._needed:
+                log.warning(
+                    "The task needs a source that is not watched: its steps will be unobserved.",
+                    source=name,
+                    why=reason,
+                )
+        for source in self._sources:
+            self.began(source.name, "starting")
+            self._tasks.append(asyncio.create_task(self._keep(source), name=f"source {source.name}"))
+        self._started = True
+        self._change()
+
+    async def all_ready(self) -> None:
+        """Wait until every source that was given sees at the same time."""
+        while not self._started or self.gaps.keys() - self._unwatched.keys():
+            await self.changed.wait()
+
+    async def _keep(self, source: Source) -> None:
+        backoff = Backoff(longest_s=LONGEST_S)
+        sink = self._recorder.sink(source.name)
+
+        def ready() -> None:
+            backoff.reset()
+            self._ended(source.name)
+
+        while True:
+            try:
+                await source.run(sink, ready)
+                reason = "the source ended by itself"
+            except SourceLostError as lost:
+                reason = str(lost) or "lost"
+            except Exception as crash:
+                reason = f"crashed: {type(crash).__name__}: {crash}"[:500]
+                log.error("A source crashed; it is started again.", source=source.name, exc_info=crash)
+            log.warning("The source sees nothing; trying again.", source=source.name, why=reason)
+            self.began(source.name, reason)
+            self.gaps[source.name] = reason  # what keeps it from seeing now, and no longer that it starts
+            await backoff.wait()
+
+    async def fence(self) -> None:
+        """Wait until what happened so far is journalled, at most `FENCE_S`; blind sources are not waited for."""
+        fences = [source.fence(FENCE_S) for source in self._sources if source.name not in self.gaps]
+        if not fences:
+            return
+        try:
+            async with asyncio.timeout(FENCE_S * 2):
+                failures = await asyncio.gather(*fences, return_exceptions=True)
+        except TimeoutError:
+            log.warning("A source overstays its fence; nobody waits for it any longer.")
+            return
+        for failed in failures:
+            if isinstance(failed, Exception):
+                log.warning("A fence failed.", why=f"{type(failed).__name__}: {failed}")
+
+    async def before_seal(self, step: int | None, *, closing: bool = False) -> None:
+        """Let the sources that work at the ends of steps do so, at most `SEAL_S`; blind ones are not asked."""
+        sources = [one for one in self._sources if isinstance(one, StepSource) and one.name not in self.gaps]
+        if not sources:
+            return
+        works = [asyncio.create_task(source.before_seal(step, closing=closing)) for source in sources]
+        try:
+            await asyncio.wait(works, timeout=SEAL_S)
+        finally:
+            for work in works:
+                work.cancel()
+        for source, work in zip(sources, works, strict=True):
+            failed = work.exception() if work.done() and not work.cancelled() else None
+            if work.done() and failed is None:
+                continue
+            # What it would have said is lost: the step must not count as seen.
+            why = "overstayed its budget" if failed is None else f"failed: {type(failed).__name__}: {failed}"
+            lost = {"source": source.name, "count": 1, "reason": f"its work at a step's end {why}"[:500]}
+            self._recorder.append("journal", "journal.dropped", lost)
+            log.warning("Work at a step's end is lost.", source=source.name, why=why)
+
+    def after_seal(self, step: int) -> None:
+        """Tell the sources that work at the ends of steps that this one is sealed."""
+        for source in self._sources:
+            if isinstance(source, StepSource) and source.name not in self.gaps:
+                source.after_seal(step)
+
+    async def stop(self) -> None:
+        """Stop every source."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks.clear()

@@ -1,0 +1,217 @@
+"""The X display beside the accessibility bus: hands presses to the fold, and names programs that are not on the bus."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import structlog
+
+from agentd.core.source import Sink, SourceLostError
+from agentd.core.worker_thread import Worker
+from agentd.sources.ax.display import Client, Display, Place
+from agentd.sources.ax.messages import Message
+
+LATE_S = 0.04
+"""How long after the pointer went up a menu's item may still be told as highlighted, in seconds."""
+ANSWER_S = 0.05
+SAME_CLOCK_MS = 10_000
+CLIENTS_S = 1.0
+"""How often the windows on the display are listed, in seconds."""
+STILL = 10
+"""How many pixels the pointer may move between down and up and still click."""
+PATIENT = 3
+"""How many looks in a row must find a program's window without the program on the bus before that is told."""
+AGAIN_S, SELDOM_S = 0.5, 10.0
+"""How soon a display that can't be reached is tried again, in seconds, and how seldom in the end."""
+PRESSES = {"source": "ax", "of": "widget.activated"}
+REASON = "unobservable: its window is there, but it is not on the accessibility bus"
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass
+class _Click:
+    """A press under way: ``up``: how it ended, "" while the button is down; ``answered``: whether the child did."""
+
+    up: str = ""
+    answered: bool = False
+
+
+class Eye:
+    """``feed``: takes messages for the fold; ``ask``: sends the child a command. Without a display it sees nothing,
+    which is a gap of ``widget.activated``; one that is lost is tried again.
+
+    The display is asked in a thread of its own: an X server that was stopped holds nothing up.
+    """
+
+    def __init__(
+        self, name: str | None, feed: Callable[[Message], None], ask: Callable[[Message], None], sink: Sink
+    ) -> None:
+        self._feed = feed
+        self._ask = ask
+        self._sink = sink
+        self._number = 0
+        self._down: Place | None = None
+        self._clicks: dict[int, _Click] = {}
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._clients: list[Client] = []
+        self._absent: dict[str, int] = {}
+        self._told: set[str] = set()
+        self._blind = False
+        self._worker: Worker | None = None
+        self._task = asyncio.create_task(self._keep(name), name="ax display")
+
+    async def _keep(self, name: str | None) -> None:
+        if not name:
+            self._lose("there is no X display")
+            return
+        wait = AGAIN_S
+        while True:
+            try:
+                self._worker = Worker("ax display", partial(_watch, name), self._take, self._regain)
+                await self._worker.run()
+                why = "its thread ended"
+            except SourceLostError as error:
+                why = str(error)
+            except Exception as crash:
+                why = f"{type(crash).__name__}: {crash}"
+                log.error("The thread that watches the display crashed.", display=name, exc_info=crash)
+            finally:
+                self._worker = None
+            wait = min(wait * 2, SELDOM_S) if self._blind else AGAIN_S
+            self._lose(f"the display {name} can't be watched: {why}"[:500])
+            await asyncio.sleep(wait)
+
+    def _lose(self, why: str) -> None:
+        """No press is heard from now on; how clicks under way end is never known."""
+        self._down = None
+        self._clicks.clear()
+        self._clients = []
+        self._idle.set()
+        if not self._blind:
+            self._blind = True
+            log.warning("No presses are heard.", why=why)
+            for kind in ("gap.began", "alarm.raised"):
+                self._sink(kind, PRESSES | {"reason": f"no presses are heard: {why}"})
+
+    def _regain(self) -> None:
+        if self._blind:
+            self._blind = False
+            for kind in ("gap.ended", "alarm.ended"):
+                self._sink(kind, PRESSES)
+
+    async def close(self) -> None:
+        """Hear nothing more."""
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    def _take(self, kind: str, data: Mapping[str, Any]) -> None:
+        """What the thread saw, on the loop."""
+        match kind:
+            case "key":
+                self._feed({"t": "press", "what": "key", "at": data["at"]})
+            case "down":
+                self._went_down(data["place"], data["at"])
+            case "up":
+                self._went_up(data["place"])
+            case "clients":
+                self._clients = data["clients"]
+
+    def _went_down(self, place: Place, at: int) -> None:
+        self._number += 1
+        self._down = place
+        self._clicks[self._number] = _Click()
+        self._idle.clear()
+        self._feed({"t": "press", "what": "down", "n": self._number, "at": at})
+        if not place.pid:  # a window manager's frame, the desktop's ground, a menu; or it is gone already
+            self._clicks[self._number].answered = True
+            return
+        self._ask(
+            {
+                "c": "hit", "n": self._number, "pid": place.pid,
+                "x": place.x, "y": place.y, "wx": place.window_x, "wy": place.window_y,
+            }
+        )  # fmt: skip
+
+    def _went_up(self, place: Place) -> None:
+        click = self._clicks.get(self._number)
+        if self._down is None or click is None:
+            return
+        moved = max(abs(place.x - self._down.x), abs(place.y - self._down.y)) > STILL
+        self._down, click.up = None, "dragged" if moved else "up"
+        self._end_soon(self._number)
+
+    def hit(self, message: Message) -> None:
+        """The child's answer to what is under the pointer."""
+        if click := self._clicks.get(message["n"]):
+            click.answered = True
+            self._feed({"t": "press", "what": "under", "n": message["n"], "id": message["id"]})
+            self._end_soon(message["n"])
+
+    def _end_soon(self, number: int) -> None:
+        """A menu's item may be highlighted on the accessibility bus only now, though the pointer is up already."""
+        if self._clicks[number].up and self._clicks[number].answered:
+            asyncio.get_running_loop().call_later(LATE_S, self._end_click, number)
+
+    def _end_click(self, number: int) -> None:
+        if click := self._clicks.pop(number, None):
+            self._feed({"t": "press", "what": click.up, "n": number})
+        if not self._clicks:
+            self._idle.set()
+
+    async def rest(self) -> None:
+        """Return when the last click is told; a button that is held down is not waited for."""
+        if self._worker is not None:
+            await self._worker.ask(lambda: None, ANSWER_S)
+        if self._down is None:
+            await self._idle.wait()
+
+    def review(self, on_bus: Iterable[int]) -> None:
+        """Compare the windows on the display with the programs (process ids) on the bus."""
+        clients = self._clients
+        pids = set(on_bus)
+        absent = {client.program for client in clients if client.pid not in pids}
+        absent -= {client.program for client in clients if client.pid in pids}
+        self._absent = {program: self._absent.get(program, 0) + 1 for program in absent}
+        for program in sorted(absent - self._told):
+            if self._absent[program] >= PATIENT:
+                self._told.add(program)
+                self._sink("gap.began", {"source": "ax", "of": program, "reason": REASON})
+                self._sink("alarm.raised", {"source": "ax", "of": program, "reason": REASON})
+        for program in sorted(self._told - absent):
+            self._told.discard(program)
+            self._sink("gap.ended", {"source": "ax", "of": program})
+            self._sink("alarm.ended", {"source": "ax", "of": program})
+
+
+def _watch(name: str, worker: Worker) -> None:
+    """The thread's work: presses as they come, the list of windows now and then."""
+    display = Display(name)
+    worker.ready()
+    due = 0.0
+    while not worker.stopping:
+        # Questions to the server take in what comes meanwhile, which no file descriptor tells of: so look again.
+        while heard := display.heard():
+            for press in heard:
+                place = {} if press.what == "key" else {"place": display.pointer()}
+                worker.tell(press.what, {"at": _clock(press.time)} | place)
+        if time.monotonic() >= due:
+            worker.tell("clients", {"clients": display.clients()})
+            due = time.monotonic() + CLIENTS_S
+            continue
+        worker.answer()
+        worker.pause(due - time.monotonic(), display.fileno)
+    display.close()
+
+
+def _clock(moment: int) -> int:
+    """A time of the X server's as ours, in ms. A server on this machine has the same clock; of another it is now."""
+    now = round(time.monotonic() * 1000)
+    late = (now - moment) & 0xFFFFFFFF
+    return now - late if late < SAME_CLOCK_MS else now

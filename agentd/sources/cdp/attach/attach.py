@@ -1,0 +1,259 @@
+"""Targets and sessions: attaches to every page and every frame in another process, and enables no more than it hears.
+
+Nothing here touches the page: no emulation, no focus, no dialog handling, no download behaviour, and no
+`Runtime.enable`, which a page can notice. Without it a binding reaches only worlds that exist when it is
+added, so it is added to each document's world as soon as the document is committed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from agentd.sources.cdp.attach.history_query import ANSWER, HistoryQuestion
+from agentd.sources.cdp.attach.precedence import Precedence
+from agentd.sources.cdp.attach.script import PageScript
+from agentd.sources.cdp.attach.shadow_roots import Suspects
+from agentd.sources.cdp.folds import tabs
+from agentd.sources.cdp.state.capture_plan import Asks
+from agentd.sources.cdp.state.request_backfill import LISTING
+from agentd.sources.cdp.state.state import WORKERS, SessionState
+from agentd.sources.cdp.transport.connection import CdpError, Connection, Params, Reply
+
+# A page is attached to from its tab: attached to directly, it would get no prerendering, which sites can tell.
+_TABS = ("tab",)
+_PAGES = ("page",)
+_SHARED = ("shared_worker", "service_worker")
+_FRAMES = ("iframe",)
+_NESTED = ("worker",)
+
+Feed = Callable[[str, str, Params], None]
+
+
+@dataclass(slots=True)
+class _Young:
+    """The main frame of a session that is new, the document in it, that one's script context, and whether it was
+    complete when its list was last read."""
+
+    frame: str
+    loader: str = ""
+    context: int = 0
+    complete: bool = False
+
+
+class Attachment:
+    """Keeps every session of one connection set up. ``feed`` gets the replies that carry facts."""
+
+    def __init__(self, connection: Connection, script: PageScript, *, asks: Asks, feed: Feed) -> None:
+        self._connection = connection
+        self._script = script
+        self._asks = asks
+        self._feed = feed
+        self._tabs = (*_TABS, *_SHARED) if asks.workers else _TABS
+        self._frames = (*_FRAMES, *_NESTED) if asks.workers else _FRAMES
+        self._initial = True
+        self._coming: dict[Reply, str] = {}  # replies that carry facts -> their session
+        self._left_out: set[str] = set()
+        self._knocked: dict[str, Reply] = {}
+        self._histories: dict[str, HistoryQuestion] = {}
+        self._prepared: dict[str, str] = {}  # page that is prerendered -> its session
+        self._young: dict[str, _Young] = {}  # sessions that came later, until their first document is complete
+        self._suspects = Suspects(connection, script, self._watch)
+        self._precedence = Precedence(connection, script, self._watch, feed)
+        self._sources = {initial: script.source(initial=initial) for initial in (True, False)}
+
+    async def begin(self, patience_s: float) -> None:
+        """Attach to all that exists; returns when it has been told, or after ``patience_s``.
+
+        A tab that stands in a dialog answers only after the dialog: nobody waits for it longer.
+        """
+        send = self._connection.send
+        await send("Target.setDiscoverTargets", {"discover": True, "filter": [{"type": "page"}]})
+        await send("Target.setAutoAttach", _auto_attach(self._tabs))
+        deadline = asyncio.get_running_loop().time() + patience_s
+        while self._coming and (left := deadline - asyncio.get_running_loop().time()) > 0:
+            await asyncio.wait(tuple(self._coming), timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        self._initial = False
+
+    def hears(self, session: str) -> bool:
+        """Whether a session's messages count; those of the browser's own pages do not."""
+        return session not in self._left_out
+
+    def heard(self, session: str, method: str, params: Params) -> None:
+        """Look at one message, after it has been told, for what has to be set up."""
+        if method == "Target.attachedToTarget":
+            self._attached(params["sessionId"], params["targetInfo"])
+        elif method == "Page.frameNavigated":
+            self._bind(session, params["frame"]["id"], params["frame"].get("loaderId", ""))
+            self._moved(session)
+            if params.get("type") == "BackForwardCacheRestore":  # its frames come back without a word
+                self._ask_tree(session)
+        elif method == "Page.navigatedWithinDocument":
+            self._moved(session)
+        elif method == "Runtime.bindingCalled":
+            self._suspects.heard(session, params)
+            self._precedence.heard(session, params)
+        elif method == "Page.lifecycleEvent" and session in self._young and params.get("name") == "load":
+            if self._young[session].context and self._young[session].loader == params.get("loaderId"):
+                self._ask_listing(session)
+        elif method == "Target.detachedFromTarget":
+            for table in (self._knocked, self._histories, self._young):
+                table.pop(params["sessionId"], None)
+            self._prepared.pop(params.get("targetId", ""), None)
+        elif method == "Target.targetInfoChanged" and not params["targetInfo"].get("subtype"):
+            self._moved(self._prepared.pop(params["targetInfo"]["targetId"], ""))
+
+    def fetch(self, missing: Iterable[tuple[str, str, str]]) -> None:
+        """Ask for bodies that were not sent along: (session, command, request)."""
+        for session, command, number in missing:
+            on_reply = partial(self._fetched, session, command, number)
+            reply = self._connection.send(command, {"requestId": number}, session, on_reply)
+            self._watch(session, reply)
+            reply.add_done_callback(partial(self._not_fetched, session, command, number))
+
+    def flush(self, session: str, state: SessionState) -> list[Reply]:
+        """Make every document of the session tell what waits in it; also a round trip through its renderer."""
+        if session in self._histories:
+            self._histories[session].hurry()
+        if session in self._young and self._young[session].context:
+            self._ask_listing(session)
+        send = self._connection.send
+        flush = {"expression": self._script.flush(), "silent": True, "returnByValue": True}
+        replies = [send("Runtime.evaluate", flush | {"contextId": one}, session) for one in state.contexts]
+        return replies or [send("Page.getFrameTree", {}, session)]
+
+    def knock(self, session: str) -> list[Reply]:
+        """A round trip through a worker and what else is under way there; nothing while it is too busy to answer."""
+        before = self._knocked.get(session)
+        if before is not None and not before.done():
+            return []
+        self._knocked[session] = self._connection.send("Runtime.getIsolateId", {}, session)
+        return [self._knocked[session], *self.coming(session)]
+
+    def coming(self, session: str) -> list[Reply]:
+        """Replies under way in a session that carry facts about what has already happened."""
+        return [reply for reply, one in self._coming.items() if one == session]
+
+    def _attached(self, session: str, info: Params) -> None:
+        if info["type"] == "tab":
+            self._watch(session, self._connection.send("Target.setAutoAttach", _auto_attach(_PAGES), session))
+            return
+        if info["type"] == "page" and not tabs.is_page(info):
+            self._left_out.add(session)
+            self._connection.send("Target.detachFromTarget", {"sessionId": session})
+            return
+        if info["type"] in WORKERS:
+            self._attached_worker(session, info["type"])
+            return
+        send = self._connection.send
+        world = {"worldName": self._script.world, "source": self._sources[self._initial], "runImmediately": True}
+        send("Network.enable", self._asks.enabling(), session)  # first: what is asked before is missed
+        send("Page.enable", {}, session)
+        send("Page.addScriptToEvaluateOnNewDocument", world, session)
+        self._watch(session, send("Target.setAutoAttach", _auto_attach(self._frames), session))
+        self._ask_tree(session)
+        self._watch(session, send("Page.setLifecycleEventsEnabled", {"enabled": True}, session))
+        if not self._initial:
+            self._young[session] = _Young(info["targetId"])
+        if info["type"] == "page":
+            if info.get("subtype"):
+                self._prepared[info["targetId"]] = session
+            self._histories[session] = HistoryQuestion(
+                partial(send, ANSWER, {}, session), partial(self._feed, session), partial(self._watch, session)
+            )
+
+    def _attached_worker(self, session: str, kind: str) -> None:
+        # Its requests and nothing else: it is neither paused nor spoken to.
+        listening = partial(self._feed, session, "Network.enable")
+        self._watch(session, self._connection.send("Network.enable", self._asks.enabling(), session, listening))
+        if kind != "service_worker":
+            self._connection.send("Target.setAutoAttach", _auto_attach(_NESTED), session)
+
+    def _ask_tree(self, session: str) -> None:
+        def on_reply(result: Params) -> None:
+            self._feed(session, "Page.getFrameTree", result)
+            for frame in _frames(result["frameTree"]):
+                self._bind(session, frame["id"], frame.get("loaderId", ""))
+
+        self._watch(session, self._connection.send("Page.getFrameTree", {}, session, on_reply))
+
+    def _moved(self, session: str) -> None:
+        if session in self._histories:
+            self._histories[session].moved()
+
+    def _ask_listing(self, session: str) -> None:
+        """What the first document of a tab has loaded, with the tab's history; in a frame there is none."""
+        young, past = self._young[session], dict[str, Any]()
+        loader, last = young.loader, young.complete  # once more: an icon is asked for when all else is there
+        if session in self._histories:
+            self._connection.send(ANSWER, {}, session, past.update)
+
+        def on_reply(result: Params) -> None:
+            listing = result.get("result", {}).get("value")
+            if listing and young.loader == loader:
+                told = {**past, "loaderId": loader, "listing": listing, "last": last}
+                self._feed(session, "Page.listed", told)
+                young.complete = listing["complete"]
+                if last:
+                    self._young.pop(session, None)
+
+        listing = _quiet(young.context, LISTING)
+        self._watch(session, self._connection.send("Runtime.evaluate", listing, session, on_reply))
+
+    def _bind(self, session: str, frame: str, loader: str) -> None:
+        """Give the frame's world the binding, and learn which context it is; the reply comes before any call."""
+        script, send = self._script, self._connection.send
+        young = self._young.get(session)
+        if young is not None and young.frame == frame:
+            young.loader, young.context, young.complete = loader, 0, False
+
+        def on_reply(result: Params) -> None:
+            context = result["executionContextId"]
+            self._feed(session, "Page.createIsolatedWorld", {"frameId": frame, "executionContextId": context})
+            about = {"frameId": frame, "loaderId": loader}
+            check, inject = _quiet(context, script.flush()), partial(self._inject, session, context, about)
+            self._watch(session, send("Runtime.evaluate", check, session, inject))
+            if young is not None and young.frame == frame and young.loader == loader:
+                young.context = context
+                self._ask_listing(session)
+
+        self._watch(
+            session, send("Page.createIsolatedWorld", {"frameId": frame, "worldName": script.world}, session, on_reply)
+        )
+        send("Runtime.addBinding", {"name": script.binding, "executionContextName": script.world}, session)
+
+    def _inject(self, session: str, context: int, about: Params, result: Params) -> None:
+        self._feed(session, "Page.observed", about)
+        # A frame's first, empty document gets no script by itself.
+        if result.get("result", {}).get("value") is False:
+            source = self._sources[self._initial]
+            self._watch(session, self._connection.send("Runtime.evaluate", _quiet(context, source), session))
+
+    def _watch(self, session: str, reply: Reply) -> None:
+        self._coming[reply] = session
+        reply.add_done_callback(lambda done: self._coming.pop(done, None))
+
+    def _fetched(self, session: str, command: str, number: str, result: Params) -> None:
+        self._feed(session, command, {**result, "requestId": number})
+
+    def _not_fetched(self, session: str, command: str, number: str, reply: Reply) -> None:
+        if not reply.cancelled() and isinstance(reply.exception(), CdpError):
+            self._feed(session, command, {"requestId": number})
+
+
+def _auto_attach(wanted: Iterable[str]) -> dict[str, Any]:
+    kinds = [{"type": kind} for kind in wanted]
+    return {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True, "filter": kinds}
+
+
+def _quiet(context: int, expression: str) -> dict[str, Any]:
+    return {"contextId": context, "expression": expression, "silent": True, "returnByValue": True}
+
+
+def _frames(tree: Params) -> Iterable[Params]:
+    yield tree["frame"]
+    for child in tree.get("childFrames", ()):
+        yield from _frames(child)

@@ -1,0 +1,111 @@
+"""The observer script as it is sent to the browser: the bundle with its configuration filled in."""
+
+from __future__ import annotations
+
+import functools
+import secrets
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from agentd.masking import names
+from detectors.model.kinds import wanted
+from detectors.model.kinds.page import PAGE
+
+BUNDLE = Path(__file__).with_name("page") / "observer.bundle.js"
+VISUAL = BUNDLE.with_name("visual.bundle.js")
+DOM_PLACEHOLDER = "__MILESTONED_DOM__"
+PLACEHOLDER = '"__MILESTONED_CONFIG__"'
+VISUAL_PLACEHOLDER = '"__MILESTONED_VISUAL__"'
+MAKE = "python tools/build_page_script.py"
+
+
+class MissingBundleError(RuntimeError):
+    """The page script was not bundled."""
+
+
+class PageScript(NamedTuple):
+    """Names that a page can't guess, new for each attachment. ``salt`` goes before every hashed secret.
+
+    ``kinds`` are those that the page reports; ``attributes`` the names for ``attribute.changed``; ``around``: a click
+    tells what its element stands in; ``mask`` further names of fields that hold secrets; ``visual``: it records what
+    the page looks like, too.
+    """
+
+    world: str
+    binding: str
+    salt: str
+    kinds: tuple[str, ...]
+    attributes: tuple[str, ...] = ()
+    around: bool = False
+    mask: tuple[str, ...] = ()
+    visual: bool = False
+
+    @classmethod
+    def new(cls, plan: Mapping[str, Any]) -> PageScript:
+        """Random names; the rest as the episode's plan wants it."""
+        kinds = {*wanted(plan), *(("text.appeared",) if plan.get("text") else ())}
+        return cls(
+            f"w{secrets.token_hex(8)}",
+            f"b{secrets.token_hex(8)}",
+            secrets.token_hex(16),
+            tuple(kind for kind in PAGE if kind in kinds),
+            tuple(plan.get("attributes") or ()),
+            bool(plan.get("around")) or "text.appeared" in kinds,
+            tuple(plan.get("mask") or ()),
+            bool(plan.get("visual")),
+        )
+
+    def source(self, *, initial: bool) -> str:
+        """The script's text; ``initial``: what stands in a document when the script comes is baseline."""
+        config = {
+            "binding": self.binding,
+            "salt": self.salt,
+            "kinds": self.kinds,
+            "attributes": self.attributes,
+            "around": self.around,
+            "names": _names(self.mask),
+            "initial": initial,
+        }
+        text = bundle().replace(DOM_PLACEHOLDER, f"{self.binding}_")
+        text = text.replace(PLACEHOLDER, orjson.dumps(config).decode(), 1)
+        if self.visual:
+            slot = orjson.dumps({"slot": f"{self.binding}_observer"}).decode()
+            text += "\n" + bundle(VISUAL).replace(VISUAL_PLACEHOLDER, slot, 1)
+        return text
+
+    def slot(self) -> str:
+        """An expression: the observer of the document (see the end of page/observer.js)."""
+        return f'globalThis["{self.binding}_observer"]'
+
+    def flush(self) -> str:
+        """An expression: tell what waits. Its value: the kinds of which more is to be told than goes at once; false
+        where the script is not there (yet)."""
+        slot = self.slot()
+        return f"{slot} && {slot}.document === document ? {slot}.flush() : false"
+
+
+def _names(mask: Iterable[str]) -> dict[str, Any]:
+    """Which fields' names mean a secret, as the page script reads it (page/secrets.js)."""
+    return {
+        "anywhere": names.ANYWHERE,
+        "end": names.AT_THE_END,
+        "word": names.WHOLE_WORD,
+        "whole": names.WHOLE_NAME,
+        "not": names.NOT,
+        "more": [parts for name in mask if (parts := names.words(name))],
+    }
+
+
+@functools.cache
+def bundle(path: Path | None = None) -> str:
+    """A bundle's text, the observer's unless told; raises MissingBundleError with the command that makes it."""
+    path = path or BUNDLE
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise MissingBundleError(
+            f"{path} is missing: an installed wheel carries it, in a source tree run `{MAKE}`"
+        ) from None

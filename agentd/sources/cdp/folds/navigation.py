@@ -1,0 +1,222 @@
+"""Frames: which address each has committed and how it got there, how far it is loaded, when it went away.
+
+A commit is told once, whether its event was heard or a frame tree shows it later (`reconciled`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from agentd.sources.cdp.folds import history
+from agentd.sources.cdp.state.gaps import PAGE_PARTS, TEXTS, gap
+from agentd.sources.cdp.state.state import Browser, Frame, Params, Seen, SessionState, remember
+
+_THROUGH_HISTORY = ("historyDifferentDocument", "historySameDocument")
+# Name of a lifecycle event → mark of the frame, kind that tells of it.
+_LIFE = {
+    "DOMContentLoaded": ("parsed", "page.parsed"),
+    "load": ("loaded", "page.loaded"),
+    "networkIdle": ("idled", "page.idled"),
+}
+_PAINTS = ("firstPaint", "firstContentfulPaint")
+
+
+def told(browser: Browser, session: SessionState, method: str, params: Params) -> Iterator[Seen]:
+    """Fold one message about frames; `Page.getFrameTree`, `Page.getNavigationHistory` and `Page.observed` stand for
+    replies, the last for that of a document's observer."""
+    match method:
+        case "Page.frameStartedNavigating":
+            remember(browser.underway, params["frameId"], params)
+        case "Page.frameRequestedNavigation":
+            frame = browser.frames.get(params["frameId"])
+            if frame is not None and params.get("disposition") == "currentTab":
+                frame.marks.add("asked")
+        case "Page.frameNavigated":
+            session.history.moves += 1
+            restored = params.get("type") == "BackForwardCacheRestore"
+            yield from _commit(browser, session, params["frame"], heard=True, restored=restored)
+        case "Page.navigatedWithinDocument":
+            session.history.moves += 1
+            yield from _within(browser, session, params["frameId"], params["url"])
+        case "Page.frameAttached":
+            browser.frames.setdefault(params["frameId"], Frame(session.tab, params.get("parentFrameId")))
+        case "Page.frameDetached":
+            if params.get("reason") != "swap":  # a swap only moves the frame to another process
+                yield from gone(browser, params["frameId"])
+        case "Page.lifecycleEvent":
+            yield from _lives(browser, params["frameId"], params.get("loaderId", ""), params.get("name"))
+        case "Page.getFrameTree":
+            yield from _tree(browser, session, params["frameTree"])
+        case "Page.getNavigationHistory":
+            yield from history.known(session, params)
+        case "Page.observed":
+            frame = browser.frames.get(params["frameId"])
+            if frame is not None and frame.loader == params["loaderId"]:
+                frame.marks.add("heard")
+
+
+def failed(browser: Browser, params: Params) -> None:
+    """Keep why a document could not be loaded (`Network.loadingFailed`): its error page comes next."""
+    if params.get("type") == "Document":
+        remember(browser.errors, params["requestId"], params.get("errorText", ""))
+
+
+def crashed(browser: Browser, session: SessionState) -> Iterator[Seen]:
+    """The renderer of a frame in a process of its own is gone; of a whole tab the list of targets tells."""
+    known = browser.frames.get(session.root)
+    if known is not None and not session.is_page:
+        yield Seen("page.failed", _where(browser, session.root) | {"url": known.url, "error": "crashed"})
+
+
+def is_being_left(browser: Browser, frame: str | None, loader: str) -> bool:
+    """Whether the frame's document ``loader`` makes way for another one, or one that it stands in does."""
+    while frame is not None:
+        began, known = browser.underway.get(frame, {}), browser.frames.get(frame)
+        onward = str(began.get("loaderId") or "")
+        stays = str(began.get("navigationType", "")).lower().endswith("samedocument") or onward in browser.errors
+        if onward and not stays and onward not in (loader, known.loader if known else loader):
+            return True
+        frame, loader = known.parent if known else None, ""
+    return False
+
+
+def gone(browser: Browser, frame: str) -> Iterator[Seen]:
+    """The frame and all under it are no more."""
+    for one in (*reversed(browser.below(frame)), frame):
+        about = browser.frames.pop(one, None)
+        browser.underway.pop(one, None)
+        if about is not None:
+            yield from _unheard(browser, about)
+            yield Seen("frame.detached", {"tab": about.tab, "frame": one})
+
+
+def _commit(
+    browser: Browser, session: SessionState, frame: Params, *, heard: bool, restored: bool = False
+) -> Iterator[Seen]:
+    name, loader = frame["id"], frame.get("loaderId", "")
+    known = browser.frames.get(name)
+    if known is not None and known.url and known.loader == loader:
+        known.parent = frame.get("parentId", known.parent)
+        return
+    if known is not None:
+        yield from _unheard(browser, known, loader)
+    elif session.is_page and session.root in browser.frames and not frame.get("parentId"):
+        yield from _instead(browser, session, name)
+    # A frame in another process may be told of before the one that it stands in, so only a known document
+    # takes the frames below with it.
+    for child in browser.below(name) if known is not None and known.url else ():
+        if child in browser.frames:
+            yield from gone(browser, child)
+    url = browser.secrets.mask_url(_address(frame))
+    parent = frame.get("parentId") or (known.parent if known else None)
+    # What comes back out of the cache was loaded, painted and heard before it went there.
+    marks = {"parsed", "loaded", "idled", "painted", "heard"} if restored else set()
+    browser.frames[name] = Frame(session.tab, parent, url, loader, marks)
+    data = _where(browser, name) | {"url": url, "same_document": False, "loader": loader}
+    if not browser.settled:
+        data["baseline"] = True
+    elif not heard:
+        data["reconciled"] = True
+    how = _how(browser, name, loader, restored=restored)
+    if restored and name in browser.underway:  # it has come, though under another loader than was begun
+        browser.underway[name] = {**browser.underway[name], "loaderId": loader}
+    yield _moved(session, data, how)
+    if "unreachableUrl" in frame:
+        missed = browser.secrets.mask_url(frame["unreachableUrl"])
+        error = browser.errors.pop(loader, "") or "unknown"
+        yield Seen("page.failed", _where(browser, name) | {"url": missed, "error": error})
+
+
+def _instead(browser: Browser, session: SessionState, name: str) -> Iterator[Seen]:
+    """The page has another main frame now: back from one that was prerendered, the first one's comes again."""
+    began = browser.underway.get(session.root)
+    yield from gone(browser, session.root)
+    session.root = name
+    if began is not None:
+        remember(browser.underway, name, began)
+
+
+def _how(browser: Browser, name: str, loader: str, *, restored: bool) -> str:
+    began = browser.underway.get(name, {})
+    kind = began.get("navigationType", "")
+    if kind.startswith("reload") and began.get("loaderId") == loader:
+        return "reload"
+    # A document out of the cache keeps the loader that it came with, not the one that was begun.
+    ours = restored or began.get("loaderId") == loader
+    return "history" if kind in _THROUGH_HISTORY and ours else ""
+
+
+def _moved(session: SessionState, data: dict[str, Any], how: str) -> Seen:
+    history.moved(session, data, through=how == "history")
+    if how == "reload":
+        data["how"] = how
+    return Seen("page.navigated", data)
+
+
+def _unheard(browser: Browser, known: Frame, loader: str = "") -> Iterator[Seen]:
+    """Say what a document may have held back that gives way to ``loader``.
+
+    What is done on a page waits in its observer until that can speak, some milliseconds after the commit. Before its
+    first paint nobody sees anything there, and the browser gives it no input. A document that itself asked for the
+    next one, without anybody's gesture, had none in the five seconds before.
+    """
+    shown = "painted" in known.marks and known.url.startswith(("http:", "https:"))
+    if not (browser.live and browser.settled and shown) or "heard" in known.marks:
+        return
+    untouched = "asked" in known.marks and browser.loaders.get(loader) is False
+    parts = [kind for kind in TEXTS if kind in browser.wanted] if untouched else PAGE_PARTS
+    yield from gap(parts, "a document was shown and left before its observer could speak")
+
+
+def _address(frame: Params) -> str:
+    # A popup's first, empty document has no address or only a colon.
+    url = frame.get("url", "")
+    return "about:blank" if url in ("", ":") else url + frame.get("urlFragment", "")
+
+
+def _within(browser: Browser, session: SessionState, name: str, raw: str) -> Iterator[Seen]:
+    url = browser.secrets.mask_url(raw)
+    known = browser.frames.setdefault(name, Frame(session.tab))
+    # Chrome tells a page's own address this way right after its load: that is no progress.
+    if known.url == url:
+        return
+    known.url = url
+    data = _where(browser, name) | {"url": url, "same_document": True}
+    if not browser.settled:
+        data["baseline"] = True
+    began = browser.underway.get(name, {})
+    through = began.get("navigationType") in _THROUGH_HISTORY and began.get("url") == raw
+    yield _moved(session, data, "history" if through else "")
+
+
+def _lives(browser: Browser, name: str, loader: str, what: Any) -> Iterator[Seen]:
+    known = browser.frames.get(name)
+    if known is None or not known.url or known.loader != loader:
+        return
+    if what in _PAINTS:
+        known.marks.add("painted")
+    mark, kind = _LIFE.get(what, ("", ""))
+    if not mark or mark in known.marks:
+        return
+    known.marks.add(mark)
+    data = _where(browser, name) | {"url": known.url}
+    if kind == "page.loaded":
+        yield Seen(kind, data if browser.settled else data | {"baseline": True})
+    elif kind in browser.wanted and browser.settled:
+        yield Seen(kind, data)
+
+
+def _tree(browser: Browser, session: SessionState, tree: Params) -> Iterator[Seen]:
+    frame = dict(tree["frame"])
+    known = browser.frames.get(frame["id"])
+    if known is not None and known.parent and not frame.get("parentId"):
+        frame["parentId"] = known.parent
+    yield from _commit(browser, session, frame, heard=False)
+    for child in tree.get("childFrames", ()):
+        yield from _tree(browser, session, child)
+
+
+def _where(browser: Browser, name: str) -> dict[str, Any]:
+    frame = browser.frames[name]
+    return {"tab": frame.tab, "frame": name, "main": frame.parent is None}

@@ -1,0 +1,128 @@
+"""Tabs: opened, in front, titled, crashed, closed, from the browser's own list of targets and what pages say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from agentd.sources.cdp.state.gaps import DOWNLOADS, REQUESTS, gap
+from agentd.sources.cdp.state.state import Browser, Params, Seen, SessionState
+
+_OURS_NOT = ("devtools://", "chrome-extension://", "chrome-untrusted://")
+LONGEST_TITLE = 1000
+ACTIVATED = "tab.activated"
+
+
+def is_tab(info: Params) -> bool:
+    """Whether a target is a tab or popup that a person uses, not the browser's own interface or a tool."""
+    return is_page(info) and not info.get("subtype")  # a subtype marks a page that is prepared, not shown
+
+
+def is_page(info: Params) -> bool:
+    """Whether a target is a page that stands in a tab, or will when somebody goes there."""
+    if info.get("type") != "page" or info.get("subtype") not in (None, "", "prerender"):
+        return False
+    return not str(info.get("url", "")).startswith(_OURS_NOT)
+
+
+def told(browser: Browser, method: str, params: Params) -> Iterator[Seen]:
+    """Fold one message about targets."""
+    match method:
+        case "Target.targetCreated" | "Target.targetInfoChanged":
+            yield from _info(browser, params["targetInfo"])
+        case "Target.targetDestroyed":
+            page = params["targetId"]
+            if browser.live and browser.settled and page in browser.tabs and page not in browser.pages.tabs:
+                yield from gap(REQUESTS + DOWNLOADS, "a tab was gone before it could be listened to")
+            if browser.pages.is_shown(page):
+                yield from closed(browser, browser.pages.tab(page))
+            browser.pages.tabs.pop(page, None)
+        case "Target.targetCrashed":
+            tab = browser.pages.tab(params["targetId"])
+            if tab in browser.tabs:
+                yield Seen("tab.crashed", {"tab": tab})
+
+
+def attached(browser: Browser, parent: str, info: Params) -> str:
+    """A page target was attached to, from the session ``parent``; gives its tab."""
+    pages, page = browser.pages, info["targetId"]
+    tab = pages.above.get(parent) or page
+    if parent in pages.above:
+        pages.above[parent] = tab
+    pages.tabs[page] = tab
+    return tab
+
+
+def closed(browser: Browser, tab: str) -> Iterator[Seen]:
+    """The tab is gone, and its frames with it."""
+    if browser.tabs.pop(tab, None) is None:
+        return
+    for frame in [name for name, about in browser.frames.items() if about.tab == tab]:
+        del browser.frames[frame]
+    browser.pages.shown.pop(tab, None)
+    browser.pages.focused.pop(tab, None)
+    browser.opening.pop(tab, None)
+    yield Seen("tab.closed", {"tab": tab})
+
+
+def focused(browser: Browser, session: SessionState, front: bool) -> Iterator[Seen]:
+    """A page says that it is in front now, or no more."""
+    pages = browser.pages
+    pages.focused.pop(session.tab, None)
+    if not front:
+        return
+    pages.focused[session.tab] = None
+    if browser.settled and pages.front != session.tab:
+        pages.front = session.tab
+        yield Seen(ACTIVATED, {"tab": session.tab})
+
+
+def settled(browser: Browser) -> Iterator[Seen]:
+    """The baseline is in: the tab in front, if exactly one says that it is."""
+    pages = browser.pages
+    if len(pages.focused) == 1:
+        [pages.front] = pages.focused
+        yield Seen(ACTIVATED, {"tab": pages.front, "baseline": True})
+
+
+def counted(browser: Browser) -> Iterator[Seen]:
+    """To be asked when every page has said where it stands: a harness that gives all of them the focus hides which
+    one is in front."""
+    several = len(browser.pages.focused) > 1
+    if several != browser.pages.several:
+        browser.pages.several = several
+        part: dict[str, Any] = {"source": "cdp", "of": ACTIVATED}
+        reason = "more than one tab says that it is in front, as harnesses make them believe"
+        yield Seen("gap.began", part | {"reason": reason}) if several else Seen("gap.ended", part)
+
+
+def _info(browser: Browser, info: Params) -> Iterator[Seen]:
+    if not is_tab(info):
+        return
+    tab, url = browser.pages.tab(info["targetId"]), browser.secrets.mask_url(info["url"] or "about:blank")
+    known = browser.tabs.get(tab)
+    if known is None:
+        known = browser.tabs[tab] = {"title": ""}
+        data: dict[str, Any] = {"tab": tab, "url": url}
+        if info.get("openerId"):
+            data["opener"] = browser.pages.tab(info["openerId"])
+        yield _standing(browser, Seen("tab.opened", data))
+    # Until a page names itself the browser shows its address as the title.
+    title = info.get("title", "")
+    if not info["url"].rstrip("/").endswith(title.rstrip("/")):
+        yield from titled(browser, tab, title, url)
+
+
+def titled(browser: Browser, tab: str, title: str, url: str) -> Iterator[Seen]:
+    """The tab's title is ``title``, says the list of targets or the page; told once."""
+    known = browser.tabs.get(tab)
+    if known is None or not title or known["title"] == title[:LONGEST_TITLE]:
+        return
+    known["title"] = title[:LONGEST_TITLE]
+    yield _standing(browser, Seen("page.titled", {"tab": tab, "title": known["title"], "url": url}))
+
+
+def _standing(browser: Browser, seen: Seen) -> Seen:
+    if not browser.settled:
+        seen.data["baseline"] = True
+    return seen

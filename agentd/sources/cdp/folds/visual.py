@@ -1,0 +1,126 @@
+"""What pages looked like, as rrweb's stream of events (page/visual.js): masked, cut into pieces, and bounded.
+
+It tells people what happened and is evidence of nothing: no rule hears it, and it gives way to what is. What is left
+out is a gap of the source `visual`, which blinds nobody.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from agentd.masking import MASK, Masker
+from agentd.sources.cdp.state.state import Seen
+
+SAID = ("visual", "visual.lost")
+"""What the page script says of it."""
+PIECE = 192 * 1024
+"""Characters of one event at most; what is longer comes in several."""
+LONGEST = 5 << 20
+_ADDRESSES = frozenset(("href", "src", "action", "formaction", "poster", "cite", "data", "background", "xlink:href"))
+_AS_IT_IS = frozenset(("_cssText", "type", "tagName", "class", "id", "publicId", "systemId", "style"))
+
+
+_VALUES = ("value", "content")
+MOST_SECRETS = 10_000
+"""Elements with a secret value that are known again when that changes: of more, those that came last."""
+
+
+class Visual:
+    """The fold over the streams of one attachment. ``most``: characters of the whole episode, 0: nothing is kept."""
+
+    def __init__(self, most: int, secrets: Masker) -> None:
+        self._left = most
+        self._secrets = secrets
+        self._lost: dict[str, str] = {}
+        self._hidden: dict[tuple[str, int], None] = {}  # stream and number of elements whose values are secrets
+        self._full = False
+
+    def told(self, said: Seen) -> Iterator[Seen]:
+        """What one word of a page becomes; ``said`` has ``tab`` and what the script said."""
+        tab = str(said.data["tab"])
+        if said.kind == "visual.lost":
+            yield from self._lose(tab, str(said.data.get("reason"))[:200])
+            return
+        if self._full:
+            return
+        stream = str(said.data.get("stream"))[:40]
+        try:
+            text = orjson.dumps([self._masked(one, "", stream) for one in _read(said.data.get("events"))]).decode()
+        except (ValueError, TypeError, RecursionError):
+            # orjson writes no more than 254 levels, of which each element takes two. What follows a message that is
+            # not told can't be shown, so the gap ends with the next stream.
+            yield from self._lose(tab, "a page is too large, or nested too deeply, to be recorded", stream)
+            return
+        self._left -= len(text)
+        if self._left < 0:
+            self._full = True
+            yield from self._lose(tab, "the recording of what pages look like reached its cap (--visual-max)")
+            return
+        about = {"tab": tab, "stream": stream, "n": _whole(said.data.get("n"))}
+        if self._lost.get(tab) not in (None, stream):
+            del self._lost[tab]
+            yield Seen("gap.ended", {"source": "visual", "of": tab})
+        pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)]
+        for place, piece in enumerate(pieces):
+            part: dict[str, Any] = {"part": place, "parts": len(pieces)} if len(pieces) > 1 else {}
+            yield Seen("visual.recorded", {**about, "now": _whole(said.data.get("now")), **part, "text": piece})
+
+    def _lose(self, tab: str, reason: str, stream: str = "") -> Iterator[Seen]:
+        if tab not in self._lost:
+            self._lost[tab] = stream
+            yield Seen("gap.began", {"source": "visual", "of": tab, "reason": reason})
+
+    def _masked(self, value: Any, name: str, stream: str) -> Any:
+        if isinstance(value, str):
+            if name in _ADDRESSES:
+                return self._secrets.mask_url(value)
+            return value if name in _AS_IT_IS else self._secrets.mask_text(value)
+        if isinstance(value, list):
+            return [self._masked(one, name, stream) for one in value]
+        if isinstance(value, dict):
+            value = self._element(value, (stream, _whole(value.get("id"))))
+            return {key: self._masked(one, key, stream) for key, one in value.items()}
+        return value
+
+    def _element(self, node: dict[str, Any], number: tuple[str, int]) -> dict[str, Any]:
+        """An element, or what became of one: without a hidden field's value and what stands under a telling name."""
+        attributes = node.get("attributes")
+        if isinstance(attributes, dict):
+            hides = number in self._hidden or self._hides(attributes)
+            if hides and number[1]:
+                self._hidden[number] = None
+                if len(self._hidden) > MOST_SECRETS:
+                    del self._hidden[next(iter(self._hidden))]
+            told = {key for key, one in attributes.items() if isinstance(one, str) and one}
+            secret = {key for key in told if self._secrets.is_secret_name(key)}
+            secret |= told.intersection(_VALUES) if hides else set()
+            node = node | {"attributes": attributes | dict.fromkeys(secret, MASK)}
+        elif number in self._hidden and node.get("text"):
+            node = node | {"text": MASK}
+        return node
+
+    def _hides(self, attributes: dict[str, Any]) -> bool:
+        names = [str(attributes[key]) for key in ("name", "id", "property") if key in attributes]
+        return attributes.get("type") == "hidden" or any(self._secrets.is_secret(name, "") for name in names)
+
+
+def _read(text: Any) -> list[Any]:
+    """The events of one message. Raises `ValueError` or `RecursionError` where it is none."""
+    if not isinstance(text, str) or len(text) > LONGEST:
+        raise ValueError("no message")
+    try:
+        events = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        # Half a character, which orjson refuses.
+        events = orjson.loads(json.dumps(json.loads(text), ensure_ascii=False).encode("utf-8", "replace"))
+    if not isinstance(events, list):
+        raise ValueError("no list of events")
+    return events
+
+
+def _whole(value: Any) -> int:
+    return value if isinstance(value, int) and 0 <= value < 2**53 else 0

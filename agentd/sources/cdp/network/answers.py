@@ -1,0 +1,48 @@
+"""Who answered a request: the server, a cache of the browser, a service worker, or nobody that is known."""
+
+from __future__ import annotations
+
+from agentd.sources.cdp.network.requests import Request
+from agentd.sources.cdp.state.state import Params
+
+_BY_WORKER = {"cache-storage": "cache_storage", "http-cache": "disk"}
+_BY_NETWORK = ("network", "http-cache")
+
+
+def source_of(answer: Params, *, extra: bool | None) -> str:
+    """Who gave ``answer`` (`Network.Response`): "" for the server, else a value of `answered_by`.
+
+    ``extra``: whether the browser says that the network has told of it, None where it does not say. A service worker's
+    answer is its own, from wherever it took it: that the network gave it to the worker for the same request is for
+    passed_on.py to find. What came over no connection was made up through DevTools, or by the browser itself.
+    """
+    if answer.get("fromServiceWorker"):
+        return _BY_WORKER.get(answer.get("serviceWorkerResponseSource", ""), "worker")
+    if answer.get("fromPrefetchCache"):
+        return "prefetch"
+    if answer.get("fromDiskCache"):
+        return "disk"  # of an answer that was confirmed with 304 the browser says no such thing
+    connected = answer.get("connectionId", -1) != 0 or bool(answer.get("remoteIPAddress"))
+    made_up = extra is False and not connected and str(answer.get("url", "")).startswith(("http:", "https:"))
+    return "unknown" if made_up else ""
+
+
+def is_passed_on(answer: Params) -> bool:
+    """Whether it is a service worker's, who has it from the network."""
+    return bool(answer.get("fromServiceWorker")) and answer.get("serviceWorkerResponseSource") in _BY_NETWORK
+
+
+def note(request: Request, answer: Params, *, extra: bool | None) -> None:
+    """Keep what the head of an answer says. Where the network itself told of another status, DevTools wrote it over:
+    the server's own counts, and what the answer holds is nobody's."""
+    request.status, request.answer_mime = answer["status"], answer.get("mimeType", "")
+    request.answered_at = answer.get("responseTime")
+    by = source_of(answer, extra=extra)
+    if answer.get("fromServiceWorker"):
+        request.via = "service_worker"
+    elif by in ("", "unknown") and request.seen is not None:
+        by = ""
+        if extra is False or request.seen not in (request.status, 304):
+            request.status, request.rewritten = request.seen, True
+    if by and not (by == "unknown" and request.answered_by):
+        request.answered_by = by

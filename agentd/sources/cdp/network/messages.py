@@ -1,0 +1,136 @@
+"""Messages over WebSockets and event streams, where they are wanted: masked, cut, and bounded in their number.
+
+A flood is a gap of this part, and so is a connection that was open before anybody listened, whose address nobody
+knows: what leans on messages is then not known, and nothing else is touched.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from agentd.masking import MASK
+from agentd.sources.cdp.network import bodies
+from agentd.sources.cdp.state.masking import Secrets, mask_body
+from agentd.sources.cdp.state.state import Params, Seen, SessionState
+
+MOST_SOCKETS = 1024
+MOST_A_SECOND = 200
+"""Messages of one connection in a second of the browser's clock; more are a gap."""
+LONGEST_MESSAGE = 16384
+"""Bytes of a message that are kept; a longer one is marked ``cut``."""
+
+_TEXT, _BINARY = 1, 2
+
+
+@dataclass(slots=True)
+class _Connection:
+    base: dict[str, Any]
+    second: int = -1
+    told: int = 0
+    lost: int = 0
+
+
+class Messages:
+    """The fold over the messages of one attachment's connections. ``kinds``: those that are wanted."""
+
+    def __init__(self, kinds: frozenset[str]) -> None:
+        self._kinds = {kind for kind in kinds if kind.startswith("message.")}
+        self._connections: dict[str, _Connection] = {}
+        self._nameless: dict[str, SessionState] = {}
+        self._flood = False
+
+    def opened(self, number: str, base: dict[str, Any]) -> None:
+        """A connection that messages can come over: ``base`` names tab, frame, request and address."""
+        if self._kinds:
+            self._connections[number] = _Connection({name: base[name] for name in base if name != "method"})
+            if len(self._connections) > MOST_SOCKETS:
+                del self._connections[next(iter(self._connections))]
+
+    def closed(self, number: str) -> Iterator[Seen]:
+        """The connection is gone."""
+        self._connections.pop(number, None)
+        if self._nameless.pop(number, None) is not None:
+            yield Seen("gap.ended", {"source": "cdp", "of": "message"})
+
+    def left(self, root: str) -> Iterator[Seen]:
+        """The document of the frame ``root`` is gone, and the connections of its session with it."""
+        for number in [number for number, session in self._nameless.items() if session.root == root]:
+            yield from self.closed(number)
+
+    def told(self, session: SessionState, method: str, params: Params, secrets: Secrets) -> Iterator[Seen]:
+        """Fold one message."""
+        kind = "message.sent" if method == "Network.webSocketFrameSent" else "message.received"
+        if kind not in self._kinds:
+            return
+        connection = self._connections.get(params["requestId"])
+        if connection is None:
+            yield from self._met(session, params["requestId"])
+            connection = self._connections[params["requestId"]]
+        if not self._has_room(connection, int(params.get("timestamp", 0))):
+            if not self._flood:
+                self._flood = True
+                url = connection.base["url"][:200]
+                reason = f"more than {MOST_A_SECOND} messages a second over {url}"
+                yield Seen("gap.began", {"source": "cdp", "of": "message", "reason": reason})
+            return
+        yield from self.calm(connection)
+        data = _event(params, secrets) if "data" in params else _frame(params["response"], secrets)
+        if data is not None:
+            yield Seen(kind, connection.base | data)
+
+    def _met(self, session: SessionState, number: str) -> Iterator[Seen]:
+        """A connection that was open before the daemon came, and its address told before that."""
+        self.opened(number, {"tab": session.tab, "frame": session.root, "request": number, "url": ""})
+        if number not in self._nameless and len(self._nameless) < MOST_SOCKETS:
+            self._nameless[number] = session
+            reason = "a connection was open before it could be listened to: its address is not known"
+            yield Seen("gap.began", {"source": "cdp", "of": "message", "reason": reason})
+
+    def calm(self, connection: _Connection | None = None) -> Iterator[Seen]:
+        """End the gap of a flood: nothing was left out of late. Without ``connection``: say what stands at a fence."""
+        if not self._flood or (connection is not None and any(one.lost for one in self._connections.values())):
+            return
+        self._flood = False
+        for one in self._connections.values():
+            one.lost = 0
+        yield Seen("gap.ended", {"source": "cdp", "of": "message"})
+
+    def _has_room(self, connection: _Connection, second: int) -> bool:
+        if second != connection.second:
+            connection.second, connection.told, connection.lost = second, 0, 0
+        connection.told += 1
+        connection.lost += connection.told > MOST_A_SECOND
+        return connection.told <= MOST_A_SECOND
+
+
+def _frame(frame: Params, secrets: Secrets) -> dict[str, Any] | None:
+    payload = str(frame.get("payloadData", ""))
+    if frame.get("opcode") == _TEXT:
+        return _text(payload, secrets)
+    if frame.get("opcode") != _BINARY:
+        return None
+    try:
+        raw = base64.b64decode(payload, validate=True)
+    except (binascii.Error, ValueError):
+        return {"base64": "", "cut": True}
+    return _binary(raw) if bodies.is_clean(raw, secrets) else {"text": MASK}
+
+
+def _binary(raw: bytes) -> dict[str, Any]:
+    data: dict[str, Any] = {"base64": base64.b64encode(raw[:LONGEST_MESSAGE]).decode()}
+    return data | ({"cut": True} if len(raw) > LONGEST_MESSAGE else {})
+
+
+def _event(params: Params, secrets: Secrets) -> dict[str, Any]:
+    about = {"event": str(params.get("eventName", ""))[:200], "id": str(params.get("eventId", ""))[:200]}
+    return _text(str(params["data"]), secrets) | {name: value for name, value in about.items() if value}
+
+
+def _text(text: str, secrets: Secrets) -> dict[str, Any]:
+    masked = mask_body(text, "", secrets).encode("utf-8", "replace")
+    data: dict[str, Any] = {"text": masked[:LONGEST_MESSAGE].decode("utf-8", "ignore")}
+    return data | ({"cut": True} if len(masked) > LONGEST_MESSAGE else {})

@@ -1,0 +1,105 @@
+"""What a plan asks of the network: which bodies, headers and messages. What it does not ask costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from detectors.matchers.asked import Asked
+from detectors.model.kinds import KINDS, wanted
+
+NOBODY, IF_TAKEN, ALWAYS = range(3)
+"""Who reads a body: no rule, one that wants the request to be taken, one that reads refusals too."""
+WantsBody = Callable[[str, str], int]
+"""Method and address of a request → one of these."""
+
+LONGEST_BODY = 262144
+"""Bytes of a body that are kept; a longer one is marked ``cut``. Single-page applications save their whole state."""
+_KEPT_POSTS = 16 << 20
+_KEPT_ANSWERS = 64 << 20
+_KEPT_ANSWER = 4 << 20
+
+
+def _none(method: str, url: str) -> int:
+    return NOBODY
+
+
+def _all(method: str, url: str) -> int:
+    return ALWAYS
+
+
+@dataclass(frozen=True, slots=True)
+class Asks:
+    """``request_body``, ``response_body``: whether and by whom a request's bodies are wanted; headers: the names in
+    lower case, None for all; ``kinds``: what is reported; ``workers``: whether workers are listened to, as they are for
+    whoever hears requests or messages; ``mask``: further names of secrets; ``cookies``: those whose values are told;
+    ``visual``: how much of what pages look like is recorded, see visual.py."""
+
+    request_body: WantsBody = _none
+    response_body: WantsBody = _none
+    request_headers: frozenset[str] | None = frozenset()
+    response_headers: frozenset[str] | None = frozenset()
+    kinds: frozenset[str] = frozenset()
+    workers: bool = False
+    mask: tuple[str, ...] = ()
+    visual: int = 0
+    cookies: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, plan: Mapping[str, Any]) -> Asks:
+        """What ``plan`` asks; raises SpecError for an address in it that is none."""
+        return cls(
+            _filter(plan, "request_bodies"),
+            _filter(plan, "response_bodies"),
+            frozenset(name.lower() for name in plan.get("request_headers") or ()),
+            frozenset(name.lower() for name in plan.get("response_headers") or ()),
+            wanted(plan),
+            _hears(plan),
+            tuple(plan.get("mask") or ()),
+            int(plan.get("visual") or 0),
+            frozenset(plan.get("cookies") or ()),
+        )
+
+    @classmethod
+    def everything(cls) -> Asks:
+        """For a log that holds what it holds: nothing has to be fetched for it."""
+        return cls(_all, _all, None, None, frozenset(KINDS))
+
+    @property
+    def headers(self) -> bool:
+        """Whether any header is wanted."""
+        return self.request_headers is None or bool(self.request_headers) or self.answers_headers
+
+    @property
+    def answers_headers(self) -> bool:
+        """Whether any header of an answer is wanted."""
+        return self.response_headers is None or bool(self.response_headers)
+
+    def enabling(self) -> dict[str, int]:
+        """The parameters of `Network.enable`: what the browser has to keep in memory for us."""
+        bodies, answers = self.request_body is not _none, self.response_body is not _none
+        return {
+            "maxPostDataSize": LONGEST_BODY if bodies else 0,
+            "maxTotalBufferSize": _KEPT_ANSWERS if answers else _KEPT_POSTS if bodies else 0,
+            "maxResourceBufferSize": _KEPT_ANSWER if answers else _KEPT_POSTS if bodies else 0,
+        }
+
+
+def _hears(plan: Mapping[str, Any]) -> bool:
+    heard = plan.get("hears")
+    return heard is None or any(
+        kind.startswith(("request.", "message.")) for kind in (*heard, *(plan.get("also") or ()))
+    )
+
+
+def _filter(plan: Mapping[str, Any], name: str) -> WantsBody:
+    entries = [Asked(entry, plan.get("origin")) for entry in plan.get(name) or ()]
+    if not entries:
+        return _none
+
+    def wants(method: str, url: str) -> int:
+        found = [entry.refused for entry in entries if entry.takes(method, url)]
+        return ALWAYS if any(found) else IF_TAKEN if found else NOBODY
+
+    return wants

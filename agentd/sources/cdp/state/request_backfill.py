@@ -1,0 +1,360 @@
+"""A tab's first moments: what it asked the network for before the daemon could listen there.
+
+A session begins some milliseconds after its page does, and reaches the page's renderer later still. So the browser may
+tell of an answer without having told of the request. What the request surely was is put in before the answer, and the
+message goes its usual way; what can't be known is a gap. Sure are
+
+- scripts, styles, images, icons, fonts and media, which are always fetched by GET;
+- a request of which the network service showed the headers, without an Origin, which everything but GET and HEAD
+  carries, and whose answer had a body, which HEAD has not;
+- a document that the tab's history does not call the result of a form, at the address that was asked for. (A redirect
+  that leads over another site back to the very same address is not seen.)
+
+What was over before the session began is read from the document's own list of what it loaded.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from agentd.sources.cdp.state.state import Browser, Params, Seen, SessionState, remember
+
+MOST = 2000
+"""Requests that are looked at; a page that has more was listened to long ago."""
+
+_GET_TYPES = frozenset("Stylesheet Script Image Font Media TextTrack Manifest EventSource Prefetch".split())
+_MAYBE_GET = frozenset(("XHR", "Fetch", "Other"))
+# Initiator of an entry in a document's list → type of the request, of what is always fetched by GET.
+_INITIATORS = {
+    "script": "Script", "link": "Other", "css": "Other", "img": "Image", "image": "Image", "input": "Image",
+    "icon": "Other", "video": "Media", "audio": "Media", "track": "TextTrack", "body": "Image",
+}  # fmt: skip
+_INNER = ("data:", "blob:", "about:", "chrome:", "chrome-extension:", "chrome-untrusted:", "devtools:")
+
+LISTING = """(() => {
+  if (!/^https?:/.test(location.href)) return null;
+  const [own] = performance.getEntriesByType("navigation");
+  const rest = performance.getEntriesByType("resource").slice(0, 500);
+  const all = Document.prototype.querySelectorAll.call(document, "link[rel~=icon]"); // by no name that a form has
+  const icons = Array.from(all, (one) => one.href);
+  icons.push(new URL("/favicon.ico", location.href).href);
+  const kind = (one) => one.initiatorType === "other" && icons.includes(one.name) ? "icon" : one.initiatorType;
+  return {
+    url: location.href,
+    status: own && !own.workerStart ? own.responseStatus ?? 0 : 0,
+    redirects: own?.redirectCount ?? 0,
+    ended: own?.responseEnd > 0,
+    complete: Object.getOwnPropertyDescriptor(Document.prototype, "readyState").get.call(document) === "complete",
+    loaded: rest.map((one) => [one.name, kind(one), one.workerStart ? 0 : one.responseStatus ?? 0,
+      one.redirectStart > 0]),
+  };
+})()"""
+"""Read in the isolated world of a tab's first document; null where that is none of the network's. What went through a
+service worker has no status here: whether the server gave it nobody knows."""
+
+
+class Message(NamedTuple):
+    """One message for the network's fold."""
+
+    method: str
+    params: Params
+
+
+@dataclass(slots=True)
+class Unsent:
+    """A request of which only the answer is told; its messages wait in ``held`` until it is known what it was."""
+
+    kind: str
+    held: list[Message] = field(default_factory=list)
+    has_body: bool = False
+
+
+@dataclass(slots=True)
+class Arrival:
+    """One session's. ``expected``: the address for which the tab was opened; ``prepared``: it is prerendered, which is
+    done by GET; ``document``: the one that stood there
+    when its renderer could be heard; ``known``: its first document is accounted for; ``completed``: the requests that
+    were put in, with their addresses; ``missed``: why there is a gap, ``said`` once; ``over``: it is
+    the first document no more; ``downloads``: the tab has begun a download; ``silent``: it
+    did not answer in time, which is said."""
+
+    expected: str = ""
+    prepared: bool = False
+    document: str = ""
+    known: bool = False
+    completed: dict[str, str] = field(default_factory=dict)
+    missed: str = ""
+    said: bool = False
+    downloads: bool = False
+    silent: bool = False
+    over: bool = False
+    _sent: dict[str, None] = field(default_factory=dict)
+    _urls: Counter[str] = field(default_factory=Counter)
+    _origins: dict[str, str] = field(default_factory=dict)
+    _unsent: dict[str, Unsent] = field(default_factory=dict)
+    _ended: dict[str, None] = field(default_factory=dict)
+    _answered: dict[str, None] = field(default_factory=dict)
+    _strays: dict[str, None] = field(default_factory=dict)
+    _is_heard: bool = False
+    _is_listed: bool = False
+    _begun: dict[str, str] = field(default_factory=dict)
+
+    def message(self, browser: Browser, method: str, params: Params) -> Iterator[Message]:
+        """Take one message of the network's domain; gives what the fold is to take instead."""
+        number = params.get("requestId", "")
+        one = Message(method, params)
+        if method == "Network.requestWillBeSent":
+            yield from self._asked(params)
+        elif method == "Network.requestWillBeSentExtraInfo":
+            if len(self._origins) < MOST:
+                self._origins[number] = _method(params.get("headers", {}))
+        elif method == "Network.responseReceived":
+            yield from self._answer(browser, one)
+            return
+        elif number in self._unsent:
+            yield from self._goes_on(one)
+            return
+        elif method == "Network.loadingFailed" and not self._is_told(browser, number):
+            self._miss("a request failed of which nothing was heard before")
+        elif method == "Network.loadingFinished":
+            self._end(number)
+            if not self._is_told(browser, number):
+                self._strays[number] = None  # the document's list will have it, if that is not over
+                if self._is_listed:
+                    self._miss("a request was over of which nothing was heard before")
+        yield one
+
+    @property
+    def unheard(self) -> bool:
+        """Whether the page has not answered yet, and nothing was said of that."""
+        return not self._is_heard and not self.silent
+
+    def fenced(self) -> Iterator[Seen]:
+        """The page had time to answer: one that did not may stand in a dialog that opened before it was listened to."""
+        if self.unheard:
+            self.silent = True
+            reason = "a new tab does not answer; it may stand in a dialog that nobody heard of"
+            yield Seen("gap.began", {"source": "cdp", "of": "dialog", "reason": reason})
+
+    def answered(self, *, gone: bool = False) -> Iterator[Seen]:
+        """It answers now, or is gone."""
+        if self.silent and (self._is_heard or gone):
+            self.silent = False
+            yield Seen("gap.ended", {"source": "cdp", "of": "dialog"})
+
+    def began(self, params: Params) -> None:
+        """A navigation of the tab itself has begun (`Page.frameStartedNavigating`)."""
+        self._begun[params["loaderId"]] = params["url"]
+
+    def heard(self, browser: Browser, loader: str, url: str) -> None:
+        """The renderer can be heard from here on; ``loader`` and ``url`` are of the document that stands there."""
+        self.document, self._is_heard = loader, True
+        order = list(self._begun)
+        before = order[: order.index(loader)] if loader in order else []
+        if any(_outer(self._begun[one]) and one not in browser.errors for one in before):
+            self._miss("a document was left before its requests could be heard")
+        if not _outer(url):
+            self.document = ""
+
+    def listed(self, browser: Browser, session: SessionState, params: Params) -> Iterator[Message]:
+        """The first document's list is there, and the tab's history if it has one."""
+        listing, entries = params["listing"], params.get("entries") or []
+        loader, frame = params["loaderId"], session.root
+        entry = entries[params.get("currentIndex", 0)] if entries else {}
+        self._expects(entries)
+        if loader not in browser.loaders:
+            yield from self._document(loader, frame, listing, entry)
+        if listing["ended"] and loader in browser.loaders and loader not in self._ended:
+            yield from self._ends(loader, frame, listing)
+        if loader == self.document:
+            yield from self._resources(loader, frame, listing["loaded"])
+        for number in list(self._unsent):
+            if self._unsent[number].kind == "Document":
+                self._drop(number)
+        self.known = True
+        self._is_listed = bool(params.get("last"))
+        if listing["complete"]:
+            self._strays.clear()
+
+    def replaced(self, browser: Browser, loader: str, url: str) -> Iterator[Message]:
+        """Another document comes after the one of ``loader`` and ``url``."""
+        if not _outer(url):
+            return  # the empty one that every tab begins with
+        if loader != self.document and loader in browser.loaders:
+            self.known = True  # it came when its renderer could be heard already
+        yield from self.left(browser)
+        self.over = True
+
+    def left(self, browser: Browser) -> Iterator[Message]:
+        """The tab is gone, or its first document is, before that was accounted for."""
+        for number, unsent in list(self._unsent.items()):
+            asked = _plain(self.expected) == _plain(unsent.held[0].params["response"]["url"])
+            if asked and self._origins.get(number) == "GET":  # as of a tab opened for a download
+                yield from self._release(number)
+            else:
+                self._drop(number)
+        if self._strays:
+            self._miss("a request was over of which nothing was heard before")
+        begun = [one for one, url in self._begun.items() if _outer(url) and one not in browser.errors]
+        lost = begun if not self._is_heard else [one for one in begun if one not in browser.loaders]
+        unheard = _outer(self.expected) and not self._urls[_plain(self.expected)]
+        if not self.known and (self.document or lost or unheard):
+            self._miss("a tab's first document was gone before its requests were known")
+        self.known = True
+
+    def may_have_downloaded(self, url: str) -> bool:
+        """Whether a tab that is gone, on ``url`` at last, was opened for a download of which nothing was heard."""
+        wanted = _outer(self.expected) or any(_outer(one) for one in self._begun.values())
+        return wanted and not self.downloads and not _outer(url)
+
+    # -- what is seen of a request
+
+    def _asked(self, params: Params) -> Iterator[Message]:
+        number = params["requestId"]
+        if number not in self._sent and "redirectResponse" in params:
+            hop = params["redirectResponse"]["url"]
+            if self._origins.get(number) == "GET":
+                yield self._completing(number, {**params, "redirectResponse": None}, hop)
+            else:
+                self._miss("a redirect was heard of without the request before it")
+        self._urls[_plain(params["request"]["url"])] += 1
+        if len(self._sent) < MOST:
+            self._sent[number] = None
+
+    def _answer(self, browser: Browser, one: Message) -> Iterator[Message]:
+        number, url = one.params["requestId"], one.params["response"]["url"]
+        remember(self._answered, number, None, MOST)
+        if url.startswith(_INNER) or self._is_told(browser, number):
+            remember(self._sent, number, None, MOST)
+            yield one
+            return
+        kind = one.params.get("type", "Other")
+        self._urls[_plain(url)] += 1
+        if kind in _GET_TYPES or url.partition("?")[0].endswith("/favicon.ico"):
+            yield self._completing(number, one.params, url)
+            yield one
+        else:
+            self._unsent[number] = Unsent(kind, [one])
+
+    def _goes_on(self, one: Message) -> Iterator[Message]:
+        number = one.params["requestId"]
+        unsent = self._unsent[number]
+        unsent.held.append(one)
+        if one.method == "Network.dataReceived" and one.params.get("dataLength"):
+            unsent.has_body = True
+        if one.method not in ("Network.loadingFinished", "Network.loadingFailed"):
+            return
+        if unsent.kind == "Document" and not self.known:
+            return  # its list and the tab's history will tell
+        if unsent.kind in _MAYBE_GET and self._origins.get(number) == "GET" and unsent.has_body:
+            yield from self._release(number)
+        else:
+            self._drop(number)
+
+    def _release(self, number: str) -> Iterator[Message]:
+        unsent = self._unsent.pop(number)
+        first = unsent.held[0].params
+        yield self._completing(number, first, first["response"]["url"])
+        yield from unsent.held
+        if unsent.held[-1].method == "Network.loadingFinished":
+            self._end(number)
+
+    def _end(self, number: str) -> None:
+        self._ended[number] = None
+
+    def _drop(self, number: str) -> None:
+        del self._unsent[number]
+        self._miss("a request was answered of which nothing was heard before")
+
+    # -- what the document's own list says
+
+    def _expects(self, entries: list[Params]) -> None:
+        asked = {_plain(entry.get("userTypedURL", "")) for entry in entries}
+        wanted = _plain(self.expected)
+        if _outer(wanted) and not self._urls[wanted] and wanted not in asked:
+            self._miss("a document was left before its requests could be heard")
+
+    def _document(self, loader: str, frame: str, listing: Params, entry: Params) -> Iterator[Message]:
+        """The first document itself: fetched by GET from just there, or not known."""
+        url = listing["url"]
+        straight = self.prepared or _plain(entry.get("userTypedURL", "")) == _plain(url)
+        is_get = (
+            self.prepared
+            or self._origins.get(loader) == "GET"
+            or (loader not in self._origins and entry.get("transitionType") not in (None, "form_submit", "reload"))
+        )
+        if not (straight and is_get) or listing["redirects"]:
+            self._miss("how a tab's first document was asked for is not known")
+        elif loader in self._unsent:
+            yield from self._release(loader)
+        elif listing["status"]:
+            yield from self._made_up(loader, loader, frame, url, "Document", listing["status"])
+        else:
+            self._miss("how a tab's first document was answered is not known")
+        self._unsent.pop(loader, None)
+
+    def _ends(self, loader: str, frame: str, listing: Params) -> Iterator[Message]:
+        """Its request was told, its end fell into the time when nobody listened."""
+        if loader not in self._answered and listing["status"]:
+            answer = {"url": listing["url"], "status": listing["status"], "headers": {}, "mimeType": ""}
+            base = {"requestId": loader, "loaderId": loader, "frameId": frame, "type": "Document"}
+            yield Message("Network.responseReceived", {**base, "response": answer})
+        yield Message("Network.loadingFinished", {"requestId": loader})
+
+    def _resources(self, loader: str, frame: str, loaded: list[Any]) -> Iterator[Message]:
+        """What the list has beyond what was heard."""
+        heard = Counter(self._urls)
+        names = {_plain(name) for name, *_ in loaded}
+        ends = [_plain(url) for number, url in self.completed.items() if number in self._ended and number != loader]
+        elsewhere = any(url not in names for url in ends)  # a redirect's end, listed under its beginning
+        for name, initiator, status, redirected in loaded:
+            url = _plain(name)
+            if heard[url]:
+                heard[url] -= 1
+            elif initiator not in ("iframe", "frame"):  # theirs are told as documents
+                kind = _INITIATORS.get(initiator, "")
+                if kind and status and not redirected and not elsewhere:
+                    self._urls[url] += 1
+                    yield from self._made_up(
+                        f"{loader}.listed.{len(self.completed)}", loader, frame, name, kind, status
+                    )
+                elif _outer(name):
+                    self._miss("a request was over before the tab could be listened to")
+
+    # -- putting in what is sure
+
+    def _completing(self, number: str, params: Params, url: str) -> Message:
+        self._sent[number] = None
+        self.completed[number] = url
+        about = {"url": url, "method": "GET", "headers": {}}
+        kept = {name: params[name] for name in ("loaderId", "frameId", "type", "timestamp") if name in params}
+        return Message("Network.requestWillBeSent", {**kept, "requestId": number, "request": about})
+
+    def _made_up(self, number: str, loader: str, frame: str, url: str, kind: str, status: int) -> Iterator[Message]:
+        base = {"requestId": number, "loaderId": loader, "frameId": frame, "type": kind}
+        yield self._completing(number, base, url)
+        answer = {"url": url, "status": status, "headers": {}, "mimeType": ""}
+        yield Message("Network.responseReceived", {**base, "response": answer})
+        yield Message("Network.loadingFinished", base)
+
+    def _is_told(self, browser: Browser, number: str) -> bool:
+        return number in self._sent or number in browser.loaders or len(self._sent) >= MOST
+
+    def _miss(self, reason: str) -> None:
+        self.missed = self.missed or reason
+
+
+def _method(headers: Params) -> str:
+    names = {name.lower(): value for name, value in headers.items()}
+    return str(names.get(":method") or ("" if "origin" in names else "GET"))
+
+
+def _plain(url: str) -> str:
+    return url.partition("#")[0]
+
+
+def _outer(url: str) -> bool:
+    return url.startswith(("http:", "https:"))

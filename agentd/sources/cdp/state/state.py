@@ -1,0 +1,174 @@
+"""What the folds share: where each session belongs, and which frames and tabs are there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agentd.sources.cdp.state.masking import Secrets
+
+if TYPE_CHECKING:
+    from agentd.sources.cdp.state.request_backfill import Arrival
+
+Params = Mapping[str, Any]
+
+WORKERS = ("worker", "shared_worker", "service_worker")
+"""The types of targets that are workers."""
+
+
+class Seen(NamedTuple):
+    """An observation before the sink stamps its time."""
+
+    kind: str
+    data: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Frame:
+    """A frame as last committed; ``loader`` names its document.
+
+    ``marks`` are what is known of that document: `parsed`, `loaded`, `idled` once told; `painted`: somebody could see
+    and use it; `asked`: it asked to be left itself; `heard`: what its observer held back until it could speak is in.
+    """
+
+    tab: str
+    parent: str | None = None
+    url: str = ""
+    loader: str = ""
+    marks: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Pages:
+    """Tabs and the targets of their pages: a tab has one that is shown and maybe others, prepared by prerendering.
+
+    ``above``: session of a tab target → its tab ("" until its first page is known), which is named after that page;
+    ``tabs``: page target → tab; ``shown``: tab → the page target that is shown, where that is another one;
+    ``focused``: tabs that say that they are in front, ``front``: the one that was told; ``several``: more than one
+    say so, which a harness can make them.
+    """
+
+    above: dict[str, str] = field(default_factory=dict)
+    tabs: dict[str, str] = field(default_factory=dict)
+    shown: dict[str, str] = field(default_factory=dict)
+    focused: dict[str, None] = field(default_factory=dict)
+    front: str = ""
+    several: bool = False
+
+    def tab(self, target: str) -> str:
+        """The tab that a page target stands in."""
+        return self.tabs.get(target, target)
+
+    def is_shown(self, target: str) -> bool:
+        """Whether it is the page that its tab shows."""
+        tab = self.tab(target)
+        return self.shown.get(tab, tab) == target
+
+
+@dataclass(slots=True)
+class History:
+    """Where a page stands in its tab's history. ``entry``: its id when that was last asked, after ``known`` of its
+    ``moves``; the last that was not through the history was ``gone_on``.
+
+    ``pending``: number and data of moves whose direction is not known yet.
+    """
+
+    entry: int | None = None
+    moves: int = 0
+    known: int = 0
+    gone_on: int = 0
+    pending: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Download:
+    """A download on its way, begun by the page target ``page``: of ``total`` bytes (0: not known) ``received`` are
+    there and ``told`` were told of."""
+
+    tab: str
+    page: str
+    url: str
+    name: str
+    received: int = 0
+    total: int = 0
+    told: int = 0
+
+
+@dataclass(slots=True)
+class SessionState:
+    """One attached target. ``contexts``: script context → frame; ``held``: payloads of a context not known yet.
+
+    ``via``: worker, shared_worker or service_worker, else ""; a worker's ``root`` is the frame that made it, and one
+    that several tabs share has neither tab nor frame. ``heard``: it was from its beginning, or that needs no telling;
+    ``enabled``: it is listened to. ``hidden``: a page that is prerendered, not shown, under ``title``; ``crashed``: its
+    renderer is gone; ``late``: what was seen of it, or in a page since it went through its history, until that can be
+    told; ``lost``: how many there was no room for. ``reopened``: frames whose page may keep input from its observer.
+    ``arrival``: what it may have done before it could be listened to.
+    """
+
+    tab: str
+    root: str
+    is_page: bool
+    target: str = ""
+    via: str = ""
+    heard: bool = True
+    enabled: bool = False
+    contexts: dict[int, str] = field(default_factory=dict)
+    held: dict[int, list[str]] = field(default_factory=dict)
+    reopened: set[str] = field(default_factory=set)
+    dialog: dict[str, Any] | None = None
+    crashed: bool = False
+    hidden: bool = False
+    title: str = ""
+    late: list[Seen] = field(default_factory=list)
+    lost: int = 0
+    history: History = field(default_factory=History)
+    arrival: Arrival | None = None
+
+
+@dataclass(slots=True)
+class Browser:
+    """The state of the folds. ``settled`` turns true when all that stood at attachment has been told.
+
+    ``live``: somebody asks the browser what the folds need; not so for a log. ``wanted``: the kinds to be told.
+    ``underway``: frame → the navigation that it last began; ``loaders``: documents whose request is known,
+    and whether somebody's gesture caused it;
+    ``errors``: document → why it could not be loaded; ``opening``: tab → the address for which it last opened another.
+    """
+
+    secrets: Secrets = field(default_factory=Secrets)
+    settled: bool = False
+    tabs: dict[str, dict[str, str]] = field(default_factory=dict)
+    sessions: dict[str, SessionState] = field(default_factory=dict)
+    frames: dict[str, Frame] = field(default_factory=dict)
+    live: bool = False
+    wanted: frozenset[str] = frozenset()
+    pages: Pages = field(default_factory=Pages)
+    underway: dict[str, Params] = field(default_factory=dict)
+    loaders: dict[str, bool] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    opening: dict[str, str] = field(default_factory=dict)
+    downloads: dict[str, Download] = field(default_factory=dict)
+
+    def known(self, session: str) -> SessionState:
+        """The session's state; a log without sessions (one page only) is taken as one unnamed tab."""
+        state = self.sessions.get(session)
+        if state is None:
+            state = self.sessions[session] = SessionState(tab=session, root=session, is_page=True)
+        return state
+
+    def below(self, frame: str) -> list[str]:
+        """All frames under ``frame``, deepest last."""
+        found = [frame]
+        for one in found:
+            found.extend(child for child, about in self.frames.items() if about.parent == one)
+        return found[1:]
+
+
+def remember(table: dict[str, Any], key: str, value: Any, most: int = 512) -> None:
+    """Keep ``value`` as the newest of at most ``most``."""
+    table.pop(key, None)
+    table[key] = value
+    while len(table) > most:
+        del table[next(iter(table))]

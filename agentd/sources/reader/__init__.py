@@ -1,0 +1,1 @@
+"""The source "reader": what stands in the files that a rule of the task reads."""

@@ -1,0 +1,92 @@
+"""The daemon's open channel: asks the service for commands and journals each exactly once.
+
+Every event that a command makes carries its number, so after a restart the journal itself says which command
+came last. A command that cannot apply any more is passed over with a word in the log: the service has checked
+its form, and the order of steps is decided here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import orjson
+import structlog
+
+from agentd.core.wire_limits import UnfitError
+from agentd.session.step_controller import Conductor, NotKeptError
+from agentd.session.step_state import StepError
+from agentd.uplink.http import Backoff, Service, words
+
+WAIT_MS = 20_000
+SAYINGS = {
+    "agent.answered": ("text",),
+    "agent.tool_called": ("call", "tool", "arguments"),
+    "agent.tool_returned": ("call", "ok", "result", "error"),
+}
+
+log = structlog.get_logger(__name__)
+
+
+class Channel:
+    """Long-polls ``/commands`` until cancelled or closed; token errors pass through."""
+
+    def __init__(self, service: Service, conductor: Conductor) -> None:
+        self._service = service
+        self._conductor = conductor
+        self._after = conductor.steps.command
+        self._backoff = Backoff()
+
+    async def run(self) -> None:
+        """Take commands until the episode is closed."""
+        while not self._conductor.closed.is_set():
+            for command in await self._poll():
+                if command["command"] <= self._after:
+                    continue
+                await self._keep_trying(command)
+                self._after = command["command"]
+
+    async def _poll(self) -> list[dict[str, Any]]:
+        try:
+            response = await self._service.get(
+                "/commands", timeout_s=WAIT_MS / 1000 + 10, after=self._after, wait_ms=WAIT_MS
+            )
+            response.raise_for_status()
+            commands: list[dict[str, Any]] = orjson.loads(response.content)["commands"]
+        except (httpx.TransportError, httpx.HTTPStatusError, orjson.JSONDecodeError, KeyError, TypeError) as error:
+            log.debug("The channel is down; opening it again.", why=words(error))
+            await self._backoff.wait()
+            return []
+        self._backoff.reset()
+        return commands
+
+    async def _keep_trying(self, command: dict[str, Any]) -> None:
+        backoff = Backoff()
+        while True:
+            try:
+                await self._apply(command["command"], command["kind"], command.get("data") or {})
+            except NotKeptError as error:
+                log.error("A command waits for room in the journal.", command=command["command"], why=str(error))
+                if self._conductor.steps.command >= command["command"]:
+                    return  # numbered already: it goes to the disk with the next event that does
+                await backoff.wait()
+            except (StepError, UnfitError, KeyError, TypeError) as error:
+                log.warning("A command cannot apply any more; it is passed over.", command=command, why=str(error))
+                return
+            else:
+                return
+
+    async def _apply(self, number: int, kind: str, data: dict[str, Any]) -> None:
+        conductor = self._conductor
+        if kind == "step.began":
+            await conductor.begin(data.get("step"), data.get("action"), number)
+        elif kind == "step.ended":
+            await conductor.end(data.get("step"), number)
+        elif kind == "episode.close":
+            reason = str(data.get("reason") or "closed by the service")
+            await conductor.close(reason, truncated=data.get("truncated") is True)
+        elif kind in SAYINGS:
+            fields = {name: data[name] for name in SAYINGS[kind] if name in data}
+            await conductor.say(kind, fields, number)
+        else:
+            log.warning("The service sent a command that this daemon does not know.", command=number, kind=kind)

@@ -1,0 +1,233 @@
+"""The shipper: takes segments from the journal to the service, in order, one in flight, until acknowledged.
+
+It is woken by an event at boundaries of steps and gaps, by 500 events, or a while after the first unshipped one:
+soon where somebody follows the episode live, as the service says with each segment that it takes.
+What the service has is asked for, never guessed: at the start, and when it refuses a segment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+
+import httpx
+import structlog
+
+from agentd.core.errors import GivenUpError, JournalError, LogRefusedError
+from agentd.core.wire_limits import packed, packer
+from agentd.journal.journal import SEGMENT_EVENTS, Cut
+from agentd.journal.recorder import RETRY_S, Recorder
+from agentd.uplink.http import Backoff, Service, problem, retry_after, said, spoke, words
+from detectors.model.codec import GENESIS
+
+FOLLOWED_S = 0.075
+"""How long an event that no step waits for may stay unshipped, in seconds, where somebody follows: a page that does has
+200 ms."""
+LINGER_S = 1.0
+"""The same where nobody does. Each request takes some 2 ms of processor time here and as much at the service."""
+FIRST_ANSWER_S = 5.0
+"""How long a daemon that goes on with its journal waits for the service's first answer, in seconds."""
+
+URGENT = frozenset(
+    (
+        "step.began",
+        "step.ended",
+        "step.sealed",
+        "episode.opened",
+        "episode.closed",
+        "agent.answered",
+        "gap.began",
+        "gap.ended",
+    )
+)
+"""Kinds that somebody is waiting for at the service."""
+
+log = structlog.get_logger(__name__)
+
+
+class Shipper:
+    """``run`` ends by an `AgentdError` only. ``adopted`` is told when the service was ahead of the journal:
+    how many events the journal lacked, and the step that the service saw last. That can only be before `run`: what is
+    numbered meanwhile would be lost, and with it what the sources told of how things stand."""
+
+    def __init__(
+        self, recorder: Recorder, service: Service, *, adopted: Callable[[int, int | None], None] | None = None
+    ) -> None:
+        self._recorder = recorder
+        self._journal = recorder.journal
+        self._service = service
+        self._adopted = adopted
+        self._wake = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+        self._compress = packer()
+        self._backoff = Backoff()
+        self._linger_s = FOLLOWED_S  # until the service says
+        self._progress = asyncio.Event()
+        self._runs = False
+        self.met = False
+        """Whether the service said what it has."""
+        recorder.listen(self.notice)
+
+    def notice(self, source: str, kind: str) -> None:
+        """A listener for the recorder: wakes the shipper now or in a while."""
+        if kind in URGENT or self._journal.uncut >= SEGMENT_EVENTS:
+            self._wake.set()
+        elif self._timer is None and not self._wake.is_set():
+            self._timer = asyncio.get_running_loop().call_later(self._linger_s, self._wake.set)
+
+    async def run(self) -> None:
+        """Ship for ever. Raises `TokenRefusedError`, `UsageError`, `LogRefusedError`, `JournalError`."""
+        self._runs = True
+        try:
+            if not self.met:
+                await self.meet()
+            self._wake.set()
+            while True:
+                await self._wake.wait()
+                self._rest()
+                if not self._journal.cut():
+                    self._timer = asyncio.get_running_loop().call_later(RETRY_S, self._wake.set)
+                await self._ship_all()
+        except (LogRefusedError, JournalError) as error:
+            log.error("Nothing more is shipped; the journal is kept.", why=str(error))
+            raise
+        finally:
+            self._rest()
+
+    def _rest(self) -> None:
+        self._wake.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    async def meet(self) -> None:
+        """Ask the service, until it answers, where its log stands, and stand there too."""
+        while not await self._met():
+            await self._backoff.wait()
+
+    async def meet_at_once(self) -> None:
+        """The same with one question, for a journal that lacks nothing unless somebody put back an older one."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(FIRST_ANSWER_S):
+                await self._met()
+
+    async def _met(self) -> bool:
+        """Ask once; whether the service answered."""
+        try:
+            response = await self._service.get()
+            response.raise_for_status()
+        except (httpx.TransportError, httpx.HTTPStatusError) as error:
+            log.warning("The service does not answer; the journal keeps everything.", why=words(error))
+            return False
+        body = problem(response)
+        through, head = body.get("through"), body.get("head", GENESIS)
+        if type(through) is not int or not isinstance(head, str):
+            _warn_of(response)
+            return False
+        self._backoff.reset()
+        at = body.get("at")  # which older services do not say
+        self._stand(through, head, body.get("step"), at if type(at) is int else 0)
+        self.met = True
+        return True
+
+    def _stand(self, through: int, head: str, step: int | None, at: int) -> None:
+        journal = self._journal
+        if journal.stands_at(through, head):
+            journal.acknowledged = through
+        elif through > journal.last and not self._runs:
+            lacking = self._recorder.adopt(through, head, at)
+            log.error(
+                "The service has events that this journal lost; going on after them.", lost=lacking, through=through
+            )
+            if self._adopted is not None:
+                self._adopted(lacking, step)
+        else:
+            raise LogRefusedError(
+                f"the service's log of episode {journal.episode} ends with event {through}, digest {head[:16]}…: that "
+                f"is not the beginning of this journal (last event {journal.last}). Another journal wrote to it"
+            )
+        self._step()
+
+    async def _ship_all(self) -> None:
+        while (cut := self._journal.next_cut(self._journal.acknowledged)) is not None:
+            await self._ship(cut)
+
+    async def _ship(self, cut: Cut) -> None:
+        frame = packed(self._journal.text(cut), self._compress)
+        try:
+            response = await self._service.post_segment(frame, self._journal.last - cut.last)
+        except httpx.TransportError as error:
+            log.warning("A segment was not taken; it is sent again.", first=cut.first, last=cut.last, why=words(error))
+            await self._backoff.wait()
+            return
+        if response.status_code == 200:
+            await self._accept(cut, response)
+        elif response.status_code == 429:
+            await self._pressed_back(cut, response)
+        elif response.status_code >= 500:
+            log.warning("The service is broken; the segment is sent again.", status=response.status_code)
+            await self._backoff.wait(retry_after(response))
+        elif response.status_code >= 400 and spoke(response):
+            await self._refused(cut, response)
+        else:
+            await self._strange(response)
+
+    async def _accept(self, cut: Cut, response: httpx.Response) -> None:
+        """Only the service's own word that it has the segment lets the journal forget it."""
+        body = problem(response)
+        through, head = body.get("through"), body.get("head")
+        if type(through) is not int or through < cut.last:
+            await self._strange(response)
+            return
+        self._backoff.reset()
+        self._linger_s = FOLLOWED_S if body.get("followed") else LINGER_S
+        if through == cut.last and head not in (None, cut.digest):
+            raise LogRefusedError(f"the service's digest after event {cut.last} is {head}, the journal's {cut.digest}")
+        self._journal.acknowledge(cut.last)
+        self._step()
+
+    async def _strange(self, response: httpx.Response) -> None:
+        _warn_of(response)
+        await self._backoff.wait()
+
+    async def _pressed_back(self, cut: Cut, response: httpx.Response) -> None:
+        """The service takes less than comes: it says when to come again, and how far it is."""
+        through = problem(response).get("through")
+        log.info("The service asks to wait; the journal keeps everything.", first=cut.first, through=through)
+        await self._backoff.wait(retry_after(response))
+        if type(through) is int and through > self._journal.acknowledged:
+            await self.meet()  # an answer was lost: what it has is not sent again
+
+    async def _refused(self, cut: Cut, response: httpx.Response) -> None:
+        """A gap is answered from where the service stands; anything else that is refused stays refused."""
+        body = problem(response)
+        if str(body.get("type")).endswith(":sandbox-lost"):
+            raise GivenUpError(f"the service refuses segment {cut.first}–{cut.last}: {said(response)}")
+        if response.status_code == 409 and isinstance(body.get("wanted"), int):
+            before = self._journal.acknowledged
+            log.warning("The service wants other events first.", wanted=body["wanted"], sent=cut.first)
+            await self.meet()
+            if self._journal.acknowledged != before:
+                return
+        raise LogRefusedError(f"segment {cut.first}–{cut.last}: {response.status_code} {said(response)}")
+
+    # -- for those who wait
+
+    def _step(self) -> None:
+        self._progress.set()
+        self._progress = asyncio.Event()
+
+    async def drained(self) -> None:
+        """Wait until everything journalled so far is acknowledged."""
+        target = self._journal.last
+        while self._journal.acknowledged < target:
+            self._wake.set()
+            await self._progress.wait()
+
+
+def _warn_of(response: httpx.Response) -> None:
+    """Something between here and the service answered in its place, such as a network's sign-in page."""
+    log.warning(
+        "This is no answer of the service; asking again.", status=response.status_code, answer=response.text[:200]
+    )

@@ -1,0 +1,352 @@
+"""What an audit reads, in pages of bounded size, and what signing writes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from sqlalchemy import bindparam, delete, exists, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from api.audit.tables import audit_trees, checkpoints, closings, episode_facts, leaves
+from api.auth.tables import tokens
+from api.db.database import Database, now
+from api.episodes import tombstones
+from api.episodes.label_index import Finding, has_mark, mark_found
+from api.episodes.label_tables import episode_marks
+from api.log.tables import engine_states, episodes, milestones, rewards, segments, steps, tasks
+from api.log.tables import tombstones as tombstones_table
+from api.verdicts.tables import escalations, verdicts
+
+TREE = "episodes"
+"""The one tree: a leaf for each closed episode."""
+PAGE = 200
+_SIGNING = 0x6D696C72
+"""Whoever holds this advisory lock on Postgres makes and delivers checkpoints. Nobody else has its number."""
+
+_episode: Any = bindparam("episode")
+_EPISODE = select(episodes).where(episodes.c.id == _episode)
+_ASKED = exists().where(escalations.c.episode == closings.c.episode, escalations.c.audit.is_(False))
+_PENDING = (
+    select(closings.c.episode)
+    .where(~_ASKED)
+    .order_by(closings.c.queued_at, closings.c.episode)
+    .limit(bindparam("count"))
+)
+_TASK = select(tasks).where(tasks.c.number == bindparam("number"))
+_OPENER = select(tokens.c.id, tokens.c.label, tokens.c.scope, tokens.c.tenant, tokens.c.created_at).where(
+    tokens.c.id == bindparam("id")
+)
+_SEGMENTS = (
+    select(segments)
+    .where(segments.c.episode == _episode, segments.c.first > bindparam("after"))
+    .order_by(segments.c.first)
+    .limit(bindparam("count"))
+)
+_BEYOND = (
+    select(segments.c.frame)
+    .where(segments.c.episode == _episode, segments.c.last > bindparam("seq"))
+    .order_by(segments.c.first)
+    .limit(bindparam("count"))
+)
+_MILESTONES = (
+    select(milestones)
+    .where(milestones.c.episode == _episode, milestones.c.number > bindparam("after"))
+    .order_by(milestones.c.number)
+    .limit(bindparam("count"))
+)
+_REWARDS = (
+    select(rewards)
+    .where(rewards.c.episode == _episode, rewards.c.step > bindparam("after"))
+    .order_by(rewards.c.step)
+    .limit(bindparam("count"))
+)
+_STEPS = (
+    select(steps)
+    .where(steps.c.episode == _episode, steps.c.step > bindparam("after"))
+    .order_by(steps.c.step)
+    .limit(bindparam("count"))
+)
+_VERDICTS = select(verdicts).where(verdicts.c.episode == _episode).order_by(verdicts.c.seq)
+_STEP = select(steps).where(steps.c.episode == _episode, steps.c.step == bindparam("step"))
+_STATE = select(engine_states).where(engine_states.c.episode == _episode)
+_LEAVES = (
+    select(leaves, episodes.c.id.label("stored"))
+    .outerjoin(episodes, episodes.c.id == leaves.c.episode)
+    .where(leaves.c.number > bindparam("after"))
+    .order_by(leaves.c.number)
+    .limit(bindparam("count"))
+)
+_COUNTED = select(episode_facts).where(episode_facts.c.episode == _episode)
+_MARKS = select(episode_marks).where(episode_marks.c.episode == _episode)
+_LEAF = select(leaves).where(leaves.c.episode == _episode)
+_QUEUED = select(closings.c.episode).where(closings.c.episode == _episode)
+_TREE = select(audit_trees).where(audit_trees.c.name == TREE)
+_NOTES = select(checkpoints).where(checkpoints.c.origin == bindparam("origin")).order_by(checkpoints.c.number)
+_NEWEST_NOTE = select(checkpoints.c.note).order_by(checkpoints.c.number.desc()).limit(1)
+_UNDELIVERED = (
+    select(checkpoints)
+    .where(checkpoints.c.delivered_at.is_(None))
+    .order_by(checkpoints.c.number)
+    .limit(bindparam("count"))
+)
+
+
+class Audits:
+    """The audit's view of one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    # -- what verification and explanations read
+
+    async def episode(self, episode: str) -> Any:
+        """The episode's row, or None."""
+        return await self._database.first(_EPISODE, {"episode": episode})
+
+    async def episode_rows(
+        self, mark: str | None = None, newest: int | None = None, **wanted: str | None
+    ) -> AsyncIterator[Any]:
+        """Episodes in the order of their ids, which begin with the day; `PAGE` in memory.
+
+        Each has its facts; they are None while it is open. ``newest``: those alone that were opened last, at most so
+        many, all in memory, the newest first.
+
+        ``mark``: see api/episodes/label_index.py; ``wanted``: ``task``, ``status`` and ``tenant`` as they are,
+        ``since`` and ``until`` (exclusive) of the opening.
+        """
+        columns = episodes.c
+        base = select(episodes, *_FACTS).outerjoin(episode_facts, episode_facts.c.episode == columns.id)
+        for name in ("task", "status", "tenant"):
+            if wanted.get(name) is not None:
+                base = base.where(columns[name] == wanted[name])
+        if mark is not None:
+            base = base.where(has_mark(mark))
+        if wanted.get("since") is not None:
+            base = base.where(columns.opened_at >= wanted["since"])
+        if wanted.get("until") is not None:
+            base = base.where(columns.opened_at < wanted["until"])
+        if newest is not None:
+            last = base.order_by(columns.opened_at.desc(), columns.id.desc()).limit(newest)
+            for row in await self._database.all(last):
+                yield row
+            return
+        page = base.order_by(columns.id).limit(PAGE)
+        rows = await self._database.all(page)
+        while rows:
+            for row in rows:
+                yield row
+            rows = await self._database.all(page.where(columns.id > rows[-1].id)) if len(rows) == PAGE else []
+
+    async def newest(self, count: int) -> Sequence[Any]:
+        """The episodes that were signed last, with their facts."""
+        return await self._database.all(_NEWEST, {"count": count})
+
+    async def tombstone(self, episode: str) -> Any:
+        """The tombstone of a deleted episode, or None."""
+        return await tombstones.find(self._database, episode)
+
+    async def task(self, number: int) -> Any:
+        """A task's row, or None."""
+        return await self._database.first(_TASK, {"number": number})
+
+    async def tasks(self) -> AsyncIterator[Any]:
+        """Every registered task, in order."""
+        async for row in self._pages(select(tasks), tasks.c.number, "number"):
+            yield row
+
+    async def opener(self, token: str | None) -> Any:
+        """Id, label, scope, tenant and time of a token, never the token itself; None where there is none."""
+        return None if token is None else await self._database.first(_OPENER, {"id": token})
+
+    async def facts(self, episode: str) -> Any:
+        """What is counted of an episode, or None."""
+        return await self._database.first(_COUNTED, {"episode": episode})
+
+    async def marks(self, episode: str) -> set[tuple[str, str, str]]:
+        """What lists find an episode by: key, tenant and time of opening."""
+        rows = await self._database.all(_MARKS, {"episode": episode})
+        return {(row.key, row.tenant, row.opened_at) for row in rows}
+
+    async def _pages(self, statement: Any, column: Any, name: str) -> AsyncIterator[Any]:
+        page = statement.order_by(column).limit(PAGE)
+        rows = await self._database.all(page)
+        while rows:
+            for row in rows:
+                yield row
+            rows = await self._database.all(page.where(column > getattr(rows[-1], name))) if len(rows) == PAGE else []
+
+    async def segments(self, episode: str) -> AsyncIterator[Any]:
+        """Every stored segment, in order, one in memory at a time."""
+        after = -1
+        while rows := await self._database.all(_SEGMENTS, {"episode": episode, "after": after, "count": 1}):
+            after = rows[0].first
+            yield rows[0]
+
+    async def frames_beyond(self, episode: str, seq: int, count: int) -> list[bytes]:
+        """Frames of the segments that hold what comes after event ``seq``."""
+        rows = await self._database.all(_BEYOND, {"episode": episode, "seq": seq, "count": count})
+        return [bytes(row.frame) for row in rows]
+
+    async def milestones(self, episode: str, after: int, count: int) -> Sequence[Any]:
+        """Stored milestones beyond number ``after``."""
+        return await self._database.all(_MILESTONES, {"episode": episode, "after": after, "count": count})
+
+    async def rewards(self, episode: str, after: int, count: int) -> Sequence[Any]:
+        """Stored rewards of steps beyond ``after``."""
+        return await self._database.all(_REWARDS, {"episode": episode, "after": after, "count": count})
+
+    async def verdicts(self, episode: str) -> Sequence[Any]:
+        """The stored log of verdicts."""
+        return await self._database.all(_VERDICTS, {"episode": episode})
+
+    async def steps(self, episode: str, after: int, count: int) -> Sequence[Any]:
+        """Where the steps beyond ``after`` began and ended."""
+        return await self._database.all(_STEPS, {"episode": episode, "after": after, "count": count})
+
+    async def step(self, episode: str, step: int) -> Any:
+        """Where one step began and ended, or None."""
+        return await self._database.first(_STEP, {"episode": episode, "step": step})
+
+    async def state(self, episode: str) -> Any:
+        """The stored engine state, or None."""
+        return await self._database.first(_STATE, {"episode": episode})
+
+    # -- what was signed
+
+    async def leaf(self, episode: str) -> Any:
+        """The episode's leaf in the tree, or None."""
+        return await self._database.first(_LEAF, {"episode": episode})
+
+    async def queued(self, episode: str) -> bool:
+        """Whether the episode waits for its checkpoint."""
+        return await self._database.first(_QUEUED, {"episode": episode}) is not None
+
+    async def leaves(self) -> AsyncIterator[Any]:
+        """Every leaf, in order, with the id of its episode (``stored``) where that is still there."""
+        after = -1
+        while rows := await self._database.all(_LEAVES, {"after": after, "count": PAGE}):
+            for row in rows:
+                yield row
+            after = rows[-1].number
+
+    async def tree(self) -> Any:
+        """The tree's row, or None before the first leaf."""
+        return await self._database.first(_TREE)
+
+    async def key(self) -> str | None:
+        """The public key that the database is signed with, in signed-note's form; None where nobody noted it."""
+        row = await self.tree()
+        return None if row is None else row.key
+
+    async def notes(self, origin: str) -> Sequence[Any]:
+        """Checkpoints of one origin, the oldest first."""
+        return await self._database.all(_NOTES, {"origin": origin})
+
+    async def all_notes(self) -> AsyncIterator[Any]:
+        """Every checkpoint, the oldest first."""
+        async for row in self._pages(select(checkpoints), checkpoints.c.number, "number"):
+            yield row
+
+    async def tombstones(self) -> AsyncIterator[Any]:
+        """Every tombstone, with the tenant of its episode's statement (``leaf``, None where it was never signed)."""
+        statement = select(tombstones_table, leaves.c.body.label("leaf")).outerjoin(
+            leaves, leaves.c.episode == tombstones_table.c.episode
+        )
+        async for row in self._pages(statement, tombstones_table.c.episode, "episode"):
+            yield row
+
+    # -- signing
+
+    async def pending(self, count: int) -> list[str]:
+        """Closed episodes that wait for their checkpoint and for nothing else, the oldest first.
+
+        One of which a step is asked about beyond the rules has rewards that are not final yet.
+        """
+        return [row.episode for row in await self._database.all(_PENDING, {"count": count})]
+
+    @asynccontextmanager
+    async def alone(self) -> AsyncIterator[bool]:
+        """Whether this process may sign until the block ends: of many on one Postgres, one at a time may."""
+        if self._database.embedded:
+            yield True  # a data folder has one service; see `milestoned serve`
+            return
+        # The session's lock, not a transaction's: deliveries may take long, and an open transaction holds up others.
+        async with self._database.session() as conn:
+            mine = bool((await conn.execute(select(func.pg_try_advisory_lock(_SIGNING)))).scalar())
+            try:
+                yield mine
+            finally:
+                if mine:
+                    await conn.execute(select(func.pg_advisory_unlock(_SIGNING)))
+
+    @asynccontextmanager
+    async def signing(self) -> AsyncIterator[SigningTransaction]:
+        """The transaction in which the tree grows: all of it or nothing."""
+        if await self.tree() is None:
+            first = {"name": TREE, "size": 0, "full": b"", "signed_size": 0, "signed_day": ""}
+            with suppress(IntegrityError):  # another replica, which starts in this moment too
+                async with self._database.write() as conn:
+                    await conn.execute(insert(audit_trees), first)
+        async with self._database.write() as conn:
+            row = (await conn.execute(_TREE.with_for_update())).one()
+            yield SigningTransaction(conn, row)
+
+    async def undelivered(self, count: int) -> Sequence[Any]:
+        """Checkpoints that did not leave the database yet, the oldest first."""
+        return await self._database.all(_UNDELIVERED, {"count": count})
+
+    async def delivered(self, number: int) -> None:
+        """A checkpoint is outside."""
+        async with self._database.write() as conn:
+            await conn.execute(update(checkpoints).where(checkpoints.c.number == number).values(delivered_at=now()))
+
+
+class SigningTransaction:
+    """Holds the tree's row. ``tree`` is how it was when the transaction began."""
+
+    def __init__(self, conn: AsyncConnection, tree: Any) -> None:
+        self._conn, self.tree = conn, tree
+
+    async def take(self, episode: str) -> bool:
+        """Take an episode out of the queue; whether it was still in it."""
+        found = await self._conn.execute(delete(closings).where(closings.c.episode == episode))
+        return found.rowcount == 1
+
+    async def add_leaf(self, number: int, episode: str, body: bytes) -> None:
+        """One more leaf."""
+        await self._conn.execute(insert(leaves), {"number": number, "episode": episode, "body": body})
+
+    async def add_facts(self, episode: str, facts: Mapping[str, Any], findings: Sequence[Finding]) -> None:
+        """What reports and lists know of an episode."""
+        await self._conn.execute(insert(episode_facts), {"episode": episode, **facts})
+        await mark_found(self._conn, episode, findings)
+
+    async def add_note(self, origin: str, size: int, note: str) -> None:
+        """A signed checkpoint; it waits for its delivery."""
+        row = {"origin": origin, "size": size, "note": note, "made_at": now(), "delivered_at": None}
+        await self._conn.execute(insert(checkpoints), row)
+
+    async def newest_note(self) -> str | None:
+        """The checkpoint that was made last."""
+        return (await self._conn.execute(_NEWEST_NOTE)).scalar()
+
+    async def grown(self, **values: Any) -> None:
+        """How the tree stands now."""
+        await self._conn.execute(update(audit_trees).where(audit_trees.c.name == TREE).values(**values))
+
+
+_FACTS: Iterable[Any] = tuple(
+    column.label("facts" if column.name == "body" else column.name)
+    for column in episode_facts.c
+    if column.name != "episode"
+)
+_NEWEST = (
+    select(episodes, *_FACTS)
+    .join(leaves, leaves.c.episode == episodes.c.id)
+    .join(episode_facts, episode_facts.c.episode == episodes.c.id)
+    .order_by(leaves.c.number.desc())
+    .limit(bindparam("count"))
+)

@@ -1,0 +1,160 @@
+"""Who may do what: tokens are stored as hashes, looked up once and remembered for moments.
+
+A revoked token stops working at once in the process that revoked it, and within
+`Limits.token_cache_s` seconds in every other one; an expired one stops on its second.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal, NamedTuple
+
+from sqlalchemy import bindparam, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from api.auth.tables import tokens
+from api.core.errors import UnauthorizedError, UnavailableError
+from api.core.keys import new_token, token_hash
+from api.db.database import Database, now
+
+Scope = Literal["admin", "trainer", "tasks", "read", "metrics", "sandbox", "append"]
+MADE: tuple[Scope, ...] = ("admin", "trainer", "tasks", "read", "metrics", "sandbox")
+"""Scopes of tokens that people make; an append token comes with its episode."""
+OPERATOR = "default"
+"""The tenant of the first admin token, of whom nobody else's is said, and of whoever runs the service."""
+FIRST = ("environment", "first admin")
+"""Labels of the admin tokens that the service itself sees to."""
+TENANT = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+USED_S = 60.0
+"""How exact ``last_used`` is, in seconds: so seldom are uses written down."""
+_CACHED = 10_000
+
+_FIND = select(tokens).where(
+    tokens.c.hash == bindparam("hash"),
+    tokens.c.revoked_at.is_(None),
+    or_(tokens.c.expires_at.is_(None), tokens.c.expires_at > bindparam("at")),
+)
+_USED = update(tokens).where(tokens.c.id == bindparam("token")).values(last_used=bindparam("at"))
+
+
+class Principal(NamedTuple):
+    """Who calls, and for whom. ``episode``: where the token belongs to one; ``requests_per_s`` None: the service's."""
+
+    id: str
+    scope: Scope
+    tenant: str
+    episode: str | None = None
+    requests_per_s: float | None = None
+
+
+class Terms(NamedTuple):
+    """What a token is made for: its tenant, its days (None: for good), a rate of its own."""
+
+    tenant: str = OPERATOR
+    days: float | None = None
+    requests_per_s: float | None = None
+
+
+class Tokens:
+    """The tokens of one database."""
+
+    def __init__(self, database: Database, cache_s: float) -> None:
+        self._database = database
+        self._cache_s = cache_s
+        self._known: dict[str, tuple[float, Principal]] = {}
+        self._used: dict[str, str] = {}
+        self._noted = time.monotonic()
+
+    async def principal(self, token: str) -> Principal:
+        """Whose token this is. Raises `UnauthorizedError`."""
+        hashed = token_hash(token)
+        known = self._known.get(hashed)
+        if known is not None and known[0] > time.monotonic():
+            return known[1]
+        at = now()
+        row = await self._database.first(_FIND, {"hash": hashed, "at": at})
+        if row is None:
+            self._known.pop(hashed, None)
+            raise UnauthorizedError("authorization: the bearer token is not known, has expired or was revoked")
+        if len(self._known) >= _CACHED:
+            self._known.clear()
+        principal = Principal(row.id, row.scope, row.tenant, row.episode, row.requests_per_s)
+        cache_s = self._cache_s if row.expires_at is None else min(self._cache_s, _seconds_to(row.expires_at))
+        self._known[hashed] = (time.monotonic() + cache_s, principal)
+        if row.scope != "append":
+            self._used[row.id] = at
+            if time.monotonic() - self._noted >= USED_S:
+                with suppress(UnavailableError):  # no more is lost than when a token was used last
+                    await self.note_uses()
+        return principal
+
+    async def note_uses(self) -> None:
+        """Write down when tokens were used last."""
+        used, self._used, self._noted = self._used, {}, time.monotonic()
+        if used:
+            async with self._database.write() as conn:
+                await conn.execute(_USED, [{"token": id, "at": at} for id, at in sorted(used.items())])
+
+    async def create(self, scope: Scope, label: str, terms: Terms | None = None) -> tuple[str, str]:
+        """A new token: its id and, this once, itself."""
+        token = new_token("mt")
+        return await self._insert(token, scope, label, terms or Terms()), token
+
+    async def ensure_admin(self, token: str, label: str) -> None:
+        """Let ``token`` be the one admin token of this ``label``; an earlier one of that label is revoked."""
+        hashed = token_hash(token)
+        row = await self._database.first(select(tokens.c.id).where(tokens.c.hash == hashed))
+        async with self._database.write() as conn:
+            await conn.execute(
+                update(tokens)
+                .where(tokens.c.label == label, tokens.c.hash != hashed, tokens.c.revoked_at.is_(None))
+                .values(revoked_at=now())
+            )
+        if row is None:
+            with suppress(IntegrityError):  # a replica that started at the same time was faster
+                await self._insert(token, "admin", label, Terms())
+
+    async def _insert(self, token: str, scope: Scope, label: str, terms: Terms) -> str:
+        row = token_row(token, scope, label, terms)
+        async with self._database.write() as conn:
+            await conn.execute(insert(tokens), row)
+        return str(row["id"])
+
+    async def listed(self, episode: str | None = None) -> Sequence[Any]:
+        """Every token that was made by hand, or the append tokens of ``episode``; nothing secret is in it."""
+        wanted = tokens.c.scope != "append" if episode is None else tokens.c.episode == episode
+        columns = [column for column in tokens.c if column is not tokens.c.hash]
+        return await self._database.all(select(*columns).where(wanted).order_by(tokens.c.created_at, tokens.c.id))
+
+    async def revoke(self, id: str) -> bool:
+        """Whether there was such a token in force; it is not any more."""
+        async with self._database.write() as conn:
+            found = await conn.execute(
+                update(tokens).where(tokens.c.id == id, tokens.c.revoked_at.is_(None)).values(revoked_at=now())
+            )
+        self._known.clear()
+        return found.rowcount > 0
+
+
+def token_row(token: str, scope: Scope, label: str, terms: Terms, episode: str | None = None) -> dict[str, Any]:
+    """The row of a new token."""
+    return {
+        "id": f"tok_{secrets.token_hex(8)}",
+        "hash": token_hash(token),
+        "scope": scope,
+        "episode": episode,
+        "label": label,
+        "created_at": now(),
+        "tenant": terms.tenant,
+        "expires_at": None if terms.days is None else now(timedelta(days=terms.days)),
+        "requests_per_s": terms.requests_per_s,
+    }
+
+
+def _seconds_to(at: str) -> float:
+    return (datetime.fromisoformat(at) - datetime.now(UTC)).total_seconds()

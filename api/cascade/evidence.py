@@ -1,0 +1,126 @@
+"""What a question leans on: an episode's events, the rules' own rewards and what is asked about them, made of its log.
+
+Kept for the episodes that were asked about last: the steps of one episode are asked about one after the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from api.log.reader import decoded
+from api.stages.base import Criterion, Question
+from api.verdicts.escalations import Asked
+from detectors.engine.engine import Engine
+from detectors.model.types import Ask, Event, Line, Reward
+from detectors.sdk.tier_rules import is_judged
+from detectors.task.ruleset import Ruleset
+from detectors.task.task_json import task_to_json
+
+KEPT = 32
+MOVED = Criterion(
+    "c1", "This step brought what the task asks for closer to being done, and the recorded facts show it."
+)
+"""Asked of a step where the task has no rubric for steps."""
+
+
+@dataclass(slots=True)
+class Seen:
+    """One episode, as far as its log was read."""
+
+    rules: Ruleset
+    engine: Engine
+    task: dict[str, object]
+    events: list[Event] = field(default_factory=list)
+    rewards: dict[int, Reward] = field(default_factory=dict)
+    asks: dict[int, list[Ask]] = field(default_factory=dict)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def take(self, frame: bytes) -> None:
+        """Read on."""
+        self.feed(decoded(frame))
+
+    def feed(self, events: Sequence[Event]) -> None:
+        """The same of events."""
+        outcome = self.engine.feed(events)
+        asks = dict(self.asks)
+        for ask in outcome.asks:
+            asks[ask.step] = [*asks.get(ask.step, ()), ask]
+        # A thread reads on while the loop looks at what is read: so what it goes through is replaced, never changed.
+        self.events += events
+        self.asks = asks
+        self.rewards = self.rewards | {reward.step: reward for reward in outcome.rewards}
+
+    def ask(self, step: int, item: str) -> Ask | None:
+        """What is asked about an item, or None where these rules ask nothing."""
+        return next((one for one in self.asks.get(step, ()) if one.item == item), None)
+
+    def question(self, ask: Ask) -> Question:
+        """The question, as stages are asked it."""
+        rewards = self.rewards
+        reward = rewards[ask.step]
+        whole = ask.item == "goal" or (ask.item != "step" and self._of_end(ask.item))
+        return Question(
+            episode=self.engine.state.episode,
+            step=ask.step,
+            about="goal" if whole else "step",
+            terminal=reward.done,
+            task=self.task,
+            criteria=self._criteria(ask.item),
+            events=self.events[: reward.through],
+            rewards=[one for step, one in rewards.items() if step <= ask.step],
+            graded="all" if ask.item == "goal" else "share",
+        )
+
+    def _of_end(self, milestone: str) -> bool:
+        return bool(self.rules.nodes[self.rules.tops[self.rules.index[milestone]]].args.ask == "end")
+
+    def _criteria(self, item: str) -> tuple[Criterion, ...]:
+        policy = self.rules.task.escalation
+        lines: tuple[Line, ...] = ()
+        if item in ("step", "goal"):
+            lines = () if policy is None else policy.step if item == "step" else policy.goal
+        else:
+            node = self.rules.nodes[self.rules.tops[self.rules.index[item]]]
+            lines = node.args.rubric.lines if is_judged(node.rule) else ()
+        if not lines and item == "step":
+            return (MOVED,)
+        return tuple(Criterion(line.id, line.text, line.required) for line in lines)
+
+
+class Frames(Protocol):
+    """What is read of the log."""
+
+    def frames(self, episode: str, after: int = 0) -> AsyncIterator[bytes]:
+        """Stored frames beyond event ``after``, in order."""
+
+
+class Readings:
+    """The episodes that were asked about last."""
+
+    def __init__(self, log: Frames, kept: int = KEPT) -> None:
+        self._log, self._most = log, kept
+        self._kept: OrderedDict[str, Seen] = OrderedDict()
+
+    def forget(self) -> None:
+        """Forget what was read: an episode was deleted."""
+        self._kept.clear()
+
+    async def of(self, asked: Asked, rules: Callable[[], Ruleset]) -> Seen:
+        """The episode, read at least through the seal of the step that is asked about."""
+        seen = self._kept.get(asked.episode)
+        if seen is None:
+            found = rules()
+            seen = Seen(found, Engine(found, asked.episode), task_to_json(found.task))
+            self._kept[asked.episode] = seen
+            if len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(asked.episode)
+        async with seen.lock:
+            if asked.step not in seen.rewards:
+                async for frame in self._log.frames(asked.episode, seen.engine.through):
+                    await asyncio.to_thread(seen.take, frame)
+        return seen

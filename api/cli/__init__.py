@@ -1,0 +1,1 @@
+"""The command `milestoned`: a module a subcommand."""

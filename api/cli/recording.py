@@ -1,0 +1,233 @@
+"""`milestoned recording show|verify`: what is in a recording, and whether it is as it was written."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from api.replay.recording_check import findings, findings_of_said
+from api.replay.recordings import RecordingError, layout_of, read_bodies, read_file, read_frames
+from api.rewards.event_text import clip, line, telling
+from api.verdicts.recorded import DECIDED, GIVEN
+from detectors.model.codec import GENESIS, canonical, sha256
+from detectors.model.types import Event
+
+SOUND, BROKEN, USAGE, OPEN = 0, 1, 2, 3
+"""Exit codes: sound and closed; changed, cut or none at all; no such file or kind; sound, but its episode is open."""
+MOST_FINDINGS = 20
+MOST_NAME = 100
+"""Characters of a kind's or a source's name that are remembered."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    commands = parser.add_subparsers(dest="recording_command", required=True, metavar="COMMAND")
+    show = commands.add_parser("show", help="the events as lines, and what they come to")
+    show.add_argument("--kinds", metavar="KIND,...", help="only these kinds, or nouns: page.navigated, request, ...")
+    show.add_argument("--steps", action="store_true", help="a line a step instead of a line an event")
+    show.add_argument("--json", action="store_true", help="one event a line: [seq, at, source, kind, data]")
+    show.add_argument(
+        "--verdicts", action="store_true", help="what was said beyond the rules instead, one a line as JSON"
+    )
+    show.set_defaults(run=_showing)
+    verify = commands.add_parser(
+        "verify",
+        help="check chains, numbers, clock, kinds and fields",
+        epilog="exit codes: 0 sound and closed; 1 changed, cut or no recording; 2 cannot be read; 3 sound, but open",
+    )
+    verify.add_argument("--head", metavar="DIGEST", help="the last segment's digest, as it was when it was written")
+    verify.add_argument("--verdicts-head", metavar="DIGEST", help="the last verdict's digest, as a statement has it")
+    verify.set_defaults(run=_verifying)
+    for command in (show, verify):
+        command.add_argument("recording", type=Path, metavar="FILE")
+
+
+def _showing(args: argparse.Namespace) -> int:
+    return _guarded(args, show)
+
+
+def _verifying(args: argparse.Namespace) -> int:
+    return _guarded(args, verify)
+
+
+def _guarded(args: argparse.Namespace, do: Callable[[argparse.Namespace], int]) -> int:
+    try:
+        return do(args)
+    except RecordingError as error:
+        print(clip(str(error), 1000), file=sys.stderr)
+        return BROKEN
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read it has enough
+        return SOUND
+    except OSError as error:
+        print(f"{error.filename}: {error.strerror}; wanted a recording", file=sys.stderr)
+        return USAGE
+
+
+class _Passed:
+    """What is known of a recording whose events went by, one segment at a time: no more than one is in memory."""
+
+    def __init__(self, packed: bytes, path: Path) -> None:
+        self._packed, self._path = packed, path
+        self.segments, self.head = 0, GENESIS
+        self.kinds: Counter[str] = Counter()
+        self.sources: Counter[str] = Counter()
+        self.steps: set[int] = set()
+        self.open_gaps: dict[tuple[str, str], Gap] = {}
+        self.last: Event | None = None
+
+    def events(self) -> Iterator[Event]:
+        """Each event, counted. Raises `RecordingError`."""
+        for segment in read_frames(self._packed, self._path):
+            self.segments, self.head = self.segments + 1, segment.digest
+            self.last = segment.events[-1]._replace(data={})
+            for event in segment.events:
+                self._count(event)
+                yield event
+            del segment, event
+
+    def _count(self, event: Event) -> None:
+        self.kinds[event.kind[:MOST_NAME]] += 1
+        self.sources[event.source[:MOST_NAME]] += 1
+        if event.kind == "step.began" and type(event.data.get("step")) is int:
+            self.steps.add(event.data["step"])
+        elif event.kind in ("gap.began", "gap.ended"):
+            gap = Gap(*(_short(event.data.get(name)) for name in ("source", "of", "reason")))
+            self.open_gaps.pop(gap[:2], None)
+            if event.kind == "gap.began":
+                self.open_gaps[gap[:2]] = gap
+
+
+class Gap(NamedTuple):
+    """What is not seen: ``of`` is empty where it is all of its source."""
+
+    source: str
+    of: str
+    reason: str
+
+
+def _short(value: Any) -> str:
+    return "" if value is None else clip(str(value), 400)
+
+
+def show(args: argparse.Namespace) -> int:
+    """Print events, steps or JSON; raises as `read_frames`."""
+    packed = read_file(args.recording)
+    passed = _Passed(packed, args.recording)
+    deque(passed.events(), maxlen=0)
+    said = read_bodies(packed, args.recording)
+    if args.verdicts:
+        sys.stdout.buffer.write(b"".join(body + b"\n" for body in said))
+        return SOUND
+    wanted = set(args.kinds.split(",")) if args.kinds else None
+    here = {part for kind in passed.kinds for part in (kind, kind.partition(".")[0])}
+    if wanted is not None and not wanted <= here:
+        missing = sorted(wanted - here)[0]
+        print(f"--kinds {missing}: is not in {args.recording}; there are {', '.join(sorted(here))}", file=sys.stderr)
+        return USAGE
+    events = _Passed(packed, args.recording).events()
+    chosen = (one for one in events if wanted is None or wanted & {one.kind, one.kind.partition(".")[0]})
+    if args.json:
+        for event in chosen:
+            row = [event.seq, event.at, event.source, event.kind, event.data]
+            sys.stdout.buffer.write(canonical(row) + b"\n")
+        return SOUND
+    for text in _steps(chosen) if args.steps else map(line, chosen):
+        print(text)
+    print()
+    for text in _summary(passed):
+        print(text)
+    print(f"{'digest':<9} {passed.head} (of the last of {passed.segments} segments)")
+    if said:
+        print(f"{'verdicts':<9} {_of_said(said)}, digest {sha256(said[-1])}")
+    return SOUND
+
+
+def _of_said(said: list[bytes]) -> str:
+    found = [orjson.loads(body) for body in said]
+    stages = Counter(one["verdict"]["stage"] for one in found if one["kind"] == GIVEN)
+    decided = sum(one["kind"] == DECIDED for one in found)
+    words = ", ".join(f"{stage} {count}" for stage, count in sorted(stages.items()))
+    return f"{stages.total()} words: {words or 'none'}; {decided} steps decided"
+
+
+def _steps(events: Iterable[Event]) -> Iterator[str]:
+    """A line for each step: when, what, and how many events of which kinds came in it."""
+    head, counts = "", Counter[str]()
+    for event in events:
+        if event.kind == "step.began" or not head:
+            if head:
+                yield _step(head, counts)
+            head, counts = _head_of(event), Counter()
+        if event.source not in ("steps", "journal"):
+            counts[event.kind] += 1
+    if head:
+        yield _step(head, counts)
+
+
+def _head_of(first: Event) -> str:
+    is_step = first.kind == "step.began"
+    name = f"step {first.data.get('step')}" if is_step else "before"
+    doing = clip(telling(first), 50) if is_step else ""
+    return f"{name:<9} {first.at / 1e9:>10.3f} s  {doing:<50}"
+
+
+def _step(head: str, counts: Counter[str]) -> str:
+    said = ", ".join(f"{kind} {count}" for kind, count in sorted(counts.items()))
+    return f"{head}  {said or 'nothing'}".rstrip()
+
+
+def _summary(passed: _Passed) -> list[str]:
+    kinds, sources, last = passed.kinds, passed.sources, passed.last
+    assert last is not None
+    gaps = passed.open_gaps.values()
+    end = "closed" if last.kind == "episode.closed" else "open: it ends before its episode does"
+    text = [
+        f"{'episode':<9} {last.episode}, {last.at / 1e9:.3f} s, {end}",
+        f"{'events':<9} {last.seq}: " + ", ".join(f"{name} {count}" for name, count in sorted(sources.items())),
+        f"{'steps':<9} {kinds['step.began']}, {kinds['step.sealed']} sealed before the next",
+        f"{'gaps':<9} {kinds['gap.began']}" + (f", {len(gaps)} open at the end:" if gaps else ""),
+    ]
+    for reason, these in itertools.groupby(sorted(gaps, key=lambda gap: gap.reason), lambda gap: gap.reason):
+        parts = [f"{gap.source} {gap.of}".rstrip() for gap in these]
+        text.append(clip(f"{'':<9} {reason}: {', '.join(parts)}", 400))
+    return text
+
+
+def verify(args: argparse.Namespace) -> int:
+    """Say whether the recording is sound; raises as `read_frames`."""
+    packed = read_file(args.recording)
+    passed, said = _Passed(packed, args.recording), read_bodies(packed, args.recording)
+    events = passed.events()
+    found = list(itertools.islice(findings(events), MOST_FINDINGS + 1))
+    deque(events, maxlen=0)
+    assert passed.last is not None
+    head, last = passed.head, passed.last
+    found += itertools.islice(
+        findings_of_said([orjson.loads(body) for body in said], passed.steps, last.seq), MOST_FINDINGS + 1
+    )
+    if layout_of(packed, args.recording).checksum is None:
+        found.insert(0, "no checksum stands at its end: it was cut there, or was never written as a recording file")
+    if args.head is not None and args.head != head:
+        found.insert(0, f"the last segment's digest is {head}; wanted {args.head}")
+    said_head = sha256(said[-1]) if said else GENESIS
+    if args.verdicts_head not in (None, said_head):
+        found.insert(0, f"the last verdict's digest is {said_head}; wanted {args.verdicts_head}")
+    for text in found[:MOST_FINDINGS]:
+        print(f"{args.recording}: {clip(text, 300)}", file=sys.stderr)
+    if found:
+        more = f"more than {MOST_FINDINGS}" if len(found) > MOST_FINDINGS else str(len(found))
+        print(f"{args.recording}: not sound: {more} findings", file=sys.stderr)
+        return BROKEN
+    is_open = last.kind != "episode.closed"
+    state = "sound, but open: it ends before its episode does" if is_open else "sound and closed"
+    beyond = f"; {len(said)} verdicts, digest {said_head}" if said else ""
+    print(f"{args.recording}: {state}; {last.seq} events in {passed.segments} segments, digest {head}{beyond}")
+    return OPEN if is_open else SOUND

@@ -1,0 +1,108 @@
+"""`milestoned replay RECORDING --task FILE`: rewards from a recording, with no browser and no service."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from api.cli.common import add_credit, overrides
+from api.replay.recordings import RecordingError, play
+from api.rewards.rendering import GOAL, total_in_words
+from api.tasks.task_files import BadTaskError, load_task_file
+from api.verdicts.recorded import Playback
+from detectors.engine.attribution import causes_of, credit
+from detectors.model.codec import canonical
+from detectors.model.rewards import encode_reward, reward_to_json
+from detectors.model.rewards import total as sum_of
+from detectors.model.types import Reward
+from detectors.task.ruleset import Ruleset, compile_task
+
+PLUGINS_WHEN_ASKED_FOR = True
+"""Rules of others are looked for once the task names one that is not ours."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("recording", type=Path, metavar="RECORDING")
+    parser.add_argument("--task", type=Path, required=True, metavar="FILE", help="the task file to score it by")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="replace a top-level key")
+    parser.add_argument("--json", action="store_true", help="one reward a line, the very bytes that the service gives")
+    add_credit(parser, "what is credited to each step")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Replay and print."""
+    try:
+        ruleset = _ruleset(args.task, overrides(args.set))
+        playback = play(args.recording, ruleset)
+    except BadTaskError as error:
+        for problem in error.problems:
+            print(f"{args.task}: {problem}", file=sys.stderr)
+        return 1
+    except RecordingError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"{error.filename}: {error.strerror}", file=sys.stderr)
+        return 1
+    engine, rewards = playback.engine, playback.rewards
+    if engine.recorded_under not in (None, ruleset.digest):
+        print(
+            f"note: recorded under ruleset {str(engine.recorded_under)[:12]}, scored under {ruleset.digest[:12]} "
+            "(another task, version or origin)",
+            file=sys.stderr,
+        )
+    if args.json and args.credit_to == "as_paid":
+        for reward in rewards:
+            sys.stdout.buffer.write(encode_reward(reward) + b"\n")
+        return 0
+    told = [reward_to_json(reward) for reward in rewards]
+    credits = credit(told, causes_of(ruleset.task), args.credit_to, closed=engine.closed)
+    if args.json:
+        for one in told:
+            sys.stdout.buffer.write(canonical({**one, "credit": credits[one["step"]]}) + b"\n")
+        return 0
+    for reward in rewards:
+        print(describe(reward))
+        if args.credit_to != "as_paid":
+            found = credits[reward.step]
+            print(f"          {'null' if found is None else f'{found:+.3f}'}  credited")
+    print(_summary(playback))
+    return 0
+
+
+def _ruleset(path: Path, changed: dict[str, str]) -> Ruleset:
+    try:
+        return compile_task(load_task_file(path, changed))
+    except BadTaskError:
+        from api.cli.main import plugged_in
+
+        if not plugged_in():
+            sys.exit(2)
+        return compile_task(load_task_file(path, changed))
+
+
+def describe(reward: Reward) -> str:
+    """One step for people: its reward, then each milestone with its evidence."""
+    value = "null" if reward.reward is None else f"{reward.reward:+.3f}"
+    lines = [f"step {reward.step:>3}  {value}  {reward.reason or ''}".rstrip()]
+    for m in reward.milestones:
+        cause = "" if m.cause_step is None else f", set in motion in step {m.cause_step}"
+        events = ", ".join(map(str, m.evidence))
+        lines.append(f"          {m.worth:+.3f}  {m.component:<6} {m.id} ({m.rule}; events {events}{cause})")
+    return "\n".join(lines)
+
+
+def _summary(playback: Playback) -> str:
+    engine, values = playback.engine, [reward.reward for reward in playback.rewards]
+    success = GOAL[playback.success]
+    if not engine.closed:
+        success = "open: the recording ends before the episode does"
+    masked = f", {values.count(None)} masked" if None in values else ""
+    seen = sum_of(value for value in values if value is not None)
+    total = total_in_words(playback.total, seen)
+    return (
+        f"total {total} of {engine.ruleset.attainable:g}{masked}; goal {success}; ruleset {engine.ruleset.digest[:12]}"
+    )

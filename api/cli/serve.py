@@ -1,0 +1,252 @@
+"""`milestoned serve`: upgrades the schema, sees to the first token, serves until it is told to stop."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import resource
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+
+import orjson
+import uvicorn
+
+from api.app import create_app
+from api.cascade.stages import StageError
+from api.cli.common import add_store, days, hold, hold_file, store_settings
+from api.cli.exposure import add_exposure, refusal_of
+from api.cli.stages import add_stages, stage_settings
+from api.core.errors import UnavailableError
+from api.core.gc_tuning import spare
+from api.core.keys import admin_token_file, write_private
+from api.core.logs import set_up_logs
+from api.core.notify import Notifier
+from api.core.settings import Limits, Settings
+from api.core.signing import Signer, SigningKeyError
+from api.db.database import Database, file_of
+from api.db.migrate import upgrade
+from api.http.at_root import AtRoot
+from api.http.timeouts import patient
+from api.rescoring.crews import cores
+
+BACKLOG = 2_048
+WORKERS, MOST_WORKERS = 4, 64
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_store(parser)
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: loopback)")
+    parser.add_argument("--port", type=int, default=8420, help="0: any free one, told in DATA/service.json")
+    parser.add_argument(
+        "--nemo-port", type=int, metavar="PORT", help="also speak NeMo Gym's dialect at the root of this port"
+    )
+    parser.add_argument("--port-file", type=Path, metavar="FILE", help="also write the port here, once it listens")
+    parser.add_argument(
+        "--tasks-need-tests",
+        action="store_true",
+        help="refuse tasks without an oracle and an adversarial recording (`milestoned task test --bundle`)",
+    )
+    parser.add_argument("--token-file", type=Path, metavar="FILE", help="where to keep the first admin token")
+    parser.add_argument(
+        "--sandbox-lost-s",
+        type=_seconds,
+        default=Limits().sandbox_lost_s,
+        metavar="S",
+        help="how long a sandbox of the fleet may be silent before its episode is closed (default: %(default)g)",
+    )
+    parser.add_argument(
+        "--body-s",
+        type=_seconds,
+        default=Limits().body_s,
+        metavar="S",
+        help="how long the body of a request may take to come, whoever sends it (default: %(default)g)",
+    )
+    parser.add_argument(
+        "--keep",
+        type=days,
+        metavar="SPAN",
+        help="delete episodes that long after their end, such as 30d (default: never)",
+    )
+    parser.add_argument(
+        "--checkpoints",
+        default="",
+        metavar="FILE|URL",
+        help="where signed checkpoints go, outside the database (default: $MILESTONED_CHECKPOINTS, else nowhere)",
+    )
+    parser.add_argument(
+        "--workers",
+        type=_count,
+        default=0 if cores() == 1 else min(cores(), WORKERS),
+        metavar="N",
+        help="processes beside the service that detect in large segments (default: one a core, at most "
+        f"{WORKERS}, none on a machine of one core; here %(default)s)",
+    )
+    add_exposure(parser)
+    add_stages(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until a signal comes. Gives 2 for what is refused, 1 where the database can't be used."""
+    settings = store_settings(args, args.token_file)
+    settings = replace(
+        settings,
+        keep_days=args.keep,
+        tasks_need_tests=args.tasks_need_tests,
+        workers=args.workers,
+        limits=replace(settings.limits, sandbox_lost_s=args.sandbox_lost_s, body_s=args.body_s),
+    )
+    settings = replace(settings, checkpoints=args.checkpoints or settings.checkpoints)
+    settings = replace(settings, stages=stage_settings(args))
+    refusal = refusal_of(args, settings)
+    if refusal is not None:
+        print(refusal, file=sys.stderr)
+        return 2
+    set_up_logs()
+    # The database holds what would be right and what it pays: nobody else on this machine may read it.
+    os.umask(0o077)
+    _spread_out()
+    try:
+        settings.data.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        print(f"--data {settings.data}: a file; wanted a directory", file=sys.stderr)
+        return 2
+    locks = _hold(settings)
+    if isinstance(locks, str):
+        print(locks, file=sys.stderr)
+        return 2
+    unfit = asyncio.run(_unfit(settings))
+    if unfit is not None:
+        print(unfit, file=sys.stderr)
+        return 2 if isinstance(unfit, SigningKeyError) else 1
+    listeners = [_listen(args.host, args.port)]
+    host, port = listeners[0].getsockname()[:2]
+    if args.nemo_port is not None:
+        listeners.append(_listen(args.host, args.nemo_port))
+    try:
+        app = create_app(settings)
+    except StageError as error:
+        print(error, file=sys.stderr)
+        return 2
+    nemo = listeners[-1].getsockname()[1] if len(listeners) > 1 else None
+    config = uvicorn.Config(
+        app if nemo is None else AtRoot(app, nemo, "/nemo"),
+        loop="uvloop" if sys.platform != "win32" else "auto",
+        http=patient(settings.limits),
+        ws="websockets-sansio",
+        log_level="warning",
+        access_log=False,
+        backlog=BACKLOG,
+        timeout_graceful_shutdown=5,
+        ssl_certfile=args.tls_cert,
+        ssl_keyfile=args.tls_key,
+        forwarded_allow_ips=args.forwarded_allow_ips,
+    )
+    server = _Server(config, app.state.notifier, lambda: _announce(args, settings, host, port, nemo, app.state.off))
+    try:
+        server.run(sockets=listeners)
+    finally:
+        (settings.data / "service.json").unlink(missing_ok=True)
+        for lock in locks:
+            os.close(lock)
+    return 0 if server.started else 1
+
+
+def _hold(settings: Settings) -> list[int] | str:
+    """What keeps every other service from this one's folder and, where it is a file, database; or why it can't be."""
+    lock = hold(settings.data)
+    if lock is None:
+        return f"--data {settings.data}: another service works here; wanted a directory of its own"
+    file = file_of(settings.database)
+    of_file = None if file is None else hold_file(file)
+    if file is not None and of_file is None:
+        os.close(lock)
+        return f"--database {file}: another service works with it; a database in a file has one service"
+    return [lock] if of_file is None else [lock, of_file]
+
+
+async def _unfit(settings: Settings) -> SigningKeyError | UnavailableError | None:
+    """Why the service can't work with this database, in words and before anybody can call."""
+    try:
+        Signer.load(settings)
+        database = Database(settings.database)
+        try:
+            await upgrade(database)
+        finally:
+            await database.close()
+    except (SigningKeyError, UnavailableError) as error:
+        return error
+    return None
+
+
+class _Server(uvicorn.Server):
+    """Tells where it listens once it does, and lets go of those who wait when it is told to stop."""
+
+    def __init__(self, config: uvicorn.Config, notifier: Notifier, announce: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._notifier, self._announce = notifier, announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            spare()
+            self._announce()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        # Not the base's: it would raise the signal again at the end, and being told to stop is no failure.
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
+        self._notifier.stop()
+
+
+def _seconds(text: str) -> float:
+    if not text.replace(".", "", 1).isdecimal() or float(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r}; wanted a number of seconds, at least 1")
+    return float(text)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) > MOST_WORKERS:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r}; wanted a whole number from 0 to {MOST_WORKERS}")
+    return int(text)
+
+
+def _spread_out() -> None:
+    # A fleet's daemons each hold a connection or three, and 1,024 is what most shells allow a process.
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def _announce(
+    args: argparse.Namespace, settings: Settings, host: str, port: int, nemo: int | None, off: Iterable[str]
+) -> None:
+    told = {"host": host, "port": port, "pid": os.getpid()} | ({} if nemo is None else {"nemo_port": nemo})
+    write_private(settings.data / "service.json", orjson.dumps(told).decode())
+    if args.port_file is not None:
+        write_private(args.port_file, str(port))
+    where = "in MILESTONED_ADMIN_TOKEN" if settings.admin_token else f"in {admin_token_file(settings)}"
+    scheme = "http" if args.tls_cert is None else "https"
+    print(f"milestoned listens on {scheme}://{host}:{port}; the first admin token is {where}", flush=True)
+    for why in off:
+        print(why, flush=True)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except (OSError, OverflowError) as error:
+        listener.close()
+        sys.exit(f"--host {host} --port {port}: {getattr(error, 'strerror', None) or error}")
+    listener.listen(BACKLOG)
+    listener.set_inheritable(True)
+    return listener

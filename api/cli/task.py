@@ -1,0 +1,186 @@
+"""`milestoned task new|check|explain|test|import|schema`: task files, before anything runs."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import orjson
+
+from api.cli.common import overrides
+from api.replay.recordings import RecordingError
+from api.replay.task_tests import BadTestError, as_bytes, bundled, lacking, read_events, run_tests
+from api.rewards.explaining import Explained, in_general, of_events
+from api.rewards.rendering import GOAL, tiers_in_words, total_in_words
+from api.tasks.schema import task_schema
+from api.tasks.script_check import NotTriedError, doubtful_calls, script_probes, try_expressions
+from api.tasks.task_files import BadTaskError, check_task, load_task_file, read_task_file
+from api.tasks.task_warnings import warnings_of
+from detectors.model.codec import CodecError
+from detectors.model.types import Task
+from detectors.task.ruleset import Ruleset, compile_task
+from detectors.task.task_json import task_to_json
+from lab.cli import task_import
+
+TEMPLATE = Path(__file__).with_name("new_task.yaml")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    commands = parser.add_subparsers(dest="task_command", required=True, metavar="COMMAND")
+    new = commands.add_parser("new", help="write a task file to begin with")
+    new.add_argument("file", type=Path, metavar="FILE", help="one that does not exist yet")
+    new.set_defaults(run=_new)
+    check = commands.add_parser("check", help="say whether task files are right; exit 1 if one is not")
+    check.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    check.add_argument("--written-out", action="store_true", help="print the task as JSON, presets and defaults in it")
+    check.set_defaults(run=_check)
+    explain = commands.add_parser("explain", help="say what each milestone waits for, and why it paid or did not")
+    explain.add_argument("file", type=Path, metavar="FILE")
+    explain.add_argument("recording", type=Path, nargs="?", metavar="RECORDING", help="a .mrec or .jsonl to explain")
+    explain.set_defaults(run=_explain)
+    test = commands.add_parser("test", help="run tasks against the recordings named in them; exit 1 if one fails")
+    test.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    test.add_argument("--bundle", action="store_true", help="print the task with its recordings, for the service")
+    test.set_defaults(run=_test)
+    for command in (check, explain, test):
+        command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="replace a top-level key")
+    task_import.add(commands.add_parser("import", help="make task files of another benchmark's tasks"))
+    schema = commands.add_parser("schema", help="print the JSON Schema of task files")
+    schema.set_defaults(run=_schema)
+
+
+def _complain(path: Path, error: Exception) -> int:
+    said: Iterable[object] = error.problems if isinstance(error, BadTaskError) else [error]
+    if isinstance(error, OSError):
+        path, said = Path(error.filename or path), [error.strerror]
+    for problem in said:
+        print(f"{path}: {problem}", file=sys.stderr)
+    return 1
+
+
+def _new(args: argparse.Namespace) -> int:
+    try:
+        with args.file.open("x", encoding="utf-8") as file:
+            file.write(TEMPLATE.read_text("utf-8").replace("NAME", _id(args.file.stem)))
+    except OSError as error:
+        return _complain(args.file, error)
+    print(f"{args.file}: written; `milestoned task check {args.file}` checks it, docs/tasks.md says what can be said")
+    return 0
+
+
+def _id(stem: str) -> str:
+    """The name of a file as a task's id."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", stem).strip("-._")[:64] or "task"
+
+
+def _check(args: argparse.Namespace) -> int:
+    failed = 0
+    for path in args.files:
+        try:
+            task = load_task_file(path, overrides(args.set))
+        except (BadTaskError, OSError) as error:
+            failed |= _complain(path, error)
+            continue
+        rules = compile_task(task)
+        if args.written_out:
+            sys.stdout.buffer.write(orjson.dumps(task_to_json(task), option=orjson.OPT_INDENT_2) + b"\n")
+            continue
+        if _scripts_fail(path, task):
+            failed = 1
+            continue
+        print(
+            f"{path}: ok: {task.id} version {task.version}, {len(task.milestones)} milestones, "
+            f"at most {rules.attainable:g}, ruleset {rules.digest[:12]}"
+        )
+        if rules.unplaced:
+            print(
+                f"{path}: warning: no `origin`, so any page meets {', '.join(rules.unplaced)}: name the site's origin",
+                file=sys.stderr,
+            )
+        for warning in warnings_of(rules):
+            print(f"{path}: warning: {warning}", file=sys.stderr)
+    return failed
+
+
+def _scripts_fail(path: Path, task: Task) -> bool:
+    """Whether a real browser refuses a script probe of the task; says which, and what could not be tried."""
+    probes = script_probes(task)
+    if not probes:
+        return False
+    problems: list[str] = []
+    try:
+        problems = try_expressions(probes)
+    except NotTriedError as error:
+        print(f"{path}: the script probes were not tried: {error}", file=sys.stderr)
+    for problem in problems:
+        print(f"{path}: {problem}", file=sys.stderr)
+    for doubt in () if problems else doubtful_calls(probes):
+        print(f"{path}: warning: {doubt}", file=sys.stderr)
+    return bool(problems)
+
+
+def _explain(args: argparse.Namespace) -> int:
+    try:
+        rules = compile_task(load_task_file(args.file, overrides(args.set)))
+        if args.recording is None:
+            _show(in_general(rules))
+            _show_tiers(rules)
+            return 0
+        events = read_events(args.recording)
+        explained, engine, rewards = of_events(rules, events, events[0].episode)
+    except (BadTaskError, OSError, RecordingError, CodecError) as error:
+        return _complain(args.file if isinstance(error, BadTaskError) else args.recording or args.file, error)
+    _show(explained)
+    _show_tiers(rules)
+    masked = sum(r.mask for r in rewards)
+    total = total_in_words(engine.total, engine.state.total)
+    print(f"total {total} of {rules.attainable:g}, {masked} steps masked; goal {GOAL[engine.success]}")
+    return 0
+
+
+def _show(explained: list[Explained]) -> None:
+    for one in explained:
+        print(f"{one.id} ({one.worth:+g})")
+        for line in one.waits:
+            print(f"    {line}")
+        for line in one.became:
+            print(f"  > {line}")
+
+
+def _show_tiers(rules: Ruleset) -> None:
+    lines = list(tiers_in_words(rules))
+    if lines:
+        print("beyond the rules")
+    for line in lines:
+        print(f"    {line}")
+
+
+def _test(args: argparse.Namespace) -> int:
+    failed = 0
+    for path in args.files:
+        try:
+            spec, lines = read_task_file(path, overrides(args.set))
+            rules = compile_task(check_task(spec, lines))
+            missing = lacking(spec.get("tests"))
+            if args.bundle:
+                sys.stdout.buffer.write(as_bytes(bundled(spec, path.parent)) + b"\n")
+                continue
+            for one in run_tests(rules, spec.get("tests", []), path.parent):
+                failed |= one.wrong is not None
+                came = f"total {total_in_words(one.total)} of {rules.attainable:g}"
+                print(f"{path}: {one.kind} {one.name}: {one.wrong or 'ok'}, {came}")
+            if missing is not None:
+                failed = 1
+                print(f"{path}: tests: wanted {missing}", file=sys.stderr)
+        except (BadTaskError, BadTestError, OSError) as error:
+            failed |= _complain(path, error)
+    return int(failed)
+
+
+def _schema(args: argparse.Namespace) -> int:
+    sys.stdout.buffer.write(orjson.dumps(task_schema(), option=orjson.OPT_INDENT_2) + b"\n")
+    return 0

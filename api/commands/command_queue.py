@@ -1,0 +1,45 @@
+"""The harness speaks, the daemon journals, the log shows it: the service's side of that way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from api.commands.store import Commands, Queued
+from api.core.notify import Deadline, Notifier, commands_of, log_of
+from api.episodes.store import Episodes
+
+
+class Channel:
+    """Waits on both ends: the daemon for commands, the harness for their events."""
+
+    def __init__(self, commands: Commands, episodes: Episodes, notifier: Notifier) -> None:
+        self._commands, self._episodes, self._notifier = commands, episodes, notifier
+
+    async def next_commands(self, episode: str, after: int, deadline: Deadline) -> list[dict[str, Any]]:
+        """Commands beyond ``after``, as soon as there is one; none when time is up."""
+        while True:
+            changed = self._notifier.watch(commands_of(episode))
+            found = await self._commands.after(episode, after)
+            if found or not await self._notifier.wait(changed, deadline.left()):
+                return found
+
+    async def journalled(self, episode: str, queued: Queued, deadline: Deadline) -> dict[str, Any]:
+        """What became of a command: ``step`` and ``seq`` once it is in the log, else ``status: queued``."""
+        seq = queued.seq
+        while seq is None and queued.number is not None:
+            changed = self._notifier.watch(log_of(episode))
+            seq = await self._commands.seq(episode, queued.number)
+            if seq is None and not await self._notifier.wait(changed, deadline.left()):
+                break
+        if seq is None:
+            return {"command": queued.number, "step": queued.step, "status": "queued"}
+        step = queued.step if queued.step is not None else await self._commands.step_at(episode, seq)
+        return {"command": queued.number, "step": step, "seq": seq}
+
+    async def closed(self, episode: str, deadline: Deadline) -> Any:
+        """The episode's row once it is closed, or as it is when time is up."""
+        while True:
+            changed = self._notifier.watch(log_of(episode))
+            row = await self._episodes.get(episode)
+            if row.status == "closed" or not await self._notifier.wait(changed, deadline.left()):
+                return row

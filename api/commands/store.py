@@ -1,0 +1,185 @@
+"""What the harness says through the service, waiting for the daemon to journal it.
+
+Everything is checked here before it is queued, in the transaction that queues it: the daemon only obeys.
+A command's ``seq`` is the number of the event that it became.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import orjson
+from sqlalchemy import bindparam, func, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from api.core.errors import EpisodeClosedError, KeyReusedError, WrongStepError
+from api.core.notify import Notifier, commands_of
+from api.db.database import Database
+from api.episodes.store import locked, mark_closing
+from api.log.tables import commands, steps
+from detectors.model.codec import canonical
+
+_PAGE = 1_000
+_AFTER = (
+    select(commands.c.number, commands.c.kind, commands.c.data)
+    .where(commands.c.episode == bindparam("episode"), commands.c.number > bindparam("after"))
+    .order_by(commands.c.number)
+    .limit(_PAGE)
+)
+_SEQ = select(commands.c.seq).where(
+    commands.c.episode == bindparam("episode"), commands.c.number == bindparam("number")
+)
+_STEP_AT = select(func.max(steps.c.step)).where(
+    steps.c.episode == bindparam("episode"), steps.c.began <= bindparam("seq")
+)
+_LAST = select(func.max(commands.c.number)).where(commands.c.episode == bindparam("episode"))
+_LAST_BEGUN = select(func.max(commands.c.step)).where(
+    commands.c.episode == bindparam("episode"), commands.c.kind == "step.began"
+)
+_STEPS_ASKED = (
+    select(commands.c.step, commands.c.number)
+    .where(commands.c.episode == bindparam("episode"), commands.c.kind == "step.began", commands.c.seq.is_(None))
+    .order_by(commands.c.step)
+)
+_INTENT = select(commands).where(commands.c.episode == bindparam("episode"), commands.c.intent == bindparam("intent"))
+_OF_STEP = select(commands).where(
+    commands.c.episode == bindparam("episode"),
+    commands.c.kind == bindparam("kind"),
+    commands.c.step == bindparam("step"),
+)
+_STEP = select(steps).where(steps.c.episode == bindparam("episode"), steps.c.step == bindparam("step"))
+
+
+class Queued(NamedTuple):
+    """A command that waits, or (``seq``) that is in the log. ``number`` is None where none was needed."""
+
+    number: int | None
+    step: int | None
+    seq: int | None
+
+
+class Commands:
+    """The commands of one database."""
+
+    def __init__(self, database: Database, notifier: Notifier) -> None:
+        self._database, self._notifier = database, notifier
+
+    async def after(self, episode: str, after: int) -> list[dict[str, Any]]:
+        """Commands beyond number ``after``, as the daemon gets them."""
+        rows = await self._database.all(_AFTER, {"episode": episode, "after": after})
+        return [{"command": row.number, "kind": row.kind, "data": orjson.loads(row.data)} for row in rows]
+
+    async def seq(self, episode: str, number: int) -> int | None:
+        """The event that the command became, or None while it waits."""
+        row = await self._database.first(_SEQ, {"episode": episode, "number": number})
+        return None if row is None else row.seq
+
+    async def steps_asked(self, episode: str) -> list[tuple[int, int]]:
+        """(step, number) of the steps that were begun here and are not in the log, in order."""
+        return [(row.step, row.number) for row in await self._database.all(_STEPS_ASKED, {"episode": episode})]
+
+    async def step_at(self, episode: str, seq: int) -> int | None:
+        """The step in which event ``seq`` lies."""
+        row = await self._database.first(_STEP_AT, {"episode": episode, "seq": seq})
+        return None if row is None else row[0]
+
+    async def begin(self, episode: str, step: int | None, action: Any, intent: str | None) -> Queued:
+        """Begin the next step, or find the one that began already. Raises `WrongStepError`, `EpisodeClosedError`."""
+        async with self._database.write() as conn:
+            row = await locked(conn, episode)
+            given = {"action": action} if step is None else {"step": step, "action": action}
+            found = await _same_intent(conn, episode, intent, "step.began", given)
+            if found is None:
+                last = await _last_begun(conn, row)
+                step = last + 1 if step is None else step
+                if step == last:
+                    existing = await _existing(conn, episode, "step.began", step)
+                    if existing.number is None and existing.seq is None:
+                        _refuse_closing(row)
+                    return existing
+                if step != last + 1:
+                    raise WrongStepError(f"step: got {step}, wanted {last + 1}", wanted=last + 1)
+                _refuse_closing(row)
+                found = await _insert(conn, episode, "step.began", {"step": step, "action": action}, step, intent)
+        self._notifier.tell(commands_of(episode))
+        return found
+
+    async def end(self, episode: str, step: int, intent: str | None) -> Queued:
+        """End the step that began last, or find its end. Raises `WrongStepError`, `EpisodeClosedError`."""
+        async with self._database.write() as conn:
+            row = await locked(conn, episode)
+            last = await _last_begun(conn, row)
+            existing = await _existing(conn, episode, "step.ended", step)
+            if existing.number is not None or existing.seq is not None:
+                return existing
+            if step != last:
+                wanted = last if last >= 0 else None
+                raise WrongStepError(f"step: got {step}, wanted the one that began last, {wanted}", wanted=wanted)
+            _refuse_closing(row)
+            found = await _insert(conn, episode, "step.ended", {"step": step}, step, intent)
+        self._notifier.tell(commands_of(episode))
+        return found
+
+    async def say(self, episode: str, kind: str, data: dict[str, Any], intent: str | None) -> Queued:
+        """Queue an answer or a tool call. Raises `EpisodeClosedError`."""
+        async with self._database.write() as conn:
+            row = await locked(conn, episode)
+            found = await _same_intent(conn, episode, intent, kind, data)
+            if found is None:
+                _refuse_closing(row)
+                found = await _insert(conn, episode, kind, data, None, intent)
+        self._notifier.tell(commands_of(episode))
+        return found
+
+    async def close(self, episode: str, reason: str, *, truncated: bool = False) -> None:
+        """Ask the daemon to close, once; a closed episode stays as it is."""
+        async with self._database.write() as conn:
+            row = await locked(conn, episode)
+            if row.status == "open":
+                data = {"reason": reason} | ({"truncated": True} if truncated else {})
+                await _insert(conn, episode, "episode.close", data, None, None)
+                await mark_closing(conn, episode)
+        self._notifier.tell(commands_of(episode))
+
+
+def _refuse_closing(row: Any) -> None:
+    if row.status != "open":
+        raise EpisodeClosedError(f"episode: {row.id} is {row.status}, wanted an open one", through=row.through)
+
+
+async def _last_begun(conn: AsyncConnection, row: Any) -> int:
+    queued = (await conn.execute(_LAST_BEGUN, {"episode": row.id})).scalar()
+    return max(-1 if row.step is None else row.step, -1 if queued is None else queued)
+
+
+async def _existing(conn: AsyncConnection, episode: str, kind: str, step: int) -> Queued:
+    row = (await conn.execute(_OF_STEP, {"episode": episode, "kind": kind, "step": step})).first()
+    if row is not None:
+        return Queued(row.number, step, row.seq)
+    told = (await conn.execute(_STEP, {"episode": episode, "step": step})).first()
+    if told is None:
+        return Queued(None, step, None)
+    return Queued(None, step, told.began if kind == "step.began" else told.ended)
+
+
+async def _same_intent(
+    conn: AsyncConnection, episode: str, intent: str | None, kind: str, data: dict[str, Any]
+) -> Queued | None:
+    if intent is None:
+        return None
+    row = (await conn.execute(_INTENT, {"episode": episode, "intent": intent})).first()
+    if row is None:
+        return None
+    kept = orjson.loads(row.data)
+    if row.kind != kind or any(kept.get(name) != value for name, value in data.items()):
+        raise KeyReusedError(f"Idempotency-Key: it was used for another {row.kind}")
+    return Queued(row.number, row.step, row.seq)
+
+
+async def _insert(
+    conn: AsyncConnection, episode: str, kind: str, data: dict[str, Any], step: int | None, intent: str | None
+) -> Queued:
+    number = ((await conn.execute(_LAST, {"episode": episode})).scalar() or 0) + 1
+    row = {"episode": episode, "number": number, "kind": kind, "step": step, "intent": intent}
+    await conn.execute(insert(commands), {**row, "data": canonical(data)})
+    return Queued(number, step, None)

@@ -1,0 +1,95 @@
+"""The service's own secrets: made once, kept in files that only it can read, never printed.
+
+An append token is derived from the secret and the episode's id, so that opening an episode again under the
+same Idempotency-Key gives the same token without the token ever being stored.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import os
+import secrets
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+from api.core.regular_file import read_regular
+from api.core.settings import Settings
+
+
+def token_hash(token: str) -> str:
+    """What is stored of a token. Tokens are 256 random bits, so a plain hash can't be searched."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def new_token(prefix: str) -> str:
+    """A fresh token, such as ``mt_…``."""
+    return f"{prefix}_{_text(secrets.token_bytes(32))}"
+
+
+MAX_TOKEN = 1 << 16
+"""Bytes of a file that holds a token or a key."""
+
+
+class Keys:
+    """Everything that follows from the secret."""
+
+    def __init__(self, secret: str) -> None:
+        self._secret = secret.encode()
+
+    def append_token(self, episode: str) -> str:
+        """The token that may append to ``episode`` and do nothing else."""
+        return f"ma_{_text(self._mac(f'append:{episode}'))}"
+
+    def episode_id(self, day: date) -> str:
+        """A new episode's id: the day on which it is opened, and 128 bits that nobody can guess."""
+        return f"ep_{day:%Y%m%d}{_text(secrets.token_bytes(16))}"
+
+    def signature(self, text: str) -> str:
+        """Proof that this service, or a replica with its secret, gave out ``text``."""
+        return _text(self._mac(f"session:{text}"))
+
+    def signed(self, text: str, signature: str) -> bool:
+        """Whether ``signature`` is that of ``text``."""
+        return hmac.compare_digest(self.signature(text).encode(), signature.encode())
+
+    def _mac(self, what: str) -> bytes:
+        return hmac.new(self._secret, what.encode(), hashlib.sha256).digest()
+
+
+def load_keys(settings: Settings) -> Keys:
+    """The keys of this installation, made on the first start. Raises `OSError`."""
+    secret = settings.secret or kept(settings.data / "secret", lambda: secrets.token_hex(32))
+    return Keys(secret)
+
+
+def admin_token_file(settings: Settings) -> Path:
+    """Where the first admin token is kept."""
+    return settings.token_file or settings.data / "admin.token"
+
+
+def first_admin_token(settings: Settings) -> str:
+    """The first admin token: the operator's own, or one made on the first start. Raises `OSError`."""
+    return settings.admin_token or kept(admin_token_file(settings), lambda: new_token("mt"))
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write ``text`` so that no other user could read it, not even for a moment, and nobody sees half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(text)
+    part.replace(path)
+
+
+def kept(path: Path, make: Callable[[], str]) -> str:
+    """What the file at ``path`` holds; where there is none, what ``make`` gives, kept for the next time."""
+    if not path.exists():
+        write_private(path, make() + "\n")
+    return read_regular(path, MAX_TOKEN).decode().strip()
+
+
+def _text(data: bytes) -> str:
+    return base64.b32encode(data).decode().rstrip("=").lower()

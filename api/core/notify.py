@@ -1,0 +1,138 @@
+"""Wakes those who wait for an episode: nobody polls the database.
+
+Take `Notifier.watch` first, look second, wait third: a change between the look and the wait is then not missed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from weakref import WeakValueDictionary
+
+Topic = tuple[str, str]
+
+
+def log_of(episode: str) -> Topic:
+    """Something was appended to the episode's log."""
+    return ("log", episode)
+
+
+def commands_of(episode: str) -> Topic:
+    """A command waits for the episode's daemon."""
+    return ("commands", episode)
+
+
+FOLLOWED = "followed"
+
+
+def followed(whose: str) -> Topic:
+    """Somebody follows live what is appended (api/live/live_subscribers.py)."""
+    return (FOLLOWED, whose)
+
+
+ASKED: Topic = ("asked", "")
+"""Something was queued that the rules leave to others."""
+
+ANY_LOG: Topic = ("log", "")
+"""Something was appended to some episode's log."""
+
+GONE: Topic = ("gone", "")
+"""Episodes were deleted: nothing that is remembered of an episode may be believed."""
+
+
+class Deadline:
+    """A moment up to which one may wait, in monotonic time."""
+
+    def __init__(self, wait_ms: float) -> None:
+        self._at = time.monotonic() + wait_ms / 1000
+
+    def left(self) -> float:
+        """Seconds left, never negative."""
+        return max(0.0, self._at - time.monotonic())
+
+
+class Notifier:
+    """Events by topic; those that nobody waits for do not exist."""
+
+    def __init__(self) -> None:
+        self._events: WeakValueDictionary[Topic, asyncio.Event] = WeakValueDictionary()
+        self._others: Callable[[Topic], None] | None = None
+        self._gone: list[Callable[[], None]] = []
+        self._heard: dict[str, Callable[[str], None]] = {}
+        self._recheck_s: float | None = None
+        self.waiting = 0
+        self.stopped = False
+
+    def watch(self, topic: Topic) -> asyncio.Event:
+        """What is set at the topic's next change."""
+        event = self._events.get(topic)
+        if event is None:
+            event = self._events[topic] = asyncio.Event()
+            if self.stopped:
+                event.set()
+        return event
+
+    def on_gone(self, forget: Callable[[], None]) -> None:
+        """Call ``forget`` whenever episodes were deleted, or may have been."""
+        self._gone.append(forget)
+
+    def on(self, what: str, heard: Callable[[str], None]) -> None:
+        """Call ``heard`` with the rest of every topic that begins with ``what``, here or elsewhere told."""
+        self._heard[what] = heard
+
+    def spread(self, others: Callable[[Topic], None], recheck_s: float) -> None:
+        """From now on hand every topic to ``others`` too, and let nobody wait longer than ``recheck_s`` unasked."""
+        self._others, self._recheck_s = others, recheck_s
+
+    def tell(self, topic: Topic) -> None:
+        """Wake all who watch the topic, here and elsewhere."""
+        self.wake(topic)
+        if self._others is not None:
+            self._others(topic)
+
+    def wake(self, topic: Topic) -> None:
+        """Wake all who watch the topic here."""
+        if topic == GONE:
+            for forget in self._gone:
+                forget()
+            # Who waits for an episode may wait for one of these.
+            for other in list(self._events):
+                if other[0] == ANY_LOG[0]:
+                    self._set(other)
+        self._set(topic)
+        if topic[0] == ANY_LOG[0]:
+            self._set(ANY_LOG)
+        elif topic[0] in self._heard:
+            self._heard[topic[0]](topic[1])
+
+    def _set(self, topic: Topic) -> None:
+        event = self._events.pop(topic, None)
+        if event is not None:
+            event.set()
+
+    async def wait(self, event: asyncio.Event, seconds: float) -> bool:
+        """Whether ``event`` came within ``seconds``, or may have; False at once while the service stops."""
+        if seconds <= 0 or self.stopped:
+            return False
+        unasked = self._recheck_s is not None and self._recheck_s < seconds
+        self.waiting += 1
+        try:
+            async with asyncio.timeout(self._recheck_s if unasked else seconds):
+                await event.wait()
+        except TimeoutError:
+            return unasked and not self.stopped
+        finally:
+            self.waiting -= 1
+        return not self.stopped
+
+    def stop(self) -> None:
+        """Wake everybody for good: the service is going down, long waits are answered with what is known."""
+        self.stopped = True
+        self.wake_all()
+
+    def wake_all(self) -> None:
+        """Let everybody here look again, also at what they remember."""
+        self.wake(GONE)
+        for topic in list(self._events):
+            self.wake(topic)

@@ -1,0 +1,255 @@
+"""YAML text as a JSON value and the line of every key, bounded before anything walks the document.
+
+The parser's events are counted one after the other, without recursion: how deep, how many values, aliases as often as
+they stand for something. Only what is within bounds is composed, which recurses in C and would end the process.
+
+`python -m api.core.yaml_text` reads standard input and writes {spec, lines} or {problem} as JSON: what strangers send
+is read there (`ApartReader`), under limits of its own, where a crash of the parser is a refusal and nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import re
+import resource
+import sys
+from typing import Any
+
+import orjson
+import yaml
+
+Where = tuple[str | int, ...]
+Lines = dict[Where, int]
+
+MAX_DEPTH = 64
+MAX_NODES = 100_000
+"""Values in one document, those that an alias stands for counted each time."""
+MAX_BYTES = 4 << 20
+MAX_WHOLE = 2**63 - 1
+"""Whole numbers beyond this or its negative are no numbers of JSON readers."""
+MAX_DIGITS = 64
+MEMORY = 512 << 20
+CPU_S = 10
+DEADLINE_S = 20.0
+
+
+class BadYamlError(ValueError):
+    """No YAML document within bounds; ``line`` is None where nobody can say which."""
+
+    def __init__(self, line: int | None, found: str, wanted: str) -> None:
+        self.line, self.found, self.wanted = line, found, wanted
+        super().__init__(f"{f'line {line}: ' if line else ''}got {found}, wanted {wanted}")
+
+
+_PATTERNS = {
+    "tag:yaml.org,2002:int": re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*)\Z"),
+    "tag:yaml.org,2002:float": re.compile(
+        r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?\Z|[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z"
+    ),
+}
+"""Numbers as YAML 1.1 has them, but for those with colons (base 60)."""
+
+
+class _Loader(yaml.CSafeLoader):
+    """Safe YAML that refuses a key given twice, where plain YAML silently keeps the last, and one that is no text: JSON
+    has none such, and 2024, yes and null want quotes to be names. A date and a number with colons are texts."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 - as the base class has it
+        first: [
+            (tag, _PATTERNS.get(tag, pattern))
+            for tag, pattern in resolvers
+            if not tag.endswith((":timestamp", ":merge"))
+        ]
+        for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+    }
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, str):
+                scalar = isinstance(key_node, yaml.ScalarNode)
+                wants = (
+                    f"{key_node.value[:80]!r} wants quotes"
+                    if scalar
+                    else "a value that begins with a brace wants quotes"
+                )
+                raise yaml.constructor.ConstructorError(None, None, f"a key is a name; {wants}", key_node.start_mark)
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key[:80]!r} is given twice", key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+    def refuse_tag(self, node: yaml.Node) -> None:
+        """A value that JSON has not."""
+        self.construct_undefined(node)
+
+    def construct_number(self, node: yaml.ScalarNode) -> int | float:
+        """A number that JSON has too."""
+        text = str(node.value)
+        if len(text) <= MAX_DIGITS:
+            whole = node.tag.endswith(":int")
+            number = self.construct_yaml_int(node) if whole else self.construct_yaml_float(node)
+            if math.isfinite(number) and (not whole or abs(number) <= MAX_WHOLE):
+                return number
+        shown = text if len(text) <= 80 else f"{text[:60]}… of {len(text)} characters"
+        wanted = "a finite number below 2^63, or a text in quotes"
+        raise BadYamlError(node.start_mark.line + 1, shown, wanted)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_number)
+_Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_number)
+for _tag in ("timestamp", "binary", "set", "omap", "pairs"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _Loader.refuse_tag)
+
+
+def read(text: str) -> tuple[Any, Lines]:
+    """What the text says as a JSON value, and the line of every key. Raises `BadYamlError`."""
+    if len(text) > MAX_BYTES or len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+        raise BadYamlError(None, f"{len(text)} characters", f"at most {MAX_BYTES} bytes")
+    try:
+        _bound(text)
+        loader = _Loader(text)
+        try:
+            node = loader.get_single_node()
+            spec = loader.construct_document(node) if node is not None else None
+        finally:
+            loader.dispose()
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        said = getattr(error, "problem", None) or str(error)
+        raise BadYamlError(mark.line + 1 if mark else None, said[:300], "a YAML document") from None
+    except BadYamlError:
+        raise
+    except (ValueError, TypeError, AttributeError, LookupError) as error:  # of a value with a tag of another type
+        raise BadYamlError(None, str(error)[:200], "values that YAML knows") from None
+    lines: Lines = {}
+    if node is not None:
+        _note_lines(node, lines)
+    return spec, lines
+
+
+def _bound(text: str) -> None:
+    """Refuse what is too deep or too large, one event at a time."""
+    open_: list[tuple[str | None, int]] = [(None, 0)]  # of each that is open: its anchor, and the values in it so far
+    sizes: dict[str, int] = {}
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            open_.append((event.anchor, 1))
+            if len(open_) - 1 > MAX_DEPTH:
+                raise _beyond(event, f"values nested {MAX_DEPTH + 1} deep", f"at most {MAX_DEPTH}")
+            continue
+        if isinstance(event, yaml.CollectionEndEvent):
+            anchor, size = open_.pop()
+        elif isinstance(event, yaml.AliasEvent):
+            if any(anchor == event.anchor for anchor, _ in open_):
+                raise _beyond(event, f"*{str(event.anchor)[:80]} within itself", "nesting that ends")
+            anchor, size = None, sizes.get(str(event.anchor), 1)
+        elif isinstance(event, yaml.ScalarEvent):
+            anchor, size = event.anchor, 1
+        else:
+            continue
+        if anchor is not None:
+            sizes[anchor] = size
+        of, before = open_[-1]
+        open_[-1] = of, before + size
+        if before + size > MAX_NODES:
+            raise _beyond(event, f"more than {MAX_NODES} values", f"at most {MAX_NODES}, each alias for what it names")
+
+
+def _beyond(event: Any, found: str, wanted: str) -> BadYamlError:
+    return BadYamlError(event.start_mark.line + 1, found, wanted)
+
+
+def _note_lines(top: yaml.Node, lines: Lines) -> None:
+    """Lists are noted by their places alone: see `line_of`."""
+    waiting: list[tuple[yaml.Node, Where]] = [(top, ())]
+    while waiting:
+        node, path = waiting.pop()
+        lines.setdefault(path, node.start_mark.line + 1)
+        if isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                here = plain_path((*path, str(key.value)))
+                lines[here] = key.start_mark.line + 1
+                waiting.append((value, here))
+        elif isinstance(node, yaml.SequenceNode):
+            waiting.extend((item, plain_path((*path, n))) for n, item in enumerate(node.value))
+
+
+def plain_path(path: Where) -> Where:
+    """A path as the lines are noted by: a composite may be written as a bare list, and its parts are then reported
+    below `of`, so that the word before a place is left out."""
+    if len(path) > 1 and isinstance(path[-1], int) and path[-2] == "of":
+        return (*path[:-2], path[-1])
+    return path
+
+
+def line_of(path: Where, lines: Lines) -> int | None:
+    """The line of the closest thing that has one."""
+    where: Where = ()
+    for part in path:
+        where = plain_path((*where, part))
+    while where and where not in lines:
+        where = where[:-1]
+    return lines.get(where)
+
+
+class ApartReader:
+    """Reads in processes of its own, at most ``at_once`` of them: one that crashes is a refusal and nothing else."""
+
+    def __init__(self, at_once: int = 2) -> None:
+        self._turns = asyncio.Semaphore(at_once)
+
+    async def read(self, text: bytes) -> tuple[Any, Lines]:
+        """As `read`, of UTF-8 text. Raises `BadYamlError`, also for what takes too much memory or time."""
+        async with self._turns:
+            return await _read_apart(text)
+
+
+async def _read_apart(text: bytes) -> tuple[Any, Lines]:
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-P", "-m", "api.core.yaml_text",
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+        env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "LANG": "C.UTF-8"}, start_new_session=True,
+    )  # fmt: skip
+    try:
+        async with asyncio.timeout(DEADLINE_S):
+            said, _ = await child.communicate(text)
+    except TimeoutError:
+        raise BadYamlError(None, "text", f"YAML that is read within {DEADLINE_S:g} s") from None
+    finally:
+        if child.returncode is None:
+            child.kill()
+            await child.wait()
+    if child.returncode != 0 or not said:
+        raise BadYamlError(None, "text", f"YAML that is read within {CPU_S} s and {MEMORY >> 20} MiB")
+    answer: dict[str, Any] = orjson.loads(said)
+    if "problem" in answer:
+        raise BadYamlError(*answer["problem"])
+    return answer["spec"], {tuple(path): line for path, line in answer["lines"]}
+
+
+def main() -> None:
+    """Read standard input, answer on standard output."""
+    for what, most in (
+        (resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, CPU_S), (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_CORE, 0),
+    ):  # fmt: skip
+        _, hard = resource.getrlimit(what)
+        resource.setrlimit(what, (most, hard) if hard < 0 or hard > most else (hard, hard))
+    try:
+        spec, lines = read(sys.stdin.buffer.read(MAX_BYTES + 1).decode())
+        answer: dict[str, Any] = {"spec": spec, "lines": list(lines.items())}
+    except UnicodeDecodeError as error:
+        answer = {"problem": [None, f"byte {error.start}", "UTF-8 text"]}
+    except BadYamlError as error:
+        answer = {"problem": [error.line, error.found, error.wanted]}
+    sys.stdout.buffer.write(orjson.dumps(answer))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The database: connections, the schema's version, and how many writers share one commit."""

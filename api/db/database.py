@@ -1,0 +1,203 @@
+"""One database behind two doors: many readers, one writer.
+
+SQLite has a single writer. A queue of our own in front of it costs nothing and never times out, where its
+own lock would be polled. Postgres has as many as there are connections; rows are locked by whoever needs them.
+A full disk, a locked or a lost database is `UnavailableError`: the transaction is rolled back, the caller may try
+again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager, nullcontext
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Executable, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import DBAPIError, InterfaceError, InvalidatePoolError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import AsyncAdaptedQueuePool, StaticPool
+
+from api.core.errors import InvalidError, UnavailableError
+
+SERVER_POOL = 8
+"""Connections of one replica to Postgres, once for readers and once for writers."""
+_NO_TEXT = ("22021", "22P05")
+_TOO_LONG = ("22001", "22003")
+BUSY_MS = 5_000
+"""How long SQLite waits for another process's write, such as a backup's or a migration's."""
+
+
+def now(later: timedelta = timedelta()) -> str:
+    """The time for people, ``later`` than it is: UTC, to the millisecond, in texts that sort as time."""
+    return (datetime.now(UTC) + later).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def file_of(url: str) -> Path | None:
+    """The file of SQLite's that ``url`` names."""
+    found = make_url(url)
+    return Path(found.database) if found.get_backend_name() == "sqlite" and found.database else None
+
+
+def is_missing(url: str) -> bool:
+    """Whether ``url`` names a file of SQLite's that is not there; opening it would make it."""
+    file = file_of(url)
+    return file is not None and not file.is_file()
+
+
+class Database:
+    """Connections of one service. `close` it; it holds threads."""
+
+    def __init__(self, url: str, readers: int = 4) -> None:
+        self.url = make_url(url)
+        if self.embedded and self.url.database:
+            path = Path(self.url.database)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # It holds what would be right and what it pays. SQLite's other files get the mode of this one.
+            if not path.exists():
+                path.touch(0o600)
+        self.writer = self._engine(self.url, 1, "BEGIN IMMEDIATE")
+        self.reader = self._engine(self.url, readers, None)
+        self._single = self.writer.execution_options(isolation_level="AUTOCOMMIT")
+        self._lock = asyncio.Lock() if self.embedded else nullcontext()
+        self._pen = ThreadPoolExecutor(1, "sqlite-pen") if self.embedded else None
+        self._direct = self._direct_engine() if self.embedded else None
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the database lives in a file of this service's own: SQLite."""
+        return self.url.get_backend_name() == "sqlite"
+
+    def _engine(self, url: URL, size: int, begin: str | None) -> AsyncEngine:
+        # Reads are single statements, each its own snapshot: autocommit spares them two round trips.
+        extra: dict[str, Any] = {} if begin else {"isolation_level": "AUTOCOMMIT", "pool_reset_on_return": None}
+        if not self.embedded:
+            engine = create_async_engine(url, pool_size=SERVER_POOL, max_overflow=0, **extra)
+            event.listen(engine.sync_engine, "checkout", _refuse_closed)
+            return engine
+        engine = create_async_engine(
+            url, poolclass=AsyncAdaptedQueuePool, pool_size=size, max_overflow=0, pool_timeout=30, **extra
+        )
+        event.listen(engine.sync_engine, "connect", _prepare)
+        if begin is not None:
+            event.listen(engine.sync_engine, "begin", lambda conn: conn.exec_driver_sql(begin))
+        return engine
+
+    async def all(self, statement: Executable, values: Mapping[str, Any] | None = None) -> Sequence[Any]:
+        """All rows of one SELECT."""
+        with translated():
+            async with self.reader.connect() as conn:
+                return (await conn.execute(statement, values)).all()
+
+    async def first(self, statement: Executable, values: Mapping[str, Any] | None = None) -> Any:
+        """The first row of one SELECT, or None."""
+        with translated():
+            async with self.reader.connect() as conn:
+                return (await conn.execute(statement, values)).first()
+
+    @asynccontextmanager
+    async def session(self) -> AsyncIterator[AsyncConnection]:
+        """A connection that commits each statement, for what belongs to a session."""
+        with translated():
+            async with self.reader.connect() as conn:
+                yield conn
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[AsyncConnection]:
+        """The one write transaction: committed when the block ends, rolled back when it raises."""
+        with translated():
+            async with self._lock, self.writer.begin() as conn:
+                yield conn
+
+    async def run(self, work: Callable[[Connection], None], *, single: bool = False) -> None:
+        """Run ``work`` in the one write transaction; ``single``: to a server it is one statement, which needs none.
+
+        The async driver of SQLite crosses threads three times a statement; here a whole transaction crosses
+        once, and costs a quarter. The work is the same on every database.
+        """
+        with translated():
+            async with self._lock:
+                if self._pen is None or self._direct is None:
+                    async with self._single.connect() if single else self.writer.begin() as conn:
+                        await conn.run_sync(work)
+                    return
+                loop = asyncio.get_running_loop()
+                # Shielded: the thread goes on whoever gives up waiting, so its end must not go unseen.
+                await asyncio.shield(loop.run_in_executor(self._pen, _in_transaction, self._direct, work))
+
+    def _direct_engine(self) -> Engine:
+        engine = create_engine(self.url.set(drivername="sqlite"), poolclass=StaticPool)
+        event.listen(engine, "connect", _prepare)
+        event.listen(engine, "begin", lambda conn: conn.exec_driver_sql("BEGIN IMMEDIATE"))
+        return engine
+
+    async def close(self) -> None:
+        """Close every connection and end its thread."""
+        if self._pen is not None and self._direct is not None:
+            await asyncio.get_running_loop().run_in_executor(self._pen, self._direct.dispose)
+            self._pen.shutdown()
+        await self.writer.dispose()
+        await self.reader.dispose()
+
+
+def _in_transaction(engine: Engine, work: Callable[[Connection], None]) -> None:
+    with engine.begin() as conn:
+        work(conn)
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turn a driver's operational errors (disk full, locked, connection lost) into `UnavailableError`."""
+    try:
+        yield
+    except (OperationalError, InterfaceError) as error:
+        raise UnavailableError(f"the database can't be used now: {error.orig}") from error
+    except DBAPIError as error:
+        if _sqlstate(error) in _NO_TEXT:
+            raise InvalidError("text: got a NUL character, which no text in the database can hold") from error
+        if _sqlstate(error) in _TOO_LONG:
+            raise InvalidError(f"text: {error.orig}; wanted what the database has room for") from error
+        if not _passing(error):
+            raise
+        raise UnavailableError(f"the database can't be used now: {error.orig}") from error
+    except OSError as error:
+        raise UnavailableError(f"the database can't be reached now: {error}") from error
+    except PoolTimeoutError as error:
+        raise UnavailableError("the database is busy: no connection came free in 30 s") from error
+
+
+def _passing(error: DBAPIError) -> bool:
+    """Whether a driver's error is of a moment: connection lost or refused, deadlock, no room, shutting down; or no such
+    role, database or privilege (42501), which an operator mends while the service waits.
+
+    By the class of SQLSTATE (Postgres' documentation, appendix A).
+    """
+    state = _sqlstate(error)
+    passing = state == "42501" or state[:2] in ("08", "28", "3D", "40", "53", "55", "57", "58")
+    return error.connection_invalidated or passing
+
+
+def _sqlstate(error: DBAPIError) -> str:
+    return str(getattr(error.orig, "sqlstate", None) or "")
+
+
+def _refuse_closed(connection: Any, _record: object, _proxy: object) -> None:
+    # What Postgres closed in between is noticed before it is used, and with it all the others. The driver knows
+    # without asking: a ping before each statement (pool_pre_ping) is a round trip for each.
+    if connection.driver_connection.is_closed():
+        raise InvalidatePoolError
+
+
+def _prepare(connection: DBAPIConnection, _record: object) -> None:
+    # SQLAlchemy emits BEGIN itself (see the "begin" hook): the driver would do it late, after the first read.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", f"busy_timeout={BUSY_MS}", "foreign_keys=ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()

@@ -1,1 +1,0 @@
-"""Detection: what a segment brings its episode, worked out in the service's own process or in one beside it."""

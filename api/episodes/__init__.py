@@ -1,0 +1,1 @@
+"""Episodes as rows: opened, labelled, searched, deleted."""

@@ -1,0 +1,134 @@
+"""The list of episodes as people ask for it: filtered, sorted, a page at a time, however many there are.
+
+A page begins after the last row of the one before (keyset), never by counting rows, so the thousandth page costs what
+the first does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+from typing import Any, Literal, NamedTuple, get_args
+
+from sqlalchemy import and_, false, func, or_, select, true
+
+from api.db.database import Database
+from api.episodes.label_index import Finding, finding_key, has_mark, label_key
+from api.episodes.label_tables import episode_marks
+from api.log.tables import episodes
+
+Sort = Literal["newest", "oldest", "best", "worst"]
+SORTS: tuple[Sort, ...] = get_args(Sort)
+Status = Literal["open", "closing", "closed"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+Outcome = Literal["success", "failure", "unknown"]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+_TOTAL, _MARK = episodes.c.total, episode_marks.c
+FEW = 5_000
+"""So many rows are sorted sooner than others are walked past."""
+
+
+class Cursor(NamedTuple):
+    """The last row of the page before: the value that it was sorted by, and its id."""
+
+    value: str | float
+    id: str
+
+
+class Wanted(NamedTuple):
+    """What is asked of the list; None asks nothing. ``since`` and ``until``: UTC days, ``until`` included."""
+
+    tenant: str
+    task: str | None = None
+    status: Status | None = None
+    outcome: Outcome | None = None
+    label: tuple[str, str] | None = None
+    finding: Finding | None = None
+    opened_by: str | None = None
+    least: float | None = None
+    most: float | None = None
+    since: str | None = None
+    until: str | None = None
+    sort: Sort = "newest"
+    after: Cursor | None = None
+
+
+class Search:
+    """The lists of one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def page(self, wanted: Wanted, count: int) -> tuple[Sequence[Any], Cursor | None]:
+        """At most ``count`` rows, and where the next page begins (None: there is none)."""
+        timed = wanted.sort in ("newest", "oldest")
+        keys, mark = await self._narrowest(wanted, timed)
+        # Where a mark leads, its index has the order of time too: what it does not name is not read.
+        opened_at, id = (episodes.c.opened_at, episodes.c.id) if mark is None else (_MARK.opened_at, _MARK.episode)
+        column = opened_at if timed else _TOTAL
+        falling = wanted.sort in ("newest", "best")
+        order = [one.desc() if falling else one.asc() for one in (column, id)]
+        found = select(episodes)
+        if mark is not None:
+            found = found.join_from(episode_marks, episodes, episodes.c.id == _MARK.episode)
+            found = found.where(_MARK.key == mark, _MARK.tenant == wanted.tenant)
+        asked = [*_where(wanted, opened_at), *map(has_mark, keys), *_beyond(wanted, column, id, falling)]
+        statement = found.where(*asked).order_by(*order).limit(count + 1)
+        rows = await self._database.all(statement)
+        if len(rows) <= count:
+            return rows, None
+        last = rows[count - 1]
+        return rows[:count], Cursor(getattr(last, column.name), last.id)
+
+    async def _narrowest(self, wanted: Wanted, timed: bool) -> tuple[list[str], str | None]:
+        """The marks to look for in each row, and the one that leads to the rows, if one should: the rarest, and in the
+        order of rewards, which its index does not have, only where few rows bear it."""
+        keys = _keys(wanted)
+        if not keys or (timed and len(keys) == 1):
+            return [], keys[0] if keys else None
+        many = {key: await self._count(key, wanted.tenant) for key in keys}
+        rarest = min(keys, key=lambda key: many[key])
+        if not timed and many[rarest] > FEW:
+            return keys, None
+        return [key for key in keys if key != rarest], rarest
+
+    async def _count(self, key: str, tenant: str) -> int:
+        """How many rows bear a mark, as far as `FEW` and one more."""
+        some = select(_MARK.episode).where(_MARK.key == key, _MARK.tenant == tenant).limit(FEW + 1)
+        row = await self._database.first(select(func.count()).select_from(some.subquery()))
+        return int(row[0])
+
+
+def _keys(wanted: Wanted) -> list[str]:
+    keys = [] if wanted.finding is None else [finding_key(wanted.finding)]
+    return keys if wanted.label is None else [*keys, label_key(*wanted.label)]
+
+
+def _where(wanted: Wanted, opened_at: Any) -> list[Any]:
+    of = episodes.c
+    asked = [of.tenant == wanted.tenant]
+    for name in ("task", "status", "opened_by"):
+        if getattr(wanted, name) is not None:
+            asked.append(of[name] == getattr(wanted, name))
+    if wanted.outcome is not None:
+        asked.append({"success": of.success.is_(true()), "failure": of.success.is_(false())}.get(
+            wanted.outcome, of.success.is_(None)))  # fmt: skip
+    if wanted.least is not None:
+        asked.append(of.total >= wanted.least)
+    if wanted.most is not None:
+        asked.append(of.total <= wanted.most)
+    if wanted.since is not None:
+        asked.append(opened_at >= wanted.since)
+    if wanted.until is not None:
+        asked.append(opened_at < (date.fromisoformat(wanted.until) + timedelta(days=1)).isoformat())
+    return asked
+
+
+def _beyond(wanted: Wanted, column: Any, id: Any, falling: bool) -> list[Any]:
+    """What comes after the page before; by total only those that have one."""
+    asked: list[Any] = [column.is_not(None)] if column is _TOTAL else []
+    if wanted.after is not None:
+        last, last_id = wanted.after
+        beyond, further = (column < last, id < last_id) if falling else (column > last, id > last_id)
+        asked.append(or_(beyond, and_(column == last, further)))
+    return asked

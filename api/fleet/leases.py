@@ -1,0 +1,210 @@
+"""Which sandbox works on which episode: asked for when the episode is opened, given to the first one that fits.
+
+Both sides look: who opens takes an idle sandbox, who becomes idle takes the oldest episode that waits. On Postgres the
+two can miss each other by a hair; then the daemon's next look, seconds later, finds it.
+
+A sandbox may be dead before anybody noticed. So nobody is told that it has an episode before its daemon was: until then
+the lease is `queued` to all who ask, and goes to another one if that sandbox is lost. Once told it stays: the harness
+may act there from then on, and whoever watched elsewhere would see nothing and say 0.
+"""
+
+from __future__ import annotations
+
+import random
+import secrets
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any, Literal
+
+import orjson
+from sqlalchemy import bindparam, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from api.core.notify import Notifier, Topic
+from api.db.database import Database, now
+from api.fleet.store import hand_over, offered
+from api.fleet.tables import leases, sandboxes
+from api.log.tables import episodes
+from detectors.model.codec import canonical
+
+Selector = Mapping[str, str]
+"""Labels that the sandbox must have; empty: any sandbox."""
+
+_PAGE = 200
+_OF = (
+    select(leases, sandboxes.c.name, sandboxes.c.address, sandboxes.c.labels)
+    .outerjoin(sandboxes, leases.c.sandbox == sandboxes.c.id)
+    .where(leases.c.episode == bindparam("episode"))
+)
+_STALE = (sandboxes.c.heard_at < bindparam("stale")).label("stale")
+_IDLE = (
+    select(sandboxes.c.id, sandboxes.c.labels, _STALE)
+    .where(sandboxes.c.state == "idle", sandboxes.c.tenant == bindparam("tenant"))
+    # Who missed a beat may be dead without anybody's having noticed, so comes last. Among the others the order is
+    # nobody's merit: one that fails each episode at once would be heard of last each time, and get all of them.
+    .order_by(_STALE, sandboxes.c.id < bindparam("pivot"), sandboxes.c.id)
+    .limit(_PAGE)
+    .offset(bindparam("after"))
+)
+_QUEUED = (
+    select(leases)
+    .where(leases.c.state == "queued", leases.c.tenant == bindparam("tenant"), leases.c.number > bindparam("after"))
+    .order_by(leases.c.number)
+    .limit(_PAGE)
+)
+_WAITS = (
+    select(leases.c.number)
+    .where(leases.c.episode == bindparam("episode"), leases.c.state == "queued")
+    .with_for_update()
+)
+_MANY_QUEUED = select(func.count()).select_from(leases).where(leases.c.state == "queued")
+_TO_END = (
+    select(leases.c.episode, leases.c.why)
+    .join(episodes, leases.c.episode == episodes.c.id)
+    .where(leases.c.state == "lost", episodes.c.status != "closed")
+)
+_TO_CANCEL = (
+    select(leases.c.episode)
+    .join(episodes, leases.c.episode == episodes.c.id)
+    .where(leases.c.state == "queued", episodes.c.status != "open")
+)
+
+
+def settled(episode: str) -> Topic:
+    """The episode was given a sandbox, or will get none any more."""
+    return ("lease", episode)
+
+
+class Leases:
+    """The leases of one database. A sandbox that was not heard of for ``stale_s`` is given an episode last."""
+
+    def __init__(self, database: Database, notifier: Notifier, stale_s: float) -> None:
+        self._database, self._notifier = database, notifier
+        self._stale = timedelta(seconds=stale_s)
+
+    async def ask(self, tenant: str, episode: str, selector: Selector) -> None:
+        """Queue the episode for a sandbox and give it one that is idle; asked again it changes nothing."""
+        if await self.of(episode) is None:
+            row = {"episode": episode, "tenant": tenant, "state": "queued", "asked_at": now()}
+            asked = {**row, "selector": canonical(dict(selector)).decode()}
+            with suppress(IntegrityError):  # another replica was asked in this moment
+                async with self._database.write() as conn:
+                    await conn.execute(insert(leases), asked)
+        after, order = 0, {"tenant": tenant, "stale": now(-self._stale), "pivot": f"sb_{secrets.token_hex(10)}"}
+        while idle := await self._database.all(_IDLE, {**order, "after": after}):
+            for sandbox in _shuffled(idle):
+                if _fits(selector, orjson.loads(sandbox.labels)) and await self._give(sandbox.id, episode) != "busy":
+                    return
+            after += len(idle)
+
+    async def take(self, sandbox: Any) -> None:
+        """Give the idle ``sandbox`` the oldest episode that waits for one like it, if any does."""
+        labels, after = orjson.loads(sandbox.labels), 0
+        while waiting := await self._database.all(_QUEUED, {"tenant": sandbox.tenant, "after": after}):
+            for lease in waiting:
+                fits = _fits(orjson.loads(lease.selector), labels)
+                if fits and await self._give(sandbox.id, lease.episode) != "gone":
+                    return
+            after = waiting[-1].number
+
+    async def _give(self, sandbox: str, episode: str) -> Literal["given", "busy", "gone"]:
+        """Join the two; or ``busy``: the sandbox has another by now, ``gone``: the episode waits no more."""
+        async with self._database.write() as conn:
+            if (await conn.execute(_WAITS, {"episode": episode})).first() is None:
+                return "gone"
+            if not await hand_over(conn, sandbox, episode):
+                return "busy"
+            held = {"state": "held", "sandbox": sandbox, "held_at": None}
+            await conn.execute(update(leases).where(leases.c.episode == episode).values(held))
+        self._notifier.tell(offered(sandbox))
+        return "given"
+
+    async def told(self, sandbox: str, episode: str) -> None:
+        """The sandbox's daemon is being told of its episode: from now on everybody may be."""
+        async with self._database.write() as conn:
+            untold = (leases.c.episode == episode, leases.c.sandbox == sandbox, leases.c.held_at.is_(None))
+            await conn.execute(update(leases).where(*untold).values(held_at=now()))
+        self._notifier.tell(settled(episode))
+
+    async def free(self, sandbox: str, episode: str) -> None:
+        """The daemon is done with the closed ``episode``: the sandbox is idle again."""
+        async with self._database.write() as conn:
+            row = (await conn.execute(select(episodes.c.status).where(episodes.c.id == episode))).first()
+            if row is not None and row.status != "closed":
+                return
+            await conn.execute(
+                update(leases)
+                .where(leases.c.episode == episode, leases.c.sandbox == sandbox, leases.c.state == "held")
+                .values(state="ended", ended_at=now())
+            )
+            await conn.execute(
+                update(sandboxes)
+                .where(sandboxes.c.id == sandbox, sandboxes.c.episode == episode, sandboxes.c.state == "busy")
+                .values(state="idle", episode=None)
+            )
+
+    async def lose(self, episode: str, why: str) -> None:
+        """Nobody will work on the episode any more: it is to be ended without its sandbox."""
+        async with self._database.write() as conn:
+            await conn.execute(
+                update(leases)
+                .where(leases.c.episode == episode, leases.c.state.in_(("held", "queued")))
+                .values(state="lost", why=why, ended_at=now())
+            )
+            await conn.execute(
+                update(sandboxes).where(sandboxes.c.episode == episode).values(state="idle", episode=None)
+            )
+        self._notifier.tell(settled(episode))
+
+    async def of(self, episode: str) -> Any:
+        """The lease with its sandbox's name, address and labels; None where the episode asked for none."""
+        return await self._database.first(_OF, {"episode": episode})
+
+    async def to_end(self) -> list[tuple[str, str]]:
+        """Episodes whose sandbox is lost and whose log has no end yet, with the reason."""
+        return [(row.episode, row.why) for row in await self._database.all(_TO_END)]
+
+    async def to_cancel(self) -> list[str]:
+        """Episodes that are to be closed before any sandbox had them."""
+        return [row.episode for row in await self._database.all(_TO_CANCEL)]
+
+    async def given_up(self, tenant: str, episode: str) -> dict[str, str] | None:
+        """That the episode was ended without its sandbox, and why; None where it was not."""
+        row = await self.of(episode)
+        if row is None or row.tenant != tenant or row.state != "lost":
+            return None
+        return {"episode": episode, "why": row.why}
+
+    async def queued(self, tenant: str | None = None) -> int:
+        """How many episodes wait for a sandbox: of one tenant, or of all."""
+        statement = _MANY_QUEUED if tenant is None else _MANY_QUEUED.where(leases.c.tenant == tenant)
+        return int((await self._database.first(statement))[0])
+
+
+def _shuffled(idle: Sequence[Any]) -> list[Any]:
+    return sorted(idle, key=lambda sandbox: (bool(sandbox.stale), random.random()))
+
+
+def _fits(selector: Selector, labels: Mapping[str, Any]) -> bool:
+    return all(labels.get(name) == value for name, value in selector.items())
+
+
+def untold(row: Any) -> bool:
+    """Whether the lease has a sandbox whose daemon was not told of it yet."""
+    return row.state == "held" and row.held_at is None
+
+
+def describe(row: Any) -> dict[str, Any]:
+    """A lease as the wire has it."""
+    sandbox = None
+    if untold(row):
+        return {"episode": row.episode, "state": "queued", "why": None, "sandbox": None}
+    if row.sandbox is not None and row.name is not None:
+        sandbox = {
+            "sandbox": row.sandbox,
+            "name": row.name,
+            "address": row.address,
+            "labels": orjson.loads(row.labels),
+        }
+    return {"episode": row.episode, "state": row.state, "why": row.why, "sandbox": sandbox}

@@ -1,0 +1,96 @@
+"""Whether an episode's daemon sees: what its log tells of the gaps of its sources."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from api.core.notify import Deadline, Notifier, log_of
+from api.episodes.store import Episodes
+from api.fleet import leases
+from api.fleet.leases import Leases
+from api.ingest.appender import Log
+from api.log.reader import decoded
+
+_SEGMENTS_A_LOOK = 64
+_REMEMBERED = 1_024
+"""Episodes whose gaps are remembered, to read only what their logs told since."""
+_MAX_SOURCES = 64
+_MAX_TEXT = 500
+"""Characters of a source's name and of a reason that are told."""
+NO_DAEMON = "no daemon has begun: wanted `agentd run` with the episode's token, or the episode opened with a sandbox"
+QUEUED = "no sandbox of the fleet has taken the episode"
+CLOSED = "the episode is closed"
+
+
+class Sight(NamedTuple):
+    """What was told up to event ``through``: every source with the reason why it does not see, None where it does."""
+
+    through: int
+    sources: dict[str, str | None]
+
+
+class Readiness:
+    """Reads the gaps of whole sources out of logs. A gap of a part of a page is none of these: it comes and goes."""
+
+    def __init__(self, log: Log, episodes: Episodes, leases: Leases, notifier: Notifier) -> None:
+        self._log, self._episodes, self._leases, self._notifier = log, episodes, leases, notifier
+        self._seen: OrderedDict[str, Sight] = OrderedDict()
+
+    def forget(self) -> None:
+        """Episodes were deleted."""
+        self._seen.clear()
+
+    async def of(self, episode: str, deadline: Deadline) -> dict[str, Any]:
+        """The answer, as the wire has it, once every source sees or the episode is closed, or when time is up."""
+        while True:
+            changed = self._notifier.watch(log_of(episode))
+            told = await self._told(episode)
+            if told["ready"] or told["status"] == "closed" or not await self._notifier.wait(changed, deadline.left()):
+                return told
+
+    async def _told(self, episode: str) -> dict[str, Any]:
+        row = await self._episodes.get(episode)
+        sight = await self._sight(episode, row.through)
+        waiting = {name: why for name, why in sight.sources.items() if why is not None}
+        if row.status == "closed":
+            waiting = {"episode": CLOSED}
+        elif sight.through == 0:
+            lease = await self._leases.of(episode)
+            queued = lease is not None and leases.describe(lease)["state"] == "queued"
+            waiting = {"sandbox": QUEUED} if queued else {"agentd": NO_DAEMON}
+        sources = [{"source": name, "sees": why is None, "reason": why} for name, why in sorted(sight.sources.items())]
+        return {
+            "episode": episode,
+            "status": row.status,
+            "through": sight.through,
+            "ready": not waiting,
+            "waiting": waiting,
+            "sources": sources,
+        }
+
+    async def _sight(self, episode: str, through: int) -> Sight:
+        sight = self._seen.get(episode, Sight(0, {}))
+        while sight.through < through and (rows := await self._log.after(episode, sight.through, _SEGMENTS_A_LOOK)):
+            frames = [bytes(row.frame) for row in rows]
+            sight = Sight(rows[-1].last, await asyncio.to_thread(_after, dict(sight.sources), frames))
+        self._seen[episode] = sight
+        self._seen.move_to_end(episode)
+        while len(self._seen) > _REMEMBERED:
+            self._seen.popitem(last=False)
+        return sight
+
+
+def _after(sources: dict[str, str | None], frames: Sequence[bytes]) -> dict[str, str | None]:
+    for frame in frames:
+        for event in decoded(frame):
+            if event.kind not in ("gap.began", "gap.ended") or event.data.get("of") is not None:
+                continue
+            name = str(event.data.get("source"))[:_MAX_TEXT]
+            if name not in sources and len(sources) == _MAX_SOURCES:
+                continue
+            began = event.kind == "gap.began"
+            sources[name] = str(event.data.get("reason") or "not told")[:_MAX_TEXT] if began else None
+    return sources

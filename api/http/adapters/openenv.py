@@ -1,0 +1,198 @@
+"""OpenEnv's environment server, as far as one can be that only watches: `/openenv/ws`, `/health`, `/schema`.
+
+A session is a socket. `reset` binds it to an episode or a task, each `step` gives the reward of the turn that ends with
+it; where a reward can't be known the answer is an `error` frame, never a 0.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Request, Response, WebSocket
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.websockets import WebSocketDisconnect
+
+from api.core.errors import InvalidError, ProblemError, UnavailableError
+from api.core.frames import MOST
+from api.core.notify import Deadline
+from api.http.adapters.shared import clean
+from api.http.support import TRAINER, allowed, answer, invalid, known
+from api.scoring.fold import Folding
+from api.scoring.reference import Reference, reference_of
+from api.scoring.scorer import Sample
+from api.service.container import Parts
+
+router = APIRouter(prefix="/openenv", tags=["adapters"])
+WAIT_MS = 45_000
+"""Below the 60 seconds after which OpenEnv's client gives up its socket."""
+LONGEST = 1024 * 1024
+
+
+class Action(BaseModel):
+    """One turn. `answer`: the agent's final answer, which ends the episode; `step`: only read that step's reward."""
+
+    model_config = ConfigDict(extra="allow")
+
+    answer: Annotated[str, Field(max_length=65_536)] | None = None
+    step: Annotated[int, Field(ge=0, le=MOST)] | None = None
+
+
+class Observation(BaseModel):
+    """The task's instruction, and the step that runs now (null: none any more)."""
+
+    instruction: str
+    episode_id: str | None
+    step: int | None
+
+
+class State(BaseModel):
+    """Where the session is."""
+
+    episode_id: str | None
+    task_id: str | None
+    step_count: int
+
+
+class Session:
+    """One socket's rollout."""
+
+    def __init__(self, parts: Parts, tenant: str) -> None:
+        self._parts, self._tenant = parts, tenant
+        self._where: Reference | None = None
+        self._instruction = ""
+        self._step: int | None = None
+        self._steps = 0
+
+    async def take(self, message: dict[str, Any]) -> dict[str, Any]:
+        """The answer to one message. Raises `ProblemError`."""
+        kind, data = message.get("type"), message.get("data") or {}
+        if kind == "reset":
+            return await self._reset(data)
+        if kind == "step":
+            return await self._turn(_action(data))
+        if kind == "state":
+            where = self._where or Reference()
+            return {
+                "type": "state",
+                "data": State(episode_id=where.episode, task_id=where.task, step_count=self._steps).model_dump(),
+            }
+        raise InvalidError(f"type: got {str(kind)[:40]!r}, wanted reset, step, state or close", code="UNKNOWN_TYPE")
+
+    async def _reset(self, data: dict[str, Any]) -> dict[str, Any]:
+        self._where = reference_of(data)
+        self._instruction, self._step = await self._parts.turns.begin(self._tenant, self._where, Deadline(WAIT_MS))
+        self._steps = 0
+        return self._observation(None, done=False, more={})
+
+    async def _turn(self, action: Action) -> dict[str, Any]:
+        if self._where is None:
+            raise InvalidError("step: nothing was reset; wanted reset with episode_id or task_id first")
+        if action.step is not None:
+            if self._where.episode is None:
+                raise InvalidError("action.step: wanted a session that was reset with an episode_id")
+            sample = Sample(Reference(self._where.episode, action.step))
+            score = await self._parts.scorer.score(self._tenant, sample, Folding(), Deadline(WAIT_MS))
+        elif self._step is None:
+            raise InvalidError("step: the episode is over; wanted reset", code="SESSION_ERROR")
+        else:
+            text = None if action.answer is None else clean(action.answer)
+            turn = await self._parts.turns.end(
+                self._tenant, self._where, self._step, text, text is not None, Deadline(WAIT_MS)
+            )
+            score, self._step = turn.score, turn.next_step
+        self._steps += 1
+        if score.reward is None:
+            raise UnavailableError(f"reward: not known ({score.failure_kind}): {score.failure_reason}")
+        return self._observation(score.reward, done=score.done or self._step is None, more=score.document())
+
+    def _observation(self, reward: float | None, *, done: bool, more: dict[str, Any]) -> dict[str, Any]:
+        episode = self._where.episode if self._where else None
+        seen = Observation(instruction=self._instruction, episode_id=episode, step=self._step)
+        return {
+            "type": "observation",
+            "data": {"observation": seen.model_dump(), "reward": reward, "done": done, "metadata": more},
+        }
+
+
+def _action(data: dict[str, Any]) -> Action:
+    try:
+        return Action.model_validate(data.get("action", data))
+    except ValidationError as error:
+        raise invalid(error.errors(include_url=False)) from None
+
+
+@router.websocket("/ws")
+async def session(socket: WebSocket) -> None:
+    """A session: JSON messages in, one answer each."""
+    parts: Parts = socket.app.state.parts
+    await socket.accept()
+    try:
+        rollout = Session(parts, await _trainer(parts, socket))
+    except ProblemError as problem:
+        await _send(socket, _error(problem))
+        await socket.close(1008)
+        return
+    try:
+        while (message := await _receive(socket)) is None or message.get("type") != "close":
+            if message is None:
+                await _send(socket, _error(InvalidError("message: wanted one JSON object", code="INVALID_JSON")))
+                continue
+            try:
+                await _trainer(parts, socket)  # again, for its token may have ended since
+                await _send(socket, await rollout.take(message))
+            except ProblemError as problem:
+                await _send(socket, _error(problem))
+        await socket.close()
+    except WebSocketDisconnect:
+        pass
+
+
+async def _trainer(parts: Parts, socket: WebSocket) -> str:
+    """The tenant for whom the socket trains. Raises `UnauthorizedError`, `TooManyError`, `ForbiddenError`."""
+    return allowed(await known(parts, socket.headers.get("authorization", "")), TRAINER).tenant
+
+
+async def _receive(socket: WebSocket) -> dict[str, Any] | None:
+    message = await socket.receive()
+    if message["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(message.get("code", 1000))
+    text = message.get("text") or ""  # none in a frame of bytes
+    try:
+        found = orjson.loads(text) if len(text) <= LONGEST else None
+    except orjson.JSONDecodeError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+async def _send(socket: WebSocket, message: dict[str, Any]) -> None:
+    await socket.send_text(orjson.dumps(message).decode())
+
+
+_CODES = {401: "SESSION_ERROR", 403: "SESSION_ERROR", 422: "VALIDATION_ERROR"}
+
+
+def _error(problem: ProblemError) -> dict[str, Any]:
+    code = problem.more.get("code") or _CODES.get(problem.status, "EXECUTION_ERROR")
+    return {"type": "error", "data": {"message": problem.detail, "code": code}}
+
+
+@router.get("/health", summary="OpenEnv: health")
+async def health() -> Response:
+    """Healthy while this process answers."""
+    return answer({"status": "healthy"})
+
+
+@router.get("/metadata", summary="OpenEnv: what this is")
+async def metadata() -> Response:
+    """Name, description, version."""
+    says = "Rewards, step by step, for an episode that a milestoned daemon watches, or for an answer on its own."
+    return answer({"name": "milestoned", "description": says, "version": version("milestoned")})
+
+
+@router.get("/schema", summary="OpenEnv: actions, observations, state")
+async def schema(request: Request) -> Response:
+    """JSON Schemas of what a session takes and gives."""
+    models: dict[str, type[BaseModel]] = {"action": Action, "observation": Observation, "state": State}
+    return answer({name: model.model_json_schema() for name, model in models.items()})

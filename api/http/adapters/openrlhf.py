@@ -1,0 +1,83 @@
+"""OpenRLHF's remote reward model (`--reward.remote_url`): `/get_reward` and `/adapters/openrlhf/score`.
+
+Its client sends one sample a request and wants lists of one in return, numbers only, the same keys always.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.core.errors import InvalidError
+from api.http.adapters.shared import asked_of, clean, described, sample_of, value_of
+from api.http.describe import problems
+from api.http.support import READ, answer, caller, parsed, parts_of, read_body
+from api.scoring.score import Score
+
+router = APIRouter(tags=["adapters"])
+
+
+class ScoreQuery(BaseModel):
+    """`query`: prompt and response as text, special tokens kept; `labels`: the data set's label column, any JSON."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    query: Annotated[list[str], Field(max_length=1_000)] = []
+    prompts: Annotated[list[str], Field(max_length=1_000)] = []
+    labels: Annotated[list[Any], Field(max_length=1_000)] = []
+
+
+class Scores(BaseModel):
+    """Lists of the query's length; `extra_logs` holds lists of numbers under keys that never change."""
+
+    rewards: list[float]
+    scores: list[float]
+    extra_logs: dict[str, list[float]]
+
+
+@router.post(
+    "/get_reward",
+    summary="OpenRLHF: reward (its server's own path)",
+    responses={200: {"model": Scores}, **problems(401, 403, 404, 413, 422)},
+    openapi_extra=described(ScoreQuery),
+)
+@router.post(
+    "/adapters/openrlhf/score",
+    summary="OpenRLHF: reward",
+    responses={200: {"model": Scores}, **problems(401, 403, 404, 413, 422)},
+    openapi_extra=described(ScoreQuery),
+)
+async def score(request: Request) -> Response:
+    """Score each text by what its label names. What is not known is `?fallback=`, else 503."""
+    who = await caller(request, READ)
+    parts = parts_of(request)
+    asked = asked_of(request)
+    body = parsed(ScoreQuery, await read_body(request, parts.settings.limits.body_bytes))
+    if len(body.query) != len(body.labels) or len(body.prompts) not in (0, len(body.query)):
+        sizes = f"{len(body.query)} query, {len(body.prompts)} prompts, {len(body.labels)} labels"
+        raise InvalidError(f"query: got {sizes}; wanted lists of one length")
+    prompts = body.prompts or [""] * len(body.query)
+    samples = [
+        sample_of(label, _said(text, prompt))
+        for text, prompt, label in zip(body.query, prompts, body.labels, strict=True)
+    ]
+    found = await parts.scorer.score_all(who.tenant, samples, asked.folding, asked.deadline)
+    rewards = [value_of(one, asked) for one in found]
+    scored = [one for one in found if isinstance(one, Score)]
+    logs = {
+        "milestones": [float(one.milestones) for one in scored],
+        "steps": [float(len(one.step_rewards)) for one in scored],
+        "success": [float(one.success is True) for one in scored],
+        "success_known": [float(one.success is not None) for one in scored],
+        "unknown": [float(one.reward is None) for one in scored],
+        "known_share": [one.known_share or 0.0 for one in scored],
+    }
+    return answer({"rewards": rewards, "scores": [min(1.0, max(0.0, r)) for r in rewards], "extra_logs": logs})
+
+
+def _said(text: str, prompt: str) -> str:
+    """What the model wrote after its prompt, which comes with special tokens around it in one place and not the other:
+    what the prompt says is no answer."""
+    return text.removeprefix(prompt) if text.startswith(prompt) else clean(text).removeprefix(clean(prompt))

@@ -1,0 +1,186 @@
+"""Episodes: opened, looked at, closed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from fastapi import APIRouter, Request, Response
+
+from api.auth.store import Principal
+from api.core.errors import GoneError, InvalidError
+from api.core.notify import Deadline
+from api.episodes.store import describe
+from api.fleet import leases
+from api.http.describe import WAIT, problems, takes
+from api.http.once import once
+from api.http.shapes import (
+    Close,
+    ClosedShape,
+    EpisodeShape,
+    OpenedShape,
+    OpenEpisode,
+    ReadyShape,
+    TombstoneShape,
+)
+from api.http.support import (
+    ADMIN,
+    JSON,
+    READ,
+    TRAINER,
+    answer,
+    caller,
+    deadline_of,
+    parsed,
+    parts_of,
+    read_body,
+)
+from api.service.container import Parts
+
+router = APIRouter(tags=["episodes"])
+_LONGEST_REASON = 500
+_REASON = {
+    "name": "reason",
+    "in": "query",
+    "required": True,
+    "description": "Why; the tombstone says it for ever.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": _LONGEST_REASON},
+}
+
+
+@router.post(
+    "/v1/episodes",
+    status_code=201,
+    summary="Open an episode",
+    responses={201: {"model": OpenedShape}, **problems(401, 403, 404, 413, 422)},
+    openapi_extra=takes(OpenEpisode),
+)
+async def open_episode(request: Request) -> Response:
+    """Open an episode; the answer holds the token that only appends to it, told here and never again."""
+    who = await caller(request, TRAINER)
+    parts = parts_of(request)
+    content = await read_body(request, parts.settings.limits.body_bytes)
+    wanted = parsed(OpenEpisode, content)
+
+    async def work(intent: str | None) -> Response:
+        return answer(await opened(parts, who, wanted, intent), 201)
+
+    def conceal(body: bytes) -> bytes:
+        said = orjson.loads(body)
+        return orjson.dumps({**said, "token": None}) if "token" in said else body
+
+    def reveal(body: bytes) -> bytes:
+        said = orjson.loads(body)
+        if "token" not in said:
+            return body
+        return orjson.dumps({**said, "token": parts.keys.append_token(said["episode"])})
+
+    return await once(request, who, content, work, conceal, reveal)
+
+
+async def opened(parts: Parts, who: Principal, wanted: OpenEpisode, intent: str | None) -> dict[str, Any]:
+    """Open an episode for ``who`` and say so. Raises `NotFoundError` where there is no such task."""
+    task = await parts.tasks.current(who.tenant, wanted.task, wanted.version)
+    episode = await parts.episodes.open(who, task, wanted.labels, wanted.seed, intent, parts.keys)
+    token = parts.keys.append_token(episode)
+    plan = (await parts.tasks.ruleset(task.number)).plan(episode)
+    said: dict[str, Any] = {"episode": episode, "task": task.id, "version": task.version, "digest": task.digest}
+    said |= {"token": token, "plan": plan}
+    if wanted.sandbox is None:
+        return said
+    await parts.leases.ask(who.tenant, episode, {} if wanted.sandbox == "any" else wanted.sandbox)
+    return {**said, "sandbox": leases.describe(await _given(parts, episode))}
+
+
+async def _given(parts: Parts, episode: str) -> Any:
+    """The episode's lease: where an idle sandbox was found, once its daemon was told, which takes a moment."""
+    deadline = Deadline(parts.settings.limits.lease_ms)
+    while True:
+        changed = parts.notifier.watch(leases.settled(episode))
+        lease = await parts.leases.of(episode)
+        if not leases.untold(lease) or not await parts.notifier.wait(changed, deadline.left()):
+            return lease
+
+
+@router.post(
+    "/v1/episodes/{episode}:close",
+    summary="Close an episode",
+    responses={200: {"model": ClosedShape}, 202: {"model": ClosedShape}, **problems(401, 403, 404, 413, 422)},
+    openapi_extra=takes(Close, required=False),
+)
+async def close(request: Request) -> Response:
+    """Ask the daemon to close; answered with all rewards once the end is in the log, else 202 `closing`."""
+    who = await caller(request, TRAINER)
+    parts = parts_of(request)
+    episode = request.path_params["episode"]
+    content = await read_body(request, parts.settings.limits.body_bytes)
+    wanted = parsed(Close, content)
+
+    async def work(_intent: str | None) -> Response:
+        await parts.commands.close(episode, wanted.reason, truncated=wanted.truncated)
+        row = await parts.channel.closed(episode, Deadline(wanted.wait_ms))
+        if row.status != "closed":
+            return answer({"episode": episode, "status": "closing"}, 202)
+        head = {
+            "episode": episode,
+            "status": "closed",
+            "success": row.success,
+            "total": row.total,
+            "last_step": row.step,
+        }
+        bodies = b",".join(await parts.ledger.all(episode))
+        return Response(orjson.dumps(head)[:-1] + b',"rewards":[' + bodies + b"]}", media_type=JSON)
+
+    return await once(request, who, content, work)
+
+
+@router.get(
+    "/v1/episodes/{episode}",
+    summary="Where an episode stands",
+    responses={200: {"model": EpisodeShape}, **problems(401, 403, 404)},
+)
+async def status(request: Request) -> Response:
+    """Where an episode stands: how far its log goes and up to which time, its step, its total so far."""
+    episode = request.path_params["episode"]
+    await caller(request, READ, own=episode)
+    parts = parts_of(request)
+    row = await parts.episodes.get(episode)
+    return answer({**describe(row), "at": await parts.follower.last_at(episode, row.through)})
+
+
+@router.get(
+    "/v1/episodes/{episode}/ready",
+    summary="Whether an episode's daemon sees",
+    responses={200: {"model": ReadyShape}, **problems(401, 403, 404, 422)},
+    openapi_extra={"parameters": [WAIT]},
+)
+async def ready(request: Request) -> Response:
+    """Whether a step can begin: what the daemon's log tells of its sources. Waits for that at most `wait_ms`.
+
+    A source that is lost makes it false again, until the source is back.
+    """
+    episode = request.path_params["episode"]
+    await caller(request, READ, own=episode)
+    return answer(await parts_of(request).readiness.of(episode, deadline_of(request)))
+
+
+@router.delete(
+    "/v1/episodes/{episode}",
+    summary="Delete an episode",
+    responses={200: {"model": TombstoneShape}, **problems(401, 403, 404, 409, 422)},
+    openapi_extra={"parameters": [_REASON]},
+)
+async def delete(request: Request) -> Response:
+    """Delete an episode with all that it told and earned. A signed tombstone stays, which is the answer, now and again.
+
+    Whoever asks for it from then on is answered 410 with the tombstone; its id is not given out again.
+    """
+    episode = request.path_params["episode"]
+    reason = request.query_params.get("reason", "")
+    try:
+        who = await caller(request, ADMIN)
+        if not 0 < len(reason) <= _LONGEST_REASON:
+            raise InvalidError(f"reason: {len(reason)} characters, wanted 1 to {_LONGEST_REASON}")
+        return answer(await parts_of(request).removal.delete(episode, reason, who.id))
+    except GoneError as gone:
+        return answer(gone.more)

@@ -1,0 +1,145 @@
+"""Evidence: events, the trajectory, the recording."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+
+import orjson
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import StreamingResponse
+
+from api.core.errors import InvalidError
+from api.http.describe import problems, query
+from api.http.shapes import EventsShape, TrajectoryShape, VerdictsShape
+from api.http.support import READ, SEQ_MOST, answer, caller, parts_of, whole_query
+from api.rewards.trajectory import transitions
+from api.verdicts.recording_verdicts import frame_of
+from detectors.engine.attribution import CREDITS, Credit
+from detectors.model.codec import checksum_frame
+
+router = APIRouter(tags=["evidence"])
+_KIND = {
+    "name": "kind",
+    "in": "query",
+    "required": False,
+    "description": "Only events of this kind; may be given several times.",
+    "schema": {"type": "array", "items": {"type": "string"}},
+    "explode": True,
+}
+
+_CREDIT_TO = {
+    "name": "credit_to",
+    "in": "query",
+    "required": False,
+    "description": "Which step a milestone is credited to: the one it was paid in, or the one that set it in motion.",
+    "schema": {"enum": list(CREDITS), "default": "as_paid"},
+}
+
+
+def _credit_to(request: Request) -> Credit:
+    said = request.query_params.get("credit_to", "as_paid")
+    found = next((one for one in CREDITS if one == said), None)
+    if found is None:
+        raise InvalidError(f"credit_to: got {said[:40]!r}, wanted one of {', '.join(CREDITS)}")
+    return found
+
+
+@router.get(
+    "/v1/episodes/{episode}/events",
+    summary="The log",
+    responses={200: {"model": EventsShape}, **problems(401, 403, 404, 422)},
+    openapi_extra={
+        "parameters": [
+            query("after", "Events with a higher number.", SEQ_MOST),
+            query("limit", "The most events to give.", 5_000, 500),
+            _KIND,
+        ]
+    },
+)
+async def events(request: Request) -> Response:
+    """A page of the log. With `kind`, a page may be short though more follows: `next` says where to go on."""
+    await caller(request, READ)
+    parts = parts_of(request)
+    episode = request.path_params["episode"]
+    after = whole_query(request, "after", 0, SEQ_MOST)
+    limit = max(1, whole_query(request, "limit", 500, parts.settings.limits.page))
+    row = await parts.episodes.get(episode)
+    kinds = frozenset(request.query_params.getlist("kind"))
+    found, following = await parts.follower.page(episode, after, limit, kinds)
+    return answer({"events": found, "through": row.through, "next": following})
+
+
+@router.get(
+    "/v1/episodes/{episode}/verdicts",
+    summary="What was said beyond the rules",
+    responses={200: {"model": VerdictsShape}, **problems(401, 403, 404, 422)},
+    openapi_extra={"parameters": [query("after", "Those with a higher number.", SEQ_MOST)]},
+)
+async def verdicts(request: Request) -> Response:
+    """The episode's log of verdicts: each names its stage, model, prompt, evidence, votes and cost, and the one before.
+
+    With what the episode still waits for.
+    """
+    await caller(request, READ)
+    parts = parts_of(request)
+    episode = request.path_params["episode"]
+    await parts.episodes.get(episode)
+    found = await parts.verdicts.of(episode, whole_query(request, "after", 0, SEQ_MOST))
+    waiting = [{"step": row.step, "item": row.item, "audit": row.audit} for row in await parts.escalations.of(episode)]
+    return answer({"verdicts": found, "waiting": waiting})
+
+
+@router.get(
+    "/v1/episodes/{episode}/trajectory",
+    summary="The episode as transitions",
+    responses={200: {"model": TrajectoryShape}, **problems(401, 403, 404, 422)},
+    openapi_extra={"parameters": [_CREDIT_TO]},
+)
+async def trajectory(request: Request) -> Response:
+    """(o, a, r, o') tuples: a pure function of the log and its sealed rewards.
+
+    `credit_to=cause` credits what a milestone with `credit_to: cause` paid to the step that set it in motion, once the
+    episode is closed; the sealed reward stands beside it as it was paid.
+    """
+    await caller(request, READ)
+    parts = parts_of(request)
+    row = await parts.episodes.get(request.path_params["episode"])
+    rewards = [orjson.loads(body) for body in await parts.ledger.all(row.id)]
+    seen = [event async for event in parts.follower.events(row.id)]
+    credit = await parts.credits.of(row, rewards, _credit_to(request))
+    steps = await asyncio.to_thread(transitions, seen, {one["step"]: one for one in rewards}, credit)
+    return answer({"episode": row.id, "steps": steps})
+
+
+@router.get(
+    "/v1/episodes/{episode}/recording",
+    summary="The recording",
+    response_class=StreamingResponse,
+    responses={
+        200: {
+            "content": {"application/zstd": {}},
+            "description": "The stored segments and verdicts, a recording file.",
+        },
+        **problems(401, 403, 404),
+    },
+)
+async def recording(request: Request) -> Response:
+    """The stored zstd frames one after the other, what was said beyond the rules, a checksum: it replays anywhere."""
+    await caller(request, READ)
+    parts = parts_of(request)
+    row = await parts.episodes.get(request.path_params["episode"])
+    name = {"content-disposition": f'attachment; filename="{row.id}.mrec"'}
+    # Read first: of a step that is decided meanwhile the file then says that it waits, and never the reverse.
+    said = frame_of([bytes(one.body) for one in await parts.verdicts.rows(row.id)])
+    return StreamingResponse(_then(parts.log.frames(row.id), said), media_type="application/zstd", headers=name)
+
+
+async def _then(frames: AsyncIterator[bytes], last: bytes) -> AsyncIterator[bytes]:
+    digest = hashlib.sha256()
+    async for frame in frames:
+        digest.update(frame)
+        yield frame
+    digest.update(last)
+    yield last + checksum_frame(digest.digest())

@@ -1,0 +1,88 @@
+"""Samples of a trainer, each scored on its own: episodes, steps, and answers without either."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, Field
+
+from api.core.errors import InvalidError, ProblemError
+from api.core.frames import MOST
+from api.core.notify import Deadline
+from api.http.describe import problems, takes
+from api.http.shapes import Wait
+from api.http.support import READ, Body, answer, caller, parsed, parts_of, read_body
+from api.scoring.fold import MIN_KNOWN, Fold, Folding
+from api.scoring.reference import Reference, reference_of
+from api.scoring.score import Score
+from api.scoring.scorer import Sample
+
+router = APIRouter(tags=["rewards"])
+MOST_LETTERS = 1_000_000
+"""Of an answer: a policy that thinks aloud says a hundred thousand, and must not spoil its batch."""
+
+
+class SampleShape(Body):
+    """One sample: named by its own members, or by a label as the data set carries it."""
+
+    episode: Annotated[str, Field(max_length=64)] | None = None
+    step: Annotated[int, Field(ge=0, le=MOST)] | None = None
+    task: Annotated[str, Field(max_length=512)] | None = None
+    version: Annotated[str, Field(max_length=256)] | None = None
+    label: Any = None
+    answer: Annotated[str, Field(max_length=MOST_LETTERS)] | None = None
+
+
+class ScoreBody(Body):
+    """Many samples; `fold` says how an episode's step rewards become one number.
+
+    `known`: what is known of them, and null below a `min_known` share of known steps.
+    """
+
+    samples: Annotated[list[SampleShape], Field(max_length=1_000)]
+    fold: Fold = "sum"
+    gamma: Annotated[float, Field(ge=0.0, le=1.0)] = 1.0
+    min_known: Annotated[float, Field(ge=0.0, le=1.0)] = MIN_KNOWN
+    wait_ms: Wait = 0
+
+
+class ScoresShape(BaseModel):
+    """Scores in the order of the samples; a sample that can't be looked up has a problem document in `error`."""
+
+    results: list[Score | dict[str, Any]]
+
+
+@router.post(
+    "/v1/score",
+    summary="Score samples",
+    responses={200: {"model": ScoresShape}, **problems(401, 403, 413, 422)},
+    openapi_extra=takes(ScoreBody, keyed=False),
+)
+async def score(request: Request) -> Response:
+    """Score episodes, steps of episodes and final answers on their own, mixed. A read, so it may be repeated."""
+    who = await caller(request, READ)
+    parts = parts_of(request)
+    body = parsed(ScoreBody, await read_body(request, parts.settings.limits.body_bytes))
+    folding = Folding(body.fold, body.gamma, body.min_known)
+    samples = [_sample(one) for one in body.samples]
+    found = await parts.scorer.score_all(who.tenant, samples, folding, Deadline(body.wait_ms))
+    return answer({"results": [_told(one) for one in found]})
+
+
+def _sample(given: SampleShape) -> Sample | ProblemError:
+    own = Reference(given.episode, given.step, given.task, given.version)
+    try:
+        reference = own or reference_of(given.label)
+    except InvalidError as problem:
+        return problem
+    if reference.episode is None and given.answer is None:
+        return InvalidError(f"answer: got none; wanted the final answer that task {reference.task} is to be scored by")
+    return Sample(reference, given.answer)
+
+
+def _told(one: Any) -> dict[str, Any]:
+    if isinstance(one, ProblemError):
+        return {"error": one.document()}
+    document: dict[str, Any] = one.document()
+    return document

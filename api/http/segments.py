@@ -1,0 +1,123 @@
+"""What the daemon calls: append a segment, hear what the harness says."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+
+from api.auth.store import Principal
+from api.core.errors import ConflictError, CostlySegmentError, SandboxLostError, TooManyError
+from api.core.frames import MOST
+from api.fleet.ending import end
+from api.http.describe import WAIT, body, problems, query
+from api.http.shapes import AppendedShape, CommandsShape, PlanShape
+from api.http.support import (
+    NOBODY,
+    READ,
+    answer,
+    caller,
+    deadline_of,
+    parts_of,
+    read_body,
+    token_of,
+    whole_header,
+    whole_query,
+)
+from api.ingest.admission import FAR_BEHIND
+
+router = APIRouter(tags=["daemon"])
+_FRAME = {"type": "string", "format": "binary", "description": "One zstd frame that states its size."}
+BEHIND = "milestoned-behind"
+_BEHIND = {
+    "name": BEHIND,
+    "in": "header",
+    "required": False,
+    "description": "Events that the daemon has after this segment; one that is far behind leaves way to live ones.",
+    "schema": {"type": "integer", "minimum": 0},
+}
+
+
+@router.post(
+    "/v1/episodes/{episode}/events",
+    summary="Append a segment",
+    responses={200: {"model": AppendedShape}, **problems(401, 403, 404, 409, 413, 422)},
+    openapi_extra={**body({"application/zstd": _FRAME}), "parameters": [_BEHIND]},
+)
+async def append(request: Request) -> Response:
+    """Append one segment. Idempotent by itself: the same segment again is acknowledged again.
+
+    A gap, a fork, another episode's segment or one after the close is refused with 409, which names
+    `wanted`, `through` and `head`. More than the service can take now is refused with 429: `through` says what it has,
+    Retry-After when to send the rest. Nothing is written when refused.
+    """
+    episode = request.path_params["episode"]
+    parts = parts_of(request)
+    who = await _appender(request, episode)
+    most = parts.settings.limits.frame_bytes
+    stated = request.headers.get("content-length", "")
+    backlog = whole_header(request, BEHIND) >= FAR_BEHIND
+    try:
+        parts.rates.may_append(who)
+        room = parts.gate.room(who.id, min(int(stated), most) if stated.isdigit() else most, backlog)
+    except TooManyError as refused:
+        refused.more["through"] = await parts.log.through(episode)
+        raise
+    try:
+        with room:
+            frame = await read_body(request, most)
+            parts.rates.appended(who, len(frame))
+            async with parts.gate.turn(backlog):
+                through, head = await parts.log.append(episode, frame)
+                followed = parts.followers.of(episode, who.tenant)
+                return answer({"through": through, "head": head, "followed": followed})
+    except CostlySegmentError as refused:
+        # Its daemon can't go on after it, so the log ends here: whoever waits for its rewards is answered.
+        await end(parts.log, parts.episodes, parts.commands, episode, f"a segment is too costly: {refused.detail}")
+        raise
+    except ConflictError as refused:
+        ended = await parts.leases.given_up(who.tenant, episode)
+        if ended is None:
+            raise
+        raise SandboxLostError(
+            f"episode: {episode} was ended without its sandbox: {ended['why']}", **refused.more
+        ) from refused
+
+
+async def _appender(request: Request, episode: str) -> Principal:
+    """The episode's daemon. One that calls too often is told how far the log is, as wherever it is told to wait."""
+    try:
+        return await caller(request, NOBODY, own=episode)
+    except TooManyError as refused:
+        # The rate is counted before the scope is looked at: only the episode's own token hears of its log.
+        who = await parts_of(request).tokens.principal(token_of(request.headers.get("authorization", "")))
+        if who.scope == "append" and who.episode == episode:
+            refused.more["through"] = await parts_of(request).log.through(episode)
+        raise
+
+
+@router.get(
+    "/v1/episodes/{episode}/commands",
+    summary="What the harness said",
+    responses={200: {"model": CommandsShape}, **problems(401, 403, 404, 422)},
+    openapi_extra={"parameters": [query("after", "The last command that was journalled.", MOST), WAIT]},
+)
+async def commands(request: Request) -> Response:
+    """Commands beyond number `after`, as soon as there is one: the daemon's open channel."""
+    episode = request.path_params["episode"]
+    await caller(request, NOBODY, own=episode)
+    parts = parts_of(request)
+    found = await parts.channel.next_commands(episode, whole_query(request, "after", 0, MOST), deadline_of(request))
+    return answer({"commands": found})
+
+
+@router.get(
+    "/v1/episodes/{episode}/plan",
+    summary="What to listen for",
+    responses={200: {"model": PlanShape}, **problems(401, 403, 404)},
+)
+async def plan(request: Request) -> Response:
+    """What the daemon may know of the task: nothing of what would be right."""
+    episode = request.path_params["episode"]
+    await caller(request, READ, own=episode)
+    parts = parts_of(request)
+    row = await parts.episodes.get(episode)
+    return answer((await parts.tasks.ruleset(row.task_number)).plan(episode))

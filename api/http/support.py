@@ -1,0 +1,233 @@
+"""What every route does alike: who calls, what was sent, what is answered.
+
+Handlers read their bodies themselves, so that nobody is parsed before he is known, and so that the hot paths
+(segments, rewards) pay for no validation that they do not need. What they take and give is declared beside
+them for OpenAPI.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, TypeVar
+
+import orjson
+from fastapi import Request, Response
+from pydantic import BaseModel, ConfigDict, ValidationError
+from starlette.convertors import Convertor, register_url_convertor
+
+from api.auth.store import Principal
+from api.core.errors import (
+    ForbiddenError,
+    InvalidError,
+    NotFoundError,
+    TooLargeError,
+    UnauthorizedError,
+    UnavailableError,
+)
+from api.core.frames import MOST, nested_beyond
+from api.core.json_values import fault_of
+from api.core.notify import Deadline
+from api.service.container import Parts
+from api.tasks.task_files import BadTaskError
+
+JSON = "application/json"
+PROBLEM = "application/problem+json"
+ADMIN = frozenset(("admin",))
+AUTHOR = frozenset(("admin", "tasks"))
+TRAINER = frozenset(("admin", "trainer"))
+READ = frozenset(("admin", "trainer", "read"))
+METRICS = frozenset(("admin", "metrics"))
+SANDBOX = frozenset(("admin", "sandbox"))
+SEQ_MOST = 2**63 - 1
+DEPTH = 100
+"""How deep a body may be nested: what becomes an event fits into a segment."""
+MAX_VALUES = 1_000_000
+_UNUSUAL = re.compile(rb"NaN|Infinity|[0-9]{17}|[eE][+]?[0-9]{2}|\\u[dD][89a-fA-F]")
+"""What a number that JSON has not, or half a surrogate pair, is written with."""
+NOBODY: frozenset[str] = frozenset()
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class Body(BaseModel):
+    """A request's body: members that it does not have are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class StepConvertor(Convertor[int]):
+    """A step in a path. Starlette's ``int`` takes any number of digits, of which Python refuses to make a number."""
+
+    regex = "[0-9]{1,10}"
+
+    def convert(self, value: str) -> int:
+        """The step that the path names."""
+        return int(value)
+
+    def to_string(self, value: int) -> str:
+        """How a path names the step."""
+        return str(value)
+
+
+# Here, since a route's path is read when the route is declared: `{step:step}`.
+register_url_convertor("step", StepConvertor())
+
+
+def parts_of(request: Request) -> Parts:
+    """The service behind this request."""
+    parts: Parts = request.app.state.parts
+    return parts
+
+
+async def caller(request: Request, scopes: frozenset[str], own: str | None = None) -> Principal:
+    """Who calls, if that token has one of ``scopes`` or is the append token of the episode ``own``.
+
+    An ``episode`` in the path that is not the caller's tenant's is not there at all.
+    Raises `UnauthorizedError`, `TooManyError`, `ForbiddenError`, `NotFoundError`.
+    """
+    parts = parts_of(request)
+    principal = allowed(await known(parts, request.headers.get("authorization", "")), scopes, own)
+    episode = request.path_params.get("episode")
+    if episode is not None:
+        if not episode.isascii() or "\0" in episode:
+            raise NotFoundError("episode: there is no episode of such letters")
+        await parts.episodes.owned(principal.tenant, episode)
+    return principal
+
+
+async def known(parts: Parts, authorization: str) -> Principal:
+    """Whose token it is that asks for one more thing. Raises `UnauthorizedError`, `TooManyError`."""
+    principal = await parts.tokens.principal(token_of(authorization))
+    parts.rates.request(principal)
+    return principal
+
+
+def allowed(principal: Principal, scopes: frozenset[str], own: str | None = None) -> Principal:
+    """The same, if its scope is one of ``scopes`` or it belongs to the episode ``own``. Raises `ForbiddenError`."""
+    if principal.scope in scopes or (own is not None and principal.scope == "append" and principal.episode == own):
+        return principal
+    wanted = sorted(scopes) + ([f"the append token of {own[:80]}"] if own is not None else [])
+    raise ForbiddenError(f"authorization: the token's scope is {principal.scope}, wanted {' or '.join(wanted)}")
+
+
+def token_of(authorization: str) -> str:
+    """The token in an Authorization header: Bearer, or the password of Basic, which is how an address carries one
+    (``http://token:TOKEN@host``) for trainers that take nothing but an address. Raises `UnauthorizedError`."""
+    scheme, _, said = authorization.partition(" ")
+    if scheme.lower() == "bearer" and said.strip():
+        return said.strip()
+    if scheme.lower() == "basic":
+        try:
+            token = base64.b64decode(said.strip(), validate=True).decode().partition(":")[2]
+        except ValueError:
+            token = ""
+        if token:
+            return token
+    raise UnauthorizedError("authorization: wanted `Bearer` and a token, or `Basic` with it as the password")
+
+
+async def while_known(parts: Parts, token: str, body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """A stream for as long as its token is in force: one that is revoked or expires ends it at the next word."""
+    async for sent in body:
+        try:
+            await parts.tokens.principal(token)
+        except UnauthorizedError:
+            return
+        except UnavailableError:  # nobody can tell now
+            pass
+        yield sent
+
+
+async def read_body(request: Request, limit: int) -> bytes:
+    """The whole body, or `TooLargeError` as soon as it is known to be too large."""
+    stated = request.headers.get("content-length", "")
+    if stated.isdigit() and int(stated) > limit:
+        raise TooLargeError(f"body: {stated} bytes, wanted at most {limit}")
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > limit:
+            raise TooLargeError(f"body: more than {limit} bytes, wanted at most {limit}")
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def parsed(model: type[Model], body: bytes) -> Model:
+    """The body as ``model``; an empty one is an empty object. Raises `InvalidError` naming every problem."""
+    if nested_beyond(body, DEPTH):
+        raise InvalidError(f"body: nested deeper than {DEPTH}")
+    try:
+        found = model.model_validate_json(body or b"{}")
+    except ValidationError as error:
+        raise invalid(error.errors(include_url=False)) from None
+    except ValueError as error:  # a number of more digits than Python reads
+        raise InvalidError(f"body: {error}") from None
+    if _UNUSUAL.search(body) is not None:
+        fault = fault_of(found.model_dump(), DEPTH + 1, MAX_VALUES)
+        if fault is not None:
+            problem = {"path": _dotted(fault.path), "value": fault.value, "wanted": fault.wanted}
+            raise InvalidError(f"{problem['path']}: got {fault.value}, wanted {fault.wanted}", errors=[problem])
+    return found
+
+
+def invalid(errors: Any) -> InvalidError:
+    """Pydantic's errors as the house says them: path, value, wanted."""
+    problems = [{"path": _dotted(e["loc"]), "value": repr(e.get("input"))[:120], "wanted": e["msg"]} for e in errors]
+    first = problems[0]
+    return InvalidError(f"{first['path']}: got {first['value']}: {first['wanted']}", errors=problems)
+
+
+def bad_task(error: BadTaskError) -> InvalidError:
+    """A task's problems, all of them."""
+    return InvalidError(
+        f"task: {len(error.problems)} problems, the first: {error.problems[0]}",
+        errors=[problem.to_json() for problem in error.problems],
+    )
+
+
+def _dotted(location: tuple[str | int, ...]) -> str:
+    out = ""
+    for part in location:
+        out += f"[{part}]" if isinstance(part, int) else f".{part}" if out else str(part)
+    return out or "body"
+
+
+def whole_query(request: Request, name: str, default: int, most: int) -> int:
+    """A whole number of the query, from 0 to ``most``. Raises `InvalidError`."""
+    if not request.scope["query_string"]:
+        return default
+    text = request.query_params.get(name)
+    return default if text is None else whole(name, text, most)
+
+
+def whole_header(request: Request, name: str, default: int = 0) -> int:
+    """A whole number of a header, from 0. Raises `InvalidError`."""
+    text = request.headers.get(name)
+    return default if text is None else whole(name, text, SEQ_MOST)
+
+
+def whole(name: str, text: str, most: int) -> int:
+    """A whole number from 0 to ``most``. Raises `InvalidError` that names it."""
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= most):
+        raise InvalidError(f"{name}: got {text[:40]!r}, wanted a whole number from 0 to {most}")
+    return int(text)
+
+
+def deadline_of(request: Request) -> Deadline:
+    """How long the caller is ready to wait, by its query."""
+    return Deadline(whole_query(request, "wait_ms", 0, parts_of(request).settings.limits.wait_ms))
+
+
+def checked_step(step: int) -> int:
+    """``step`` as a number that the log can hold. Raises `NotFoundError`."""
+    if step > MOST:
+        raise NotFoundError(f"step: got {step}, wanted at most {MOST}")
+    return step
+
+
+def answer(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """A JSON answer."""
+    return Response(orjson.dumps(value), status, headers, JSON)

@@ -1,0 +1,118 @@
+"""Tasks: registered once a version, never changed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Query, Request, Response
+
+from api.core.errors import InvalidError
+from api.core.yaml_text import BadYamlError, Lines
+from api.http.describe import body, keyed, problems
+from api.http.once import once
+from api.http.shapes import TaskShape, TasksShape
+from api.http.support import AUTHOR, READ, answer, bad_task, caller, parts_of, read_body
+from api.replay.task_tests import BadTestError, lacking, run_tests
+from api.rewards.rendering import total_in_words
+from api.tasks.schema import task_schema
+from api.tasks.task_files import BadTaskError, bad_yaml, check_task
+from detectors.model.types import Task
+from detectors.task.ruleset import compile_task
+
+router = APIRouter(tags=["tasks"])
+_YAML = ("application/yaml", "application/x-yaml", "text/yaml")
+
+
+@router.post(
+    "/v1/tasks",
+    status_code=201,
+    summary="Register a task",
+    responses={
+        200: {"model": TaskShape, "description": "It was registered already."},
+        201: {"model": TaskShape},
+        **problems(401, 403, 409, 413, 422),
+    },
+    openapi_extra=keyed(body({"application/json": task_schema(), "application/yaml": {"type": "string"}})),
+)
+async def register(request: Request) -> Response:
+    """Register a task from JSON or YAML. The same version with other content is refused with 409."""
+    who = await caller(request, AUTHOR)
+    parts = parts_of(request)
+    content = await read_body(request, parts.settings.limits.task_bytes)
+
+    async def work(_intent: str | None) -> Response:
+        spec, lines = await _said_task(request, content)
+        # Beside the loop that answers everybody, as the recordings below: a large task takes a while to check.
+        task = await asyncio.to_thread(_task, spec, lines)
+        if parts.settings.tasks_need_tests:
+            await asyncio.to_thread(tested, task, spec)
+        new, said = await parts.tasks.register(who.tenant, task)
+        return answer(said, 201 if new else 200)
+
+    return await once(request, who, content, work)
+
+
+async def _said_task(request: Request, content: bytes) -> tuple[Any, Lines]:
+    """What the body says, unchecked, and the lines of its keys if it is YAML."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    try:
+        return await parts_of(request).yaml.read(content) if kind in _YAML else (orjson.loads(content), {})
+    except BadYamlError as error:
+        raise bad_task(bad_yaml(error)) from None
+    except orjson.JSONDecodeError as error:
+        raise InvalidError(
+            f"body: {error}; wanted a task as JSON, or as YAML with content-type application/yaml"
+        ) from None
+
+
+def _task(spec: Any, lines: Lines) -> Task:
+    try:
+        return check_task(spec, lines)
+    except BadTaskError as error:
+        raise bad_task(error) from None
+
+
+def tested(task: Task, spec: Any) -> None:
+    """Refuse a task whose own recordings do not show that it can be reached, and not be had for nothing."""
+    tests = spec.get("tests", [])
+    try:
+        missing = lacking(tests)
+        if missing is not None:
+            raise BadTestError("tests", tests, f"{missing}: this service takes no task without")
+        failed = [(n, one) for n, one in enumerate(run_tests(compile_task(task), tests, None)) if one.wrong is not None]
+        if failed:
+            n, one = failed[0]
+            raise BadTestError(f"tests[{n}]", total_in_words(one.total), str(one.wrong))
+    except BadTestError as error:
+        problem = {"path": error.path, "line": None, "value": str(error.value)[:120], "wanted": error.wanted}
+        raise InvalidError(f"task: {error}", errors=[problem]) from None
+
+
+@router.get("/v1/schemas/task", summary="The JSON Schema of task files")
+async def schema() -> Response:
+    """For editors, which complete and check task files by it (`$schema`); it needs no token."""
+    return answer(task_schema())
+
+
+@router.get("/v1/tasks", summary="All tasks", responses={200: {"model": TasksShape}, **problems(401, 403)})
+async def listed(request: Request) -> Response:
+    """Every version of every task, in the order of registration."""
+    who = await caller(request, READ | AUTHOR)
+    rows = await parts_of(request).tasks.listed(who.tenant)
+    return answer({"tasks": [_said(row) for row in rows]})
+
+
+@router.get(
+    "/v1/tasks/{id:path}", summary="A task", responses={200: {"model": TaskShape}, **problems(401, 403, 404, 422)}
+)
+async def one(request: Request, id: str, version: Annotated[str | None, Query()] = None) -> Response:
+    """A task, of its latest registered version by default."""
+    who = await caller(request, READ | AUTHOR)
+    row = await parts_of(request).tasks.find(who.tenant, id, version)
+    return answer({**_said(row), "task": orjson.loads(bytes(row.body))})
+
+
+def _said(row: Any) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in ("id", "version", "digest", "attainable")}

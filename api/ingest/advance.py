@@ -1,0 +1,127 @@
+"""What a segment brings its episode: the rows that are written in the segment's transaction, and where it stands then.
+
+Whoever works this out needs the engine and where the episode stood, and no database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from api.core.frames import NUMBERED
+from api.episodes.position import Standing
+from api.ingest.placeholder_engine import Stranger
+from api.rewards.ledger_rows import milestone_rows, reward_rows, told
+from detectors.engine.engine import Engine, Outcome
+from detectors.model.types import Alarm, Event, Segment
+
+STATE_EVERY = 2_000
+"""Events from one stored engine state to the next: as many at most are fed again where an engine is rebuilt."""
+
+Write = Literal[
+    "segment",
+    "began",
+    "milestones",
+    "rewards",
+    "state",
+    "closing",
+    "ended",
+    "commands",
+    "advance",
+    "arrival",
+    "ask",
+    "no state",
+    "close",
+    "close command",
+    "sum",
+]
+"""What is written with a segment: what none of the others needs to be there, then the rest in this order."""
+
+Written = Mapping[Write, Sequence[Mapping[str, Any]]]
+
+
+class Advance(NamedTuple):
+    """The rows to write, the segment's own still without its frame, and where the episode stands once they are;
+    ``alarms``: matchers that failed on it."""
+
+    rows: Written
+    standing: Standing
+    alarms: Sequence[Alarm] = ()
+
+
+def advance(engine: Engine | Stranger, at: Standing, segment: Segment, now: str) -> Advance:
+    """Feed ``segment``, which continues ``at``, to an ``engine`` that stands there; ``now`` is the time for people."""
+    outcome = engine.feed(segment.events)
+    keep = segment.last - at.stored >= STATE_EVERY or engine.closed
+    state = engine.dump() if keep else b""
+    step = -1 if engine.step is None else engine.step
+    reached = at.milestones + len(outcome.milestones)
+    stored = segment.last if state else at.stored
+    after = Standing(segment.last, segment.digest, engine.closed, step, reached, stored)
+    rows: Written = {
+        **_rows(engine, at, after, segment, outcome, now),
+        "no state": [{"of_episode": segment.episode}] if keep and not state else [],
+        "state": [{"episode": segment.episode, "through": after.through, "body": state}] if state else [],
+    }
+    return Advance(rows, after, outcome.alarms)
+
+
+def _rows(
+    engine: Engine | Stranger, at: Standing, after: Standing, segment: Segment, outcome: Outcome, now: str
+) -> Written:
+    episode, rules = segment.episode, engine.ruleset
+    whose = {"of_episode": episode}
+    began, ended, journalled = marks(segment.events, at.step)
+    sealed = outcome.rewards if rules is None else told(rules, outcome)
+    escalates = rules is not None and rules.task.escalation is not None
+    steps = [
+        {"episode": episode, "step": step, "began": seq, "ended": ended.pop(step, None)} for step, seq in began.items()
+    ]
+    position = {
+        "id": episode,
+        "through": after.through,
+        "head": after.head,
+        "step": engine.step,
+        "success": sealed[-1].success if escalates and sealed and after.closed else engine.success,
+        "total": engine.total,
+        "milestones": after.milestones,
+    }
+    stored = {"episode": episode, "first": segment.first, "last": segment.last}
+    return {
+        "segment": [{**stored, "prev": segment.prev, "digest": segment.digest}],
+        "began": steps,
+        "ended": [{"episode": episode, "step": step, "ended": seq} for step, seq in ended.items()],
+        "milestones": milestone_rows(episode, at.milestones, segment.first, segment.last, outcome.milestones),
+        "rewards": reward_rows(sealed),
+        "commands": [{"episode": episode, "number": number, "seq": seq} for number, seq in journalled.items()],
+        "advance": [position],
+        "close": [{**whose, "new_closed_at": now}] if after.closed else [],
+        "close command": [{**whose, "at_seq": segment.last}] if after.closed else [],
+        "closing": [{"episode": episode, "queued_at": now}] if after.closed else [],
+        "sum": [whose] if escalates else [],
+        "ask": [{"episode": episode, "step": a.step, "item": a.item, "audit": a.audit} for a in outcome.asks],
+        "arrival": [{**stored, "earned": len(outcome.milestones) + len(outcome.rewards)}],
+    }
+
+
+Marks = dict[int, int]
+
+
+def marks(events: Sequence[Event], step: int) -> tuple[Marks, Marks, Marks]:
+    """Of steps that began, of begun ones that ended and of commands that reached the journal: the first event of each.
+
+    ``step`` is the last that began before."""
+    began: Marks = {}
+    ended: Marks = {}
+    journalled: Marks = {}
+    for event in events:
+        if event.kind not in NUMBERED:
+            continue
+        if event.kind == "step.began" and event.data["step"] > step:
+            step = event.data["step"]
+            began[step] = event.seq
+        elif event.kind == "step.ended" and event.data["step"] <= step:
+            ended.setdefault(event.data["step"], event.seq)
+        if type(event.data.get("command")) is int:
+            journalled.setdefault(event.data["command"], event.seq)
+    return began, ended, journalled

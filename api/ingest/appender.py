@@ -1,0 +1,315 @@
+"""Appends segments: once, in order, with their detection in the same transaction.
+
+Everything that is refused is refused before a row is written; everything that is acknowledged is on the disk.
+An engine is kept in memory for the event that it stands at. The row of its episode is read again under its lock, in
+the transaction that writes the segment: where another replica moved it on, nothing is written and all is decided anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, NamedTuple
+
+import structlog
+from sqlalchemy import Executable, bindparam, delete, select, update
+
+from api.audit.tables import closings
+from api.core.errors import (
+    ConflictError,
+    CostlySegmentError,
+    EpisodeClosedError,
+    ForkedLogError,
+    GapInLogError,
+    UnavailableError,
+)
+from api.core.frames import read_appended
+from api.core.metrics import Metrics
+from api.core.notify import ASKED, Notifier, log_of
+from api.core.settings import Limits
+from api.db.database import Database, now
+from api.episodes.position import Standing
+from api.episodes.store import Episodes
+from api.ingest.advance import STATE_EVERY, Advance, Write, advance
+from api.ingest.crew import Crew, DiedError, Feed, LostError
+from api.ingest.engines import Engines, Live, Stored
+from api.ingest.wire import Found
+from api.log.arrivals import arriving
+from api.log.tables import commands, engine_states, episodes, milestones, rewards, segments, steps
+from api.log.upserts import Changes, Rows
+from api.log.writer import GroupWriter, OutrunError
+from api.rewards.ledger import ESCALATING, TOTAL, Ledger
+from api.verdicts.escalations import queueing
+from detectors.model.codec import sha256
+from detectors.model.types import Segment
+
+_INLINE_BYTES = 64 * 1024
+"""Larger frames are unpacked and fed beside the event loop, so that others are not kept waiting."""
+
+_OUTRUN_MOST = 5
+_TRIES = 2
+"""Processes that may die over one segment."""
+_COSTLY_KEPT = 1_024
+"""Refused segments that are remembered."""
+
+log = structlog.get_logger(__name__)
+
+_of_episode: Any = bindparam("of_episode")
+KINDS: Mapping[Write, Rows | Changes] = {
+    "segment": Rows.whole(segments),
+    "began": Rows.whole(steps),
+    "milestones": Rows.whole(milestones),
+    "rewards": Rows.whole(rewards),
+    "state": Rows.whole(engine_states, replaces=True),
+    "closing": Rows.whole(closings),
+    "ended": Changes(steps, ("episode", "step"), ("ended",), once=True),
+    "commands": Changes(commands, ("episode", "number"), ("seq",), once=True),
+    "advance": Changes(episodes, ("id",), ("through", "head", "step", "success", "total", "milestones")),
+}
+STATEMENTS: Mapping[Write, Executable] = {
+    "no state": delete(engine_states).where(engine_states.c.episode == _of_episode),
+    "close": update(episodes)
+    .where(episodes.c.id == _of_episode)
+    .values(status="closed", closed_at=bindparam("new_closed_at")),
+    "close command": update(commands)
+    .where(commands.c.episode == _of_episode, commands.c.kind == "episode.close", commands.c.seq.is_(None))
+    .values(seq=bindparam("at_seq")),
+    "sum": TOTAL,
+}
+
+_SAME = select(segments.c.digest).where(
+    segments.c.episode == bindparam("episode"), segments.c.first == bindparam("first")
+)
+_NEXT = (
+    select(segments.c.first, segments.c.last, segments.c.frame)
+    .where(segments.c.episode == bindparam("episode"), segments.c.last > bindparam("after"))
+    .order_by(segments.c.first)
+    .limit(bindparam("count"))
+)
+
+
+class _ApartError(Exception):
+    """The episode's engine is not for this process: its rules may cost much."""
+
+
+class Acknowledged(NamedTuple):
+    """How far the log is durable, and the digest of its last segment."""
+
+    through: int
+    head: str
+
+
+class Log:
+    """The log of every episode in one database."""
+
+    def __init__(
+        self,
+        database: Database,
+        engines: Engines,
+        episodes: Episodes,
+        ledger: Ledger,
+        notifier: Notifier,
+        metrics: Metrics,
+        limits: Limits,
+        crew: Crew,
+    ) -> None:
+        self._database, self._engines, self._episodes, self._ledger = database, engines, episodes, ledger
+        self._notifier, self._metrics, self._limits = notifier, metrics, limits
+        self._crew = crew
+        self._costly: OrderedDict[tuple[str, str], str] = OrderedDict()
+        kinds: Mapping[Write, Rows | Changes] = {
+            **KINDS,
+            "arrival": arriving(database.embedded),
+            "ask": queueing(database.embedded),
+        }
+        self._writer = GroupWriter[Write](database, STATEMENTS, kinds)
+
+    async def append(self, episode: str, frame: bytes) -> Acknowledged:
+        """Append the segment in ``frame``; the same one again is acknowledged again. Raises `ProblemError`."""
+        began = time.perf_counter()
+        ack = await self._append_somewhere(episode, frame)
+        self._metrics.ingest_seconds.observe(time.perf_counter() - began)
+        return ack
+
+    async def through(self, episode: str) -> int:
+        """How far the log goes, without a look at the database where that is in memory. Raises `NotFoundError`."""
+        live = self._engines.kept(episode)
+        return live.at.through if live is not None else int((await self._episodes.get(episode)).through)
+
+    async def _append_somewhere(self, episode: str, frame: bytes) -> Acknowledged:
+        live = self._engines.kept(episode)
+        self._refuse_costly(episode, frame)
+        if self._crew.wants(frame) or (live is not None and isinstance(live.engine, int | Stored)):
+            with suppress(LostError):  # nobody is there to do it: it is done here
+                return await self._append_apart(episode, frame)
+        if len(frame) > _INLINE_BYTES:
+            segment = await asyncio.to_thread(read_appended, frame, episode, self._limits)
+        else:
+            segment = read_appended(frame, episode, self._limits)
+        try:
+            async with self._engines.lock(episode):
+                return await self._append_first(episode, frame, partial(self._feed, segment))
+        except _ApartError:
+            pass
+        try:
+            return await self._append_apart(episode, frame)
+        except LostError as error:
+            raise UnavailableError(f"episode: {episode} can't be moved on now: {error}") from error
+
+    async def _append_apart(self, episode: str, frame: bytes) -> Acknowledged:
+        """By a process that can be ended. Raises `LostError`, and `CostlySegmentError` where the segment ended two."""
+        async with self._engines.lock(episode):
+            for tried in range(_TRIES):
+                try:
+                    ack = await self._append_first(episode, frame, partial(self._crew.feed, frame, waits=tried > 0))
+                except DiedError as died:
+                    self._engines.drop(episode)
+                    why = str(died)
+                    log.error("A process died over a segment.", alarm="detection_died", episode=episode, why=why)
+                else:
+                    self._metrics.apart.inc()
+                    return ack
+        self._metrics.costly.inc()
+        self._costly[episode, sha256(frame)] = why
+        if len(self._costly) > _COSTLY_KEPT:
+            self._costly.popitem(last=False)
+        log.error("A segment is refused: two processes died over it.", alarm="costly_segment", episode=episode, why=why)
+        raise _costly(why)
+
+    def _refuse_costly(self, episode: str, frame: bytes) -> None:
+        """Raises `CostlySegmentError` for a segment that was refused, without another try."""
+        why = self._costly.get((episode, sha256(frame))) if self._costly else None
+        if why is not None:
+            raise _costly(why)
+
+    async def _append_first(self, episode: str, frame: bytes, feed: Feed) -> Acknowledged:
+        for _ in range(_OUTRUN_MOST):
+            try:
+                return await self._append(episode, frame, feed)
+            except OutrunError:  # what was decided, was decided by an older row: read it, decide again
+                continue
+        raise UnavailableError(f"episode: other replicas moved {episode} on {_OUTRUN_MOST} times meanwhile")
+
+    async def _append(self, episode: str, frame: bytes, feed: Feed) -> Acknowledged:
+        live = self._engines.kept(episode)
+        if live is not None:
+            with suppress(LostError):
+                segment, found = await feed(live)
+                if found is not None:
+                    return await self._write(live, found, frame)
+        # Only the database may say no: another process may have moved the episode on.
+        live = await self._engines.load(episode)
+        try:
+            segment, found = await feed(live)
+        except LostError:
+            if not isinstance(live.engine, Stored) or not live.engine.state:
+                raise
+            log.warning("A stored engine state is of no use.", episode=episode)
+            live = await self._engines.load(episode, whole=True)
+            segment, found = await feed(live)
+        if found is not None:
+            return await self._write(live, found, frame)
+        if segment.last <= live.at.through and await self._same(segment):
+            return Acknowledged(live.at.through, live.at.head)
+        raise _refusal(live.at, segment)
+
+    async def end(self, episode: str, frame: bytes) -> Acknowledged:
+        """Append the last segment of an episode whose rules this build has not; see api/ingest/placeholder_engine.py.
+
+        Raises `ProblemError`.
+        """
+        segment = read_appended(frame, episode, self._limits)
+        async with self._engines.lock(episode):
+            for _ in range(_OUTRUN_MOST):
+                live = await self._engines.stand_in(episode)
+                _, found = await self._feed(segment, live)
+                if found is None:
+                    raise _refusal(live.at, segment)
+                with suppress(OutrunError):
+                    return await self._write(live, found, frame)
+        raise UnavailableError(f"episode: other replicas moved {episode} on {_OUTRUN_MOST} times meanwhile")
+
+    async def _feed(self, segment: Segment, live: Live) -> Found:
+        if not live.at.continued_by(segment):
+            return Found(segment, None)
+        if isinstance(live.engine, Stored):
+            raise _ApartError
+        if isinstance(live.engine, int):
+            raise LostError("the engine is in another process")
+        try:
+            if segment.count > STATE_EVERY:
+                return Found(segment, await asyncio.to_thread(advance, live.engine, live.at, segment, now()))
+            return Found(segment, advance(live.engine, live.at, segment, now()))
+        except BaseException:
+            self._engines.drop(live.episode)
+            raise
+
+    async def _write(self, live: Live, found: Advance, frame: bytes) -> Acknowledged:
+        rows = {**found.rows, "segment": [{**row, "frame": frame} for row in found.rows["segment"]]}
+        durable = False
+        try:
+            await self._writer.commit(rows, live.episode, (live.at.through, live.at.head), len(frame))
+            durable = True
+        finally:
+            if not durable:
+                self._engines.drop(live.episode)
+        self._moved_on(live, found)
+        return Acknowledged(live.at.through, live.at.head)
+
+    async def _same(self, segment: Segment) -> bool:
+        row = await self._database.first(_SAME, {"episode": segment.episode, "first": segment.first})
+        return row is not None and bool(row.digest == segment.digest)
+
+    def _moved_on(self, live: Live, found: Advance) -> None:
+        rows, count = found.rows, found.standing.through - live.at.through
+        live.at = found.standing
+        final = [row for row in rows["rewards"] if row["status"] != ESCALATING]
+        for row in final:
+            self._ledger.remember(live.episode, row["step"], row["body"])
+        self._metrics.appended(count, [row["status"] for row in final], len(rows["milestones"]))
+        for alarm in found.alarms:
+            self._metrics.matcher_failures.labels(alarm.matcher, alarm.error).inc()
+            log.warning(
+                "A matcher failed on a text from agent or page; it counts as no match.",
+                alarm="matcher_failed",
+                episode=live.episode,
+                **alarm._asdict(),
+            )
+        self._notifier.tell(log_of(live.episode))
+        if rows["ask"]:
+            self._notifier.tell(ASKED)
+
+    async def after(self, episode: str, after: int, count: int) -> Sequence[Any]:
+        """At most ``count`` stored segments (first, last, frame) that hold events beyond ``after``."""
+        return await self._database.all(_NEXT, {"episode": episode, "after": after, "count": count})
+
+    async def frames(self, episode: str, after: int = 0) -> AsyncIterator[bytes]:
+        """Every stored frame beyond event ``after``, in order, one in memory at a time."""
+        while rows := await self.after(episode, after, 1):
+            after = rows[0].last
+            yield bytes(rows[0].frame)
+
+
+def _costly(why: str) -> CostlySegmentError:
+    return CostlySegmentError(
+        f"events: detection of this segment ended {_TRIES} processes, the last one because {why}; wanted one that the "
+        "task's rules can read within these bounds. It is not tried again, and the episode is ended"
+    )
+
+
+def _refusal(at: Standing, segment: Segment) -> ConflictError:
+    stands: dict[str, Any] = {"wanted": at.through + 1, "through": at.through, "head": at.head}
+    if segment.first <= at.through:
+        return ForkedLogError(
+            f"first: event {segment.first} is in the log already, in another segment; wanted {at.through + 1}",
+            **stands,
+        )
+    if at.closed:
+        return EpisodeClosedError(f"first: event {segment.first} follows the episode's end at {at.through}", **stands)
+    if segment.first > at.through + 1:
+        return GapInLogError(f"first: got {segment.first}, wanted {at.through + 1}", **stands)
+    return ForkedLogError(f"prev: got {segment.prev}, wanted {at.head}", **stands)

@@ -1,0 +1,137 @@
+"""A process beside the service: it opens large segments, detects in them, and tells what is to be written.
+
+It keeps the engines that it was handed. The service says where an episode stands with every segment, so an engine that
+stands elsewhere (what it worked out last was never written) is of no use and is not used.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import socket
+import sys
+import time
+from collections import OrderedDict
+from dataclasses import replace
+from typing import Any, BinaryIO
+
+import zstandard
+
+from api.core.errors import ProblemError
+from api.core.frames import read_appended
+from api.core.gc_tuning import spare
+from api.core.settings import Limits
+from api.episodes.position import Standing
+from api.ingest.advance import advance
+from api.ingest.wire import LENGTH, OUT_OF_MEMORY, Answer, Asked, Found, Handed, packed, unpacked
+from api.rewards.scored_episode import ruleset_of
+from api.tasks.plugins import load_plugins
+from detectors.engine.engine import Engine
+from detectors.model.codec import decode_segment
+from detectors.model.errors import DetectorError
+
+ENGINES = 512
+"""Engines that are kept; the one that was not used for longest makes room."""
+
+NICE = 5
+"""Whoever waits for a reward waits for the service's own process: that goes first."""
+
+
+class Detecting:
+    """What one process does."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._engines: OrderedDict[str, tuple[Engine, str]] = OrderedDict()
+
+    def answer(self, asked: Asked) -> Answer:
+        """Feed a segment to its episode's engine."""
+        try:
+            segment = read_appended(asked.frame, asked.episode, self._limits)
+        except ProblemError as problem:
+            return problem
+        bare = replace(segment, events=())
+        if not asked.at.continued_by(segment):
+            return Found(bare, None)
+        engine = self._taken(asked.episode, asked.at, asked.handed)
+        if engine is None:
+            return None
+        found = advance(engine, asked.at, segment, asked.now)
+        if not found.standing.closed:
+            self._engines[asked.episode] = engine, segment.digest
+        if len(self._engines) > ENGINES:
+            self._engines.popitem(last=False)
+        return Found(bare, found)
+
+    def _taken(self, episode: str, at: Standing, handed: Handed | None) -> Engine | None:
+        engine, head = self._engines.pop(episode, (None, ""))
+        if handed is not None:
+            try:
+                engine = _made(episode, handed)
+            except DetectorError:  # other plug-ins than the service has, or a stored state that is of no use
+                return None
+            return engine if engine.through == at.through else None
+        return engine if head == at.head else None  # a segment's digest is of all before it, too
+
+
+def _made(episode: str, handed: Handed) -> Engine:
+    """The engine that was handed over. Raises `DetectorError`."""
+    rules = ruleset_of(handed.task)
+    engine = Engine.load(rules, handed.state) if handed.state else Engine(rules, episode)
+    for frame in handed.frames:
+        engine.feed(decode_segment(zstandard.decompress(frame)).events)
+    return engine
+
+
+def serve(requests: BinaryIO, answers: BinaryIO) -> None:
+    """Answer until whoever asks is gone."""
+    load_plugins()
+    limits: Limits | None = None
+    while (message := _read(requests)) is not None:
+        if limits is None:
+            limits, told = message, None
+            detecting = Detecting(limits)
+            _bound_memory(limits.detection_bytes)
+            spare()
+        else:
+            _bound(resource.RLIMIT_CPU, int(time.process_time()) + 1 + limits.detection_cpu_s)
+            told = detecting.answer(message)
+        answers.write(packed(told))
+        answers.flush()
+
+
+def _read(requests: BinaryIO) -> Any:
+    head = requests.read(LENGTH.size)
+    body = requests.read(LENGTH.unpack(head)[0]) if len(head) == LENGTH.size else b""
+    return unpacked(body) if body else None
+
+
+def _bound_memory(most: int) -> None:
+    """``most`` bytes beside what is mapped now: beyond it the kernel gives none, and the process ends."""
+    with open("/proc/self/statm", encoding="ascii") as told:
+        mapped = int(told.read().split()[0]) * resource.getpagesize()
+    _bound(resource.RLIMIT_AS, mapped + most)
+
+
+def _bound(what: int, most: int) -> None:
+    _, hard = resource.getrlimit(what)
+    resource.setrlimit(what, (most if hard < 0 else min(most, hard), hard))
+
+
+def main() -> None:
+    """Serve on the socket whose number is the only argument."""
+    os.nice(NICE)
+    _bound(resource.RLIMIT_CORE, 0)
+    try:
+        with (
+            socket.socket(fileno=int(sys.argv[1])) as held,
+            held.makefile("rb") as requests,
+            held.makefile("wb") as answers,
+        ):
+            serve(requests, answers)
+    except (MemoryError, ImportError):  # a library that is imported when it is needed can't be mapped
+        os._exit(OUT_OF_MEMORY)  # nothing is tidied up: that could want memory
+
+
+if __name__ == "__main__":
+    main()

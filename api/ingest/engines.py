@@ -1,0 +1,185 @@
+"""Engines of the episodes that are running, kept between two segments and rebuilt wherever they are not.
+
+A stored state is a shortcut, never the truth: it is written every so many events (api/ingest/advance.py), and what
+came after it is fed again from the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
+
+import orjson
+import structlog
+import zstandard
+from sqlalchemy import bindparam, select
+
+from api.core.errors import RulesetChangedError, UnavailableError
+from api.db.database import Database
+from api.episodes.position import Standing
+from api.episodes.store import Episodes
+from api.ingest.placeholder_engine import Stranger
+from api.log.tables import engine_states, milestones, rewards, segments
+from api.tasks.store import Tasks
+from detectors.engine.engine import Engine
+from detectors.model.codec import decode_segment
+from detectors.model.errors import GapError, StateError
+from detectors.model.rewards import milestone_from_json
+from detectors.task.ruleset import Ruleset
+
+_LOOKS = 5
+"""Another replica may move an episode on between the reads of its row, its state and its segments."""
+
+_STATE = select(engine_states).where(engine_states.c.episode == bindparam("episode"))
+_AFTER = (
+    select(segments.c.frame)
+    .where(segments.c.episode == bindparam("episode"), segments.c.first > bindparam("after"))
+    .where(segments.c.last <= bindparam("through"))
+    .order_by(segments.c.first)
+)
+
+_REWARD = (
+    select(rewards.c.step, rewards.c.body)
+    .where(rewards.c.episode == bindparam("episode"))
+    .order_by(rewards.c.step.desc())
+    .limit(1)
+)
+_EARNED = (
+    select(milestones.c.body)
+    .where(milestones.c.episode == bindparam("episode"), milestones.c.step == bindparam("step"))
+    .order_by(milestones.c.number)
+)
+
+log = structlog.get_logger()
+
+
+class Stored(NamedTuple):
+    """An engine that is made of its stored state (empty: from the start) and of the frames after that, elsewhere: the
+    rules may cost much."""
+
+    ruleset: Ruleset
+    state: bytes
+    frames: tuple[bytes, ...]
+
+
+@dataclass(slots=True)
+class Live:
+    """An episode at its last durable event. Its engine is here, or with a process of the crew's (api/ingest)."""
+
+    episode: str
+    engine: Engine | Stranger | Stored | int
+    at: Standing
+
+
+class Engines:
+    """The engines of one process. Hold the episode's `lock` from `get` until the log is durable."""
+
+    def __init__(self, database: Database, episodes: Episodes, tasks: Tasks, cached: int) -> None:
+        self._database, self._episodes, self._tasks = database, episodes, tasks
+        self._cached = cached
+        self._live: OrderedDict[str, Live] = OrderedDict()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def lock(self, episode: str) -> asyncio.Lock:
+        """One at a time moves an episode on."""
+        lock = self._locks.get(episode)
+        if lock is None:
+            lock = self._locks[episode] = asyncio.Lock()
+        return lock
+
+    def kept(self, episode: str) -> Live | None:
+        """What is in memory, if anything."""
+        live = self._live.get(episode)
+        if live is not None:
+            self._live.move_to_end(episode)
+        return live
+
+    def drop(self, episode: str) -> None:
+        """Forget an engine that may be ahead of the log."""
+        self._live.pop(episode, None)
+
+    def forget(self) -> None:
+        """Forget every engine: an episode was deleted."""
+        self._live.clear()
+
+    async def load(self, episode: str, *, whole: bool = False) -> Live:
+        """Rebuild from the database; ``whole``: from the start, whatever state is stored.
+
+        Raises `NotFoundError`, `GoneError`, `RulesetChangedError`."""
+        self.drop(episode)
+        for _ in range(_LOOKS):
+            live = await self._rebuild(await self._episodes.get(episode), whole)
+            if live is not None:
+                break
+        else:
+            raise UnavailableError(f"episode: the log of {episode} ends elsewhere than its row says")
+        self._live[episode] = live
+        if len(self._live) > self._cached:
+            self._live.popitem(last=False)
+        return live
+
+    async def stand_in(self, episode: str) -> Live:
+        """The episode without its rules, good for nothing but its end; it is not kept. Raises `ProblemError`."""
+        self.drop(episode)
+        row = await self._episodes.get(episode)
+        step = -1 if row.step is None else row.step
+        last = await self._database.first(_REWARD, {"episode": episode})
+        sealed = step < 0 or (last is not None and last.step >= step)
+        earned = [] if sealed else await self._database.all(_EARNED, {"episode": episode, "step": step})
+        components = orjson.loads(last.body)["components"] if last else await self._tasks.components(row.task_number)
+        pending = [milestone_from_json(orjson.loads(one.body)) for one in earned]
+        stranger = Stranger(row.id, row.digest, components, (row.through, step), sealed, pending)
+        return Live(row.id, stranger, _standing(row, row.through))
+
+    async def _rebuild(self, row: Any, whole: bool) -> Live | None:
+        """None where the episode moved on between two reads."""
+        rules = await self._tasks.ruleset(row.task_number)
+        if rules.digest != row.digest:
+            raise RulesetChangedError(
+                f"digest: episode {row.id} was opened under {row.digest}, this build's rules give {rules.digest}; "
+                "wanted the build that opened it, or a new episode"
+            )
+        state = None if whole else await self._database.first(_STATE, {"episode": row.id})
+        stored = 0 if state is None else state.through
+        if stored > row.through:
+            return None
+        if rules.metered:
+            frames = tuple([frame async for frame in self._frames(stored, row)])
+            return Live(row.id, Stored(rules, bytes(state.body) if state else b"", frames), _standing(row, stored))
+        engine = None if state is None else await self._resumed(rules, state, row)
+        if engine is None:
+            engine, stored = Engine(rules, row.id), 0
+            await self._feed(engine, stored, row)
+        if engine.through != row.through:
+            return None
+        return Live(row.id, engine, _standing(row, stored))
+
+    async def _resumed(self, rules: Ruleset, state: Any, row: Any) -> Engine | None:
+        """The engine from its stored state on; None where that is of no use and all has to be fed again.
+
+        It is another build's, or lies between two ends of segments, where nobody wrote it: `audit verify` tells.
+        """
+        try:
+            engine = Engine.load(rules, bytes(state.body))
+            await self._feed(engine, state.through, row)
+        except (StateError, GapError) as error:
+            log.warning("A stored engine state is of no use.", episode=row.id, why=str(error))
+            return None
+        return engine if engine.through == row.through else None
+
+    async def _feed(self, engine: Engine, after: int, row: Any) -> None:
+        async for frame in self._frames(after, row):
+            engine.feed(decode_segment(zstandard.decompress(frame)).events)
+
+    async def _frames(self, after: int, row: Any) -> AsyncIterator[bytes]:
+        for segment in await self._database.all(_AFTER, {"episode": row.id, "after": after, "through": row.through}):
+            yield bytes(segment.frame)
+
+
+def _standing(row: Any, stored: int) -> Standing:
+    step = -1 if row.step is None else row.step
+    return Standing(row.through, row.head, row.status == "closed", step, row.milestones, stored)

@@ -1,0 +1,107 @@
+"""People's words as rows, and what they are asked next: what others disagree on first, then what nobody saw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import orjson
+from sqlalchemy import bindparam, delete, insert, select
+
+from api.db.database import Database, now
+from api.labelling.tables import preferences
+from api.log.tables import episodes
+from api.verdicts.recorded import GIVEN
+from api.verdicts.tables import escalations, verdicts
+
+PAIR = ("first", "second", "tie", "unsure")
+STEP = ("yes", "no", "unsure")
+LOOKED_AT = 400
+"""The newest words, episodes and verdicts that are looked at for what comes next."""
+
+_tenant: Any = bindparam("tenant")
+_p, _e, _v = preferences.c, episodes.c, verdicts.c
+_ALL = select(preferences).where(_p.tenant == _tenant).order_by(_p.number)
+_CLOSED = (
+    select(episodes)
+    .where(_e.tenant == _tenant, _e.status == "closed")
+    .order_by(_e.opened_at.desc(), _e.id.desc())
+    .limit(LOOKED_AT)
+)
+_WAITING = (
+    select(escalations, _e.task, _e.task_number)
+    .join(episodes, _e.id == escalations.c.episode)
+    .where(_e.tenant == _tenant, escalations.c.audit.is_(False))
+    .order_by(escalations.c.queued_at)
+    .limit(LOOKED_AT)
+)
+_GIVEN = (
+    select(verdicts.c.body, _e.task)
+    .join(episodes, _e.id == _v.episode)
+    .where(_e.tenant == _tenant, _v.kind == GIVEN)
+    .order_by(_e.opened_at.desc(), _v.episode, _v.seq)
+    .limit(LOOKED_AT)
+)
+
+
+class Word(NamedTuple):
+    """What one person says of one pair, or of one item of one step (``second`` empty)."""
+
+    task: str
+    first: str
+    second: str
+    step: int
+    item: str
+    choice: str
+    final: bool = False
+
+
+class Preferences:
+    """The preferences of one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def say(self, tenant: str, annotator: str, word: Word) -> None:
+        """Keep it; what the same person said of the same before is replaced."""
+        row = {"tenant": tenant, "annotator": annotator, **word._asdict()}
+        same = [_p[name] == row[name] for name in ("tenant", "annotator", "first", "second", "step", "item")]
+        async with self._database.write() as conn:
+            await conn.execute(delete(preferences).where(*same))
+            await conn.execute(insert(preferences), {**row, "said_at": now()})
+
+    async def all(self, tenant: str, task: str | None = None) -> Sequence[Any]:
+        """Every word, in the order in which they were said."""
+        return await self._database.all(_ALL if task is None else _ALL.where(_p.task == task), {"tenant": tenant})
+
+    async def closed(self, tenant: str, task: str | None = None) -> Sequence[Any]:
+        """The newest closed episodes."""
+        return await self._database.all(_CLOSED if task is None else _CLOSED.where(_e.task == task), {"tenant": tenant})
+
+    async def waiting(self, tenant: str, task: str | None = None) -> Sequence[Any]:
+        """Items of steps that wait for an answer, the oldest first."""
+        return await self._database.all(
+            _WAITING if task is None else _WAITING.where(_e.task == task), {"tenant": tenant}
+        )
+
+    async def unsettled(self, tenant: str, task: str | None = None) -> list[tuple[str, int, str, str, str]]:
+        """(episode, step, item, task, why) where no tier was sure, or two said the contrary."""
+        rows = await self._database.all(_GIVEN if task is None else _GIVEN.where(_e.task == task), {"tenant": tenant})
+        scores: dict[tuple[str, int, str, str], list[float | None]] = {}
+        for row in rows:
+            said = orjson.loads(bytes(row.body))
+            at = (said["episode"], said["step"], said["item"], row.task)
+            scores.setdefault(at, []).append(said["verdict"]["score"])
+        found = []
+        for at, given in scores.items():
+            known = [score for score in given if score is not None]
+            if not known:
+                found.append((*at, "nobody was sure"))
+            elif min(known) < 0.5 <= max(known):
+                found.append((*at, "model and judge say the contrary"))
+        return found
+
+
+def removed_with(episode: str) -> Any:
+    """What goes when an episode does: what was said of it."""
+    return delete(preferences).where((_p.first == episode) | (_p.second == episode))

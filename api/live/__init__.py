@@ -1,0 +1,1 @@
+"""Who looks at an episode while it runs, and what is sent to them."""

@@ -1,0 +1,92 @@
+"""Tells the other replicas what moved, over Postgres' LISTEN and NOTIFY, so that whoever waits there looks again.
+
+A word is sent after its commit, so a replica that is killed in between sends none: those who wait look again by
+themselves every `RECHECK_S` seconds (api/core/notify.py). After a lost connection everybody looks again at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import uuid
+
+import asyncpg
+import orjson
+import structlog
+from sqlalchemy.engine import URL
+
+from api.core import background
+from api.core.notify import Notifier, Topic
+
+CHANNEL = "milestoned"
+RECHECK_S = 15.0
+AGAIN_S = 1.0
+"""How long to wait before a lost connection is opened again, in seconds."""
+PAUSE_S = 0.005
+"""From one notification to the next: what moves meanwhile goes together, for each is a transaction of its own."""
+TOGETHER = 50
+"""Topics in one notification: Postgres takes at most 8,000 bytes."""
+
+log = structlog.get_logger()
+
+
+class Broadcast:
+    """One replica's connection for words to and from the others."""
+
+    def __init__(self, url: URL, notifier: Notifier) -> None:
+        self._dsn = url.set(drivername="postgresql").render_as_string(hide_password=False)
+        self._notifier = notifier
+        self._me = uuid.uuid4().hex
+        self._waiting: dict[Topic, None] = {}
+        self._news = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Listen, and send what the notifier is told from now on."""
+        listening = asyncio.Event()
+        self._task = asyncio.create_task(self._keep(listening))
+        self._notifier.spread(self._send, RECHECK_S)
+        with contextlib.suppress(TimeoutError):  # without the others' words one looks by oneself
+            await asyncio.wait_for(listening.wait(), AGAIN_S)
+
+    async def stop(self) -> None:
+        """Listen no more."""
+        await background.end(self._task)
+
+    def _send(self, topic: Topic) -> None:
+        self._waiting[topic] = None
+        self._news.set()
+
+    async def _keep(self, listening: asyncio.Event) -> None:
+        while True:
+            try:
+                await self._serve(listening)
+            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+                log.warning("Other replicas can't be heard now.", why=f"{type(error).__name__}: {error}")
+            self._notifier.wake_all()
+            await asyncio.sleep(AGAIN_S)
+
+    async def _serve(self, listening: asyncio.Event) -> None:
+        conn = await asyncpg.connect(self._dsn)
+        try:
+            await conn.add_listener(CHANNEL, lambda *heard: self._heard(str(heard[3])))
+            conn.add_termination_listener(lambda _: self._news.set())
+            listening.set()
+            while not conn.is_closed():
+                await self._news.wait()
+                self._news.clear()
+                while self._waiting:
+                    topics = list(self._waiting)[:TOGETHER]
+                    await conn.execute("SELECT pg_notify($1, $2)", CHANNEL, orjson.dumps([self._me, topics]).decode())
+                    for topic in topics:
+                        del self._waiting[topic]
+                    await asyncio.sleep(PAUSE_S)
+        finally:
+            with contextlib.suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                await conn.close(timeout=1.0)
+
+    def _heard(self, payload: str) -> None:
+        sender, topics = orjson.loads(payload)
+        if sender != self._me:
+            for what, episode in topics:
+                self._notifier.wake((what, episode))

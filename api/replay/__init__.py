@@ -1,0 +1,1 @@
+"""Recordings: read, verified, and scored without a service."""

@@ -1,0 +1,119 @@
+"""Stored episodes as a corpus: which, in which order, and all that was kept of each.
+
+Only closed episodes: what is still written to has no last word to compare with. The order is that of their ids.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import orjson
+from sqlalchemy import bindparam, select
+
+from api.db.database import Database
+from api.log.tables import episodes, milestones, rewards, segments, tasks
+from api.verdicts.tables import verdicts
+
+PAGE = 64
+"""Episodes read at once: with all their frames they are in memory together."""
+
+
+class Selection(NamedTuple):
+    """Which episodes: all conditions that are set must hold. ``tenant`` None: everybody's, for the operator's shell."""
+
+    tenant: str | None = None
+    episodes: tuple[str, ...] | None = None
+    task: str | None = None
+    version: str | None = None
+    digest: str | None = None
+    labels: Mapping[str, Any] = {}
+
+
+class Stored(NamedTuple):
+    """A closed episode: its row, its task's canonical JSON, frames, sealed rewards and milestones, in order."""
+
+    row: Any
+    task: bytes
+    content: bytes
+    rewards: list[bytes]
+    milestones: list[bytes]
+    verdicts: list[bytes]
+
+
+def _rows(selection: Selection) -> Any:
+    wanted = {"tenant": selection.tenant, "task": selection.task, "version": selection.version}
+    wanted["digest"] = selection.digest
+    statement = select(episodes).where(episodes.c.status == "closed", episodes.c.id > bindparam("after"))
+    for name, value in wanted.items():
+        if value is not None:
+            statement = statement.where(episodes.c[name] == value)
+    if selection.episodes is not None:
+        statement = statement.where(episodes.c.id.in_(bindparam("ids", expanding=True)))
+    return statement.order_by(episodes.c.id).limit(bindparam("most"))
+
+
+def _of(table: Any, *order: Any) -> Any:
+    return select(table).where(table.c.episode.in_(bindparam("ids", expanding=True))).order_by(table.c.episode, *order)
+
+
+_FRAMES = _of(segments, segments.c.first)
+_REWARDS = _of(rewards, rewards.c.step)
+_MILESTONES = _of(milestones, milestones.c.number)
+_VERDICTS = _of(verdicts, verdicts.c.seq)
+_TASKS = select(tasks.c.number, tasks.c.body).where(tasks.c.number.in_(bindparam("numbers", expanding=True)))
+
+
+class Corpus:
+    """The closed episodes of one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def rows(self, selection: Selection) -> AsyncGenerator[Any, None]:
+        """The rows of the selected episodes, by id."""
+        after = ""
+        statement = _rows(selection)
+        named = {"ids": list(selection.episodes)} if selection.episodes is not None else {}
+        while page := await self._database.all(statement, {"after": after, "most": 1_000, **named}):
+            for row in page:
+                after = row.id
+                labels = orjson.loads(row.labels)
+                if all(name in labels and labels[name] == value for name, value in selection.labels.items()):
+                    yield row
+
+    async def pages(self, selection: Selection) -> AsyncGenerator[list[Stored], None]:
+        """The selected episodes whole, at most `PAGE` at a time."""
+        page: list[Any] = []
+        async for row in self.rows(selection):
+            page.append(row)
+            if len(page) == PAGE:
+                yield await self.whole(page)
+                page = []
+        if page:
+            yield await self.whole(page)
+
+    async def whole(self, rows: Sequence[Any]) -> list[Stored]:
+        """Everything that is kept of these episodes, in their order."""
+        if not rows:
+            return []
+        ids = {"ids": [row.id for row in rows]}
+        frames = await self._bodies(_FRAMES, ids, "frame")
+        sealed = await self._bodies(_REWARDS, ids, "body")
+        reached = await self._bodies(_MILESTONES, ids, "body")
+        said = await self._bodies(_VERDICTS, ids, "body")
+        numbers = {"numbers": sorted({row.task_number for row in rows})}
+        bodies = {row.number: bytes(row.body) for row in await self._database.all(_TASKS, numbers)}
+        return [
+            Stored(
+                row, bodies[row.task_number], b"".join(frames[row.id]), sealed[row.id], reached[row.id], said[row.id]
+            )
+            for row in rows
+        ]
+
+    async def _bodies(self, statement: Any, ids: Mapping[str, Any], column: str) -> Mapping[str, list[bytes]]:
+        found: dict[str, list[bytes]] = defaultdict(list)
+        for row in await self._database.all(statement, ids):
+            found[row.episode].append(bytes(getattr(row, column)))
+        return found

@@ -1,0 +1,1 @@
+"""What steps are worth: the ledger of milestones and rewards, and the explanations of each."""

@@ -1,0 +1,154 @@
+"""The nearest miss: of all events that a condition heard, the one that failed by least, and how.
+
+A rule is asked again with some of its arguments let go: what it then takes shows which of them the event failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from api.rewards.event_text import clip, line
+from api.rewards.rendering import value_in_words
+from detectors.model.errors import UnseenError
+from detectors.model.safe_json import mapping
+from detectors.model.types import Event
+from detectors.sdk.arguments import MATCHERS
+from detectors.sdk.registry import Rule, foreign
+from detectors.sdk.world import World
+from detectors.task.ruleset import Node
+
+_PLACES = ("element", "widget", "form")
+
+
+class _Anything:
+    """Stands for an argument that is let go: it takes all, and has what the rules ask of a matcher, whichever."""
+
+    origin = path = ""
+    by_beginning = True
+
+    def matches(self, value: Any, *options: Any) -> bool:
+        return True
+
+    is_at = holds = names = matches_json = matches
+
+    def share(self, body: Any) -> float:
+        return 1.0
+
+    def keys(self) -> None:
+        return None
+
+    @property
+    def facts(self) -> _Anything:
+        return self
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """An event that came near: which arguments it failed (none: the event as such does not count), how far it got;
+    ``unseen``: why nobody knows."""
+
+    event: Event
+    step: int
+    failed: tuple[str, ...]
+    of: int
+    level: float
+    unseen: str = ""
+
+    @property
+    def nearness(self) -> tuple[float, int, int]:
+        """What sorts misses: how much of it held, then how little failed, then which came last."""
+        eligible = self.level > 0 or bool(self.failed or self.unseen)
+        return (self.level if eligible else -1.0, self.of - len(self.failed) if eligible else 0, self.event.seq)
+
+
+class Misses:
+    """The nearest misses of a task's leaves, event by event."""
+
+    def __init__(self, leaves: list[Node]) -> None:
+        self._leaves = [node for node in leaves if isinstance(node.rule, Rule)]
+        self.nearest: dict[int, Miss] = {}
+
+    def take(self, event: Event, world: World, step: int) -> None:
+        """Look at one event; ``world`` is as it was when the rules read it."""
+        for node in self._leaves:
+            assert isinstance(node.rule, Rule)
+            if event.kind in node.rule.heard(node.args):
+                try:
+                    miss = _miss(node.rule, node.args, event, world, step)
+                except Exception:  # as in detectors/engine/conditions.py: the step's reason names it
+                    if foreign(node.rule.name) is None:
+                        raise
+                    continue
+                known = self.nearest.get(node.id)
+                if known is None or miss.nearness >= known.nearness:
+                    self.nearest[node.id] = miss
+
+
+def _miss(rule: Rule, args: Any, event: Event, world: World, step: int) -> Miss:
+    names = [f.name for f in fields(args) if isinstance(getattr(args, f.name), MATCHERS)]
+    try:
+        level = _level(rule, args, event, world)
+    except UnseenError as unseen:
+        return Miss(event, step, (), len(names), unseen.known.level if unseen.known else 0.0, str(unseen))
+    if level >= 1.0 or not names:
+        return Miss(event, step, (), len(names), level)
+    free = {name: _Anything() for name in names}
+    if _level_free(rule, replace(args, **free), event, world) <= 0:
+        return Miss(event, step, (), len(names), level)
+    failed = [
+        name
+        for name in names
+        if _level_free(rule, replace(args, **{k: v for k, v in free.items() if k != name}), event, world) < 1.0
+    ]
+    return Miss(event, step, tuple(failed), len(names), level)
+
+
+def _level(rule: Rule, args: Any, event: Event, world: World) -> float:
+    return max((reading.level for reading in rule.read(event, world, args)), default=0.0)
+
+
+def _level_free(rule: Rule, args: Any, event: Event, world: World) -> float:
+    """`_level` where `_Anything` stands among the arguments."""
+    try:
+        return _level(rule, args, event, world)
+    except UnseenError as unseen:
+        return unseen.level
+    except (AttributeError, TypeError):
+        if foreign(rule.name) is None:
+            raise
+        return 0.0  # a rule of others may ask more of a matcher; which argument failed can't be told then
+
+
+def in_words(miss: Miss | None, rule: str, given: Any) -> str:
+    """One line: the event that came nearest, and what of it was otherwise."""
+    if miss is None:
+        return "nothing of that kind happened"
+    where = f"event {miss.event.seq}" + (f" in step {miss.step}" if miss.step >= 0 else " before the first step")
+    shown = clip(line(miss.event).split(miss.event.source, 1)[1])
+    if 0 < miss.level < 1:
+        return f"nearest: {where} brought it to {miss.level:.0%}: {shown}"
+    if miss.level >= 1:
+        return f"{where} fulfils it: {shown}"
+    if miss.unseen:
+        return f"nearest: {where}: {miss.unseen}; nobody can know: {shown}"
+    if not miss.failed:
+        return f"nearest: {where}, which does not count for {rule} (see docs/rules.md): {shown}"
+    wrong = "; ".join(
+        f"{name} is {_seen(miss.event, name)}, wanted {value_in_words(given.get(name, 'the default'))}"
+        for name in miss.failed
+    )
+    return f"nearest: {where}: {wrong}: {shown}"
+
+
+def _seen(event: Event, name: str) -> str:
+    """What the event has for an argument of that name, as far as it can be told."""
+    places = (event.data, *(mapping(event.data.get(place)) for place in _PLACES))
+    if name == "field":
+        name = "name"
+    found = [place[name] for place in places if name in place]
+    return clip(value_in_words(found[0]), 80) if found else "otherwise"

@@ -1,0 +1,114 @@
+"""In words: what a milestone waits for, as `milestoned task explain` prints it, and what an episode came to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from detectors.engine.stakes import goal_worth, most_of_steps, spread_over
+from detectors.model.types import Condition, MilestoneSpec, Window
+from detectors.sdk.registry import Rule, rules
+from detectors.task.ruleset import Ruleset
+
+_COMPOSITES = {
+    "all_of": "all of these, in any order",
+    "any_of": "one of these",
+    "none_of": "none of these",
+    "sequence": "these, one after the other",
+    "count": "these, counted",
+    "hold": "these, for a while",
+    "same": "these, about the same thing",
+    "goal": "the goal",
+}
+
+GOAL = {True: "reached", False: "not reached", None: "not known"}
+"""An episode's success, in words."""
+
+
+def number_in_words(value: float) -> str:
+    """A number for people: 0.4 for 0.400000000001, which sums of thirds come to; whole ones as they are."""
+    if isinstance(value, int) or value - value != 0:
+        return str(value)
+    text = f"{value:.6f}".rstrip("0").rstrip(".") if abs(value) >= 1e-6 else f"{value:g}"
+    return "0" if text == "-0" else text
+
+
+def total_in_words(total: float | None, seen: float | None = None) -> str:
+    """A total in words; of one that nobody knows, what was ``seen`` of it."""
+    if total is not None:
+        return number_in_words(total)
+    return "not known" if seen is None else f"not known (seen: {number_in_words(seen)})"
+
+
+def tiers_in_words(rules: Ruleset) -> Iterator[str]:
+    """What a reward model and a judge may add under a task; nothing where they are not asked about steps."""
+    policy = rules.task.escalation
+    if policy is None:
+        return
+    most, steps = most_of_steps(rules), spread_over(rules)
+    if policy.route == "blend" or {"unscored", "low_confidence"} & set(policy.escalate):
+        yield (
+            f"steps: {most:g} in all by model and judge, {most / steps:g} a step over {steps} steps, nothing once the "
+            f"goal is reached (share {policy.share:g} of {goal_worth(rules):g})"
+        )
+    if policy.route == "blend":
+        yield f"steps: {' + '.join(f'{weight:g} {name}' for name, weight in policy.weights.items())}"
+    if "goal" in policy.escalate:
+        yield "the goal: what is left of its worth, less what steps were offered"
+
+
+def waits_for(condition: Condition, depth: int = 0) -> Iterator[str]:
+    """Lines that say a condition, its parts indented below it."""
+    found, indent = rules()[condition.rule], "  " * depth
+    # A list is alternatives everywhere, but for a goal: that requires all of it.
+    by = " and " if condition.rule == "goal" else " or "
+    given = ", ".join(f"{name} {value_in_words(value, by)}" for name, value in condition.args.items())
+    if isinstance(found, Rule):
+        sentence = " ".join(found.doc.split("\n\n")[0].split()).split(". ")[0].rstrip(".")
+        yield f"{indent}{condition.rule}: {sentence}" + (f" ({given})" if given else "")
+        return
+    yield f"{indent}{_COMPOSITES.get(condition.rule, condition.rule)}" + (f" ({given})" if given else "")
+    for part in condition.of:
+        yield from waits_for(part, depth + 1)
+
+
+def terms(m: MilestoneSpec) -> Iterator[str]:
+    """What else a milestone asks for, or does."""
+    if m.penalty is not None:
+        yield f"costs {m.penalty:g} each time, up to {m.repeat}"
+    elif m.repeat > 1:
+        yield f"pays for {m.repeat} distinct things"
+    if m.after:
+        yield f"only after {', '.join(m.after)}"
+    if m.before:
+        yield f"only before {', '.join(m.before)}"
+    if m.within is not None:
+        yield f"within {window_in_words(m.within)} of {m.since or 'the start'}"
+    if m.must_hold_at_end:
+        yield "decided by the close"
+    if m.only_if is not None:
+        yield "only while " + "; ".join(line.strip() for line in waits_for(m.only_if))
+    if m.revoke_on is not None:
+        yield "taken back by " + "; ".join(line.strip() for line in waits_for(m.revoke_on))
+
+
+def window_in_words(window: Window) -> str:
+    """``2 steps and 30 seconds``."""
+    parts = ((window.steps, "steps"), (window.seconds, "seconds"))
+    return " and ".join(f"{value:g} {unit}" for value, unit in parts if value is not None)
+
+
+def value_in_words(value: Any, by: str = " or ") -> str:
+    """A matcher as a task has it, in words; long ones are cut."""
+    if isinstance(value, Mapping):
+        said = ", ".join(f"{key} {value_in_words(part)}" for key, part in value.items())
+        said = f"{{{said}}}" if len(value) > 1 else said
+    elif isinstance(value, list | tuple):
+        said = by.join(map(value_in_words, value[:8])) + (f"{by}…" if len(value) > 8 else "")
+    elif isinstance(value, bool):
+        said = "yes" if value else "no"
+    elif isinstance(value, float):
+        said = number_in_words(value)
+    else:
+        said = f"“{value}”" if isinstance(value, str) else str(value)
+    return said if len(said) <= 200 else said[:199] + "…"

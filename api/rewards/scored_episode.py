@@ -1,0 +1,114 @@
+"""What one episode is worth under one ruleset, as plain JSON: the form in which results are kept and compared.
+
+``{episode, ruleset, task, version, head, through, closed, success, total, rewards, baseline}``: ``rewards`` as the
+wire has them, ``baseline`` the milestones that were so already and earned nothing. The same log under the same ruleset
+gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from api.verdicts.recorded import Playback
+from detectors.model.codec import canonical
+from detectors.model.rewards import milestone_to_json, reward_to_json
+from detectors.model.types import Milestone, Segment, Task
+from detectors.task.ruleset import Ruleset, compile_task
+from detectors.task.task_json import task_from_json, task_to_json
+
+Result = dict[str, Any]
+Said = Sequence[Mapping[str, Any]]
+"""The events of a log of verdicts."""
+
+
+def task_bytes(task: Task) -> bytes:
+    """The canonical form in which a task travels to whoever scores by it."""
+    return canonical(task_to_json(task))
+
+
+@lru_cache(maxsize=256)
+def ruleset_of(task: bytes) -> Ruleset:
+    """The compiled rules of a task in its canonical form. Raises `TaskError` if this build does not have them."""
+    return compile_task(task_from_json(orjson.loads(task), stored=True))
+
+
+def score(segments: Iterable[Segment], *rulesets: Ruleset, said: Said = ()) -> list[Result]:
+    """Score an episode's whole log (at least one segment) from nothing under each of ``rulesets``.
+
+    ``said`` beyond the rules (the events of its log of verdicts) is read back, and nobody is asked.
+    """
+    return [scored.result() for scored in score_each(segments, [(rules, said) for rules in rulesets])]
+
+
+def score_each(segments: Iterable[Segment], sides: Sequence[tuple[Ruleset, Said]]) -> list[Scored]:
+    """The same with each ruleset's own words; a result is made of it where one is wanted.
+
+    Segments are taken as they come and not kept: events that are fed while they are in the cache cost less.
+    """
+    found: list[Scored] = []
+    for segment in segments:
+        found = found or [Scored(Playback(rules, segment.episode, said)) for rules, said in sides]
+        for scored in found:
+            scored.take(segment)
+    return found
+
+
+class Scored:
+    """One playback of one log."""
+
+    def __init__(self, playback: Playback) -> None:
+        self._playback = playback
+        self._head = ""
+        self._baseline: list[Milestone] = []
+
+    def take(self, segment: Segment) -> None:
+        """The next segment."""
+        outcome = self._playback.take(segment.events)
+        self._baseline.extend(m for m in outcome.milestones if m.baseline)
+        self._head = segment.digest
+
+    def summary(self) -> Result:
+        """The result without its lists."""
+        engine = self._playback.engine
+        rules = engine.ruleset
+        return {
+            "episode": engine.state.episode,
+            "ruleset": rules.digest,
+            "task": rules.task.id,
+            "version": rules.task.version,
+            "head": self._head,
+            "through": engine.through,
+            "closed": engine.closed,
+            "success": self._playback.success,
+            "total": self._playback.total,
+        }
+
+    def result(self) -> Result:
+        """All of it."""
+        return {
+            **self.summary(),
+            "rewards": [reward_to_json(reward) for reward in self._playback.rewards],
+            "baseline": [milestone_to_json(m) for m in self._baseline],
+        }
+
+
+def stored_result(row: Any, rewards: Iterable[bytes], milestones: Iterable[bytes]) -> Result:
+    """The same of what the service stored as the episode ran: its row, sealed rewards and milestones."""
+    told = (orjson.loads(body) for body in milestones)
+    return {
+        "episode": row.id,
+        "ruleset": row.digest,
+        "task": row.task,
+        "version": row.version,
+        "head": row.head,
+        "through": row.through,
+        "closed": row.status == "closed",
+        "success": row.success,
+        "total": row.total,
+        "rewards": [orjson.loads(body) for body in rewards],
+        "baseline": [m for m in told if m["baseline"]],
+    }

@@ -1,0 +1,131 @@
+"""An episode as (o, a, r, o') tuples: a pure function of its events and its sealed rewards.
+
+The observation is what the log knows, kept small: tabs with address and title, how many fields are filled, an
+open dialog, how many files there are. Whoever wants more has the events between ``first`` and ``last``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from detectors.model.types import Event
+
+
+class _Seen:
+    """What can be said of the screen and the disk after the events so far."""
+
+    def __init__(self) -> None:
+        self._tabs: dict[str, dict[str, Any]] = {}
+        self._filled: dict[tuple[str, str], str] = {}
+        self._files: set[tuple[str, str]] = set()
+        self._dialog: dict[str, Any] | None = None
+
+    def take(self, event: Event) -> None:
+        data = event.data
+        tab = str(data.get("tab"))
+        match event.kind:
+            case "tab.opened":
+                self._tabs.setdefault(tab, {"url": data.get("url"), "title": None})
+            case "tab.closed":
+                self._tabs.pop(tab, None)
+                self._forget(lambda frame, of: of == tab)
+            case "page.navigated":
+                self._navigated(tab, str(data.get("frame")), data)
+            case "page.titled":
+                self._tabs.setdefault(tab, {"url": data.get("url"), "title": None})["title"] = data.get("title")
+            case "field.filled":
+                self._field(tab, data)
+            case "dialog.opened":
+                self._dialog = {"type": data.get("type"), "message": data.get("message")}
+            case "dialog.closed":
+                self._dialog = None
+            case "file.present" | "file.created" | "file.modified":
+                self._files.add((str(data.get("root")), str(data.get("path"))))
+            case "file.moved":
+                self._files.discard((str(data.get("root")), str(data.get("from"))))
+                self._files.add((str(data.get("root")), str(data.get("path"))))
+            case "file.deleted":
+                self._files.discard((str(data.get("root")), str(data.get("path"))))
+
+    def _navigated(self, tab: str, frame: str, data: Mapping[str, Any]) -> None:
+        if data.get("main"):
+            known = self._tabs.setdefault(tab, {"url": None, "title": None})
+            known["url"] = data.get("url")
+        if not data.get("same_document"):
+            self._forget(lambda of_frame, of: of_frame == frame or (bool(data.get("main")) and of == tab))
+
+    def _field(self, tab: str, data: Mapping[str, Any]) -> None:
+        key = (str(data.get("frame")), str(data.get("field")))
+        checked = data.get("checked")
+        full = bool(checked) if checked is not None else data.get("value") not in ("", [])
+        if full:
+            self._filled[key] = tab
+        else:
+            self._filled.pop(key, None)
+
+    def _forget(self, gone: Callable[[str, str], bool]) -> None:
+        self._filled = {key: tab for key, tab in self._filled.items() if not gone(key[0], tab)}
+
+    def summary(self) -> dict[str, Any]:
+        """The observation as the wire has it."""
+        return {
+            "tabs": {tab: dict(known) for tab, known in self._tabs.items()},
+            "filled_fields": len(self._filled),
+            "files": len(self._files),
+            "dialog": self._dialog,
+        }
+
+
+def transitions(
+    events: Iterable[Event], rewards: Mapping[int, Mapping[str, Any]], credit: Mapping[int, float | None] | None = None
+) -> list[dict[str, Any]]:
+    """One transition a step, in order; ``reward`` and ``next_observation`` are null while a step is open.
+
+    ``credit``: what a view credits to each step; the step's own reward where it is not given.
+    """
+    seen = _Seen()
+    steps: list[dict[str, Any]] = []
+    is_open = False
+    for event in events:
+        step: Any = event.data.get("step")
+        last = steps[-1] if steps else None
+        if last is not None and is_open:
+            last["last"] = event.seq
+            if _completes(event, last["step"]):
+                last["next_observation"], is_open = seen.summary(), False
+        if event.kind == "step.began" and (last is None or step > last["step"]):
+            steps.append(_transition(step, event.data.get("action"), seen.summary(), event.seq, rewards))
+            is_open = True
+        elif event.kind == "episode.closed":
+            closing = 0 if last is None else last["step"] + 1
+            if closing in rewards:
+                steps.append(_transition(closing, None, seen.summary(), event.seq, rewards))
+                steps[-1]["next_observation"] = seen.summary()
+        seen.take(event)
+    for one in steps:
+        paid = one["reward"]["reward"] if one["reward"] else None
+        one["credit"] = paid if credit is None else credit.get(one["step"])
+    return steps
+
+
+def _completes(event: Event, step: int) -> bool:
+    if event.kind == "step.began":
+        return bool(event.data["step"] > step)
+    return event.kind == "episode.closed" or (event.kind == "step.sealed" and event.data["step"] == step)
+
+
+def _transition(
+    step: int, action: Any, observation: dict[str, Any], first: int, rewards: Mapping[int, Mapping[str, Any]]
+) -> dict[str, Any]:
+    reward = rewards.get(step)
+    return {
+        "step": step,
+        "action": action,
+        "observation": observation,
+        "next_observation": None,
+        "reward": reward,
+        "first": first,
+        "last": first,
+        "done": bool(reward and reward["done"]),
+    }

@@ -1,0 +1,1 @@
+"""The composition root: one running service, its parts put together and its upkeep."""

@@ -1,0 +1,256 @@
+"""The parts of one running service, put together by hand: what each needs is what it is given."""
+
+from __future__ import annotations
+
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Self
+
+import structlog
+
+from api.audit.checkpointer import Checkpointer
+from api.audit.delivery import delivery_of
+from api.audit.note import PublicKey
+from api.audit.owning import Owner
+from api.audit.store import Audits
+from api.audit.watching import HealthGauges
+from api.auth.rates import Rates
+from api.auth.store import FIRST, Tokens
+from api.cascade.evidence import Readings
+from api.cascade.stages import Stages
+from api.cascade.store import Verdicts
+from api.cascade.worker import Stores, Worker
+from api.commands.command_queue import Channel
+from api.commands.store import Commands
+from api.core.errors import UnavailableError
+from api.core.keys import Keys, first_admin_token, load_keys
+from api.core.metrics import Metrics
+from api.core.notify import Notifier
+from api.core.settings import Settings
+from api.core.signing import Signer
+from api.core.yaml_text import ApartReader
+from api.db.database import Database
+from api.db.group_commit import Together
+from api.db.migrate import upgrade
+from api.episodes.idempotency import Answers
+from api.episodes.search import Search
+from api.episodes.store import Episodes
+from api.fleet.ending import end
+from api.fleet.leases import Leases
+from api.fleet.readiness import Readiness
+from api.fleet.store import Sandboxes
+from api.fleet.watch import LOOKS, Watch
+from api.ingest.admission import Gate
+from api.ingest.appender import Log
+from api.ingest.crew import Crew
+from api.ingest.engines import Engines
+from api.ingest.strangers import Strangers
+from api.labelling.store import Preferences
+from api.live.live_subscribers import Followers
+from api.live.streams import Streams
+from api.log.arrivals import Arrivals
+from api.log.broadcast import Broadcast
+from api.log.reader import Follower
+from api.rescoring.background import Rescorer
+from api.rescoring.store import Rescores
+from api.rewards.credits import Credits
+from api.rewards.ledger import Ledger
+from api.rewards.rewards import RewardReader
+from api.scoring.scorer import Scorer
+from api.scoring.turns import Turns
+from api.service.gauges import Gauges
+from api.service.overview import Overview
+from api.service.removal import Removal
+from api.service.retention import Upkeep
+from api.tasks.store import Tasks
+from api.timeline.outlines import Outlines
+from api.verdicts.escalations import Escalations
+from api.verdicts.opinions import Opinions
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Everything that a route may use."""
+
+    settings: Settings
+    keys: Keys
+    database: Database
+    notifier: Notifier
+    metrics: Metrics
+    tokens: Tokens
+    rates: Rates
+    gate: Gate
+    answers: Answers
+    tasks: Tasks
+    yaml: ApartReader
+    episodes: Episodes
+    commands: Commands
+    channel: Channel
+    ledger: Ledger
+    crew: Crew
+    log: Log
+    rewards: RewardReader
+    signer: Signer
+    owner: Owner
+    audits: Audits
+    checkpointer: Checkpointer
+    gauges: Gauges
+    follower: Follower
+    readiness: Readiness
+    followers: Followers
+    streams: Streams
+    outlines: Outlines
+    search: Search
+    overview: Overview
+    preferences: Preferences
+    scorer: Scorer
+    credits: Credits
+    turns: Turns
+    sandboxes: Sandboxes
+    leases: Leases
+    watch: Watch
+    rescores: Rescores
+    rescorer: Rescorer
+    removal: Removal
+    arrivals: Arrivals
+    upkeep: Upkeep
+    escalations: Escalations
+    verdicts: Verdicts
+    stages: Stages
+    cascade: Worker
+    broadcast: Broadcast | None
+
+    @classmethod
+    def build(cls, settings: Settings, notifier: Notifier, metrics: Metrics, stages: Stages) -> Self:
+        """Put the parts together; nothing is read or written yet but the secret."""
+        limits = settings.limits
+        database = Database(settings.database)
+        tasks, episodes = Tasks(database), Episodes(database)
+        commands, ledger = Commands(database, notifier), Ledger(database, limits.rewards_cached)
+        engines = Engines(database, episodes, tasks, limits.engines_cached)
+        channel = Channel(commands, episodes, notifier)
+        rewards = RewardReader(ledger, episodes, notifier)
+        scorer = Scorer(rewards, ledger, episodes, tasks, notifier)
+        crew = Crew(settings.workers, limits)
+        log = Log(database, engines, episodes, ledger, notifier, metrics, limits, crew)
+        signer, audits = Signer.load(settings), Audits(database)
+        removal, answers, arrivals = Removal(database, signer, notifier), Answers(database), Arrivals(database)
+        followers = Followers(notifier)
+        streams = Streams(log, ledger, episodes, arrivals, notifier, followers, limits.heartbeat_s)
+        outlines = Outlines(log)
+        runner, together = uuid.uuid4().hex, Together(database)
+        escalations, verdicts = Escalations(database, together, runner), Verdicts(database, together)
+        opinions, readings = Opinions(together, database.embedded, runner), Readings(log)
+        sandboxes, leases = Sandboxes(database), Leases(database, notifier, 2 * limits.sandbox_lost_s / LOOKS)
+        readiness = Readiness(log, episodes, leases, notifier)
+        for remembering in (engines, episodes, ledger, streams, outlines, readings, readiness):
+            notifier.on_gone(remembering.forget)
+        rescores = Rescores(database)
+        return cls(
+            settings=settings,
+            keys=load_keys(settings),
+            database=database,
+            notifier=notifier,
+            metrics=metrics,
+            tokens=Tokens(database, limits.token_cache_s),
+            rates=Rates(limits),
+            gate=Gate(limits),
+            answers=answers,
+            tasks=tasks,
+            yaml=ApartReader(),
+            episodes=episodes,
+            commands=commands,
+            channel=channel,
+            ledger=ledger,
+            crew=crew,
+            log=log,
+            rewards=rewards,
+            signer=signer,
+            owner=Owner(PublicKey(signer.name, signer.public)),
+            audits=audits,
+            checkpointer=Checkpointer(audits, ledger, signer, delivery_of(settings.checkpoints), metrics),
+            gauges=Gauges(metrics, episodes, sandboxes, leases, escalations, HealthGauges(audits, metrics.registry)),
+            follower=Follower(log),
+            readiness=readiness,
+            followers=followers,
+            streams=streams,
+            outlines=outlines,
+            search=Search(database),
+            overview=Overview(database),
+            preferences=Preferences(database),
+            scorer=scorer,
+            credits=Credits(ledger, episodes, tasks),
+            sandboxes=sandboxes,
+            leases=leases,
+            watch=Watch(
+                sandboxes,
+                leases,
+                Strangers(database, tasks),
+                notifier,
+                partial(end, log, episodes, commands),
+                limits.sandbox_lost_s,
+                limits.keys_kept_days,
+            ),
+            turns=Turns(scorer, commands, channel, episodes, tasks),
+            rescores=rescores,
+            rescorer=Rescorer(database, rescores),
+            removal=removal,
+            arrivals=arrivals,
+            upkeep=Upkeep(episodes.partitions, removal, answers, arrivals, limits.keys_kept_days, settings.keep_days),
+            escalations=escalations,
+            verdicts=verdicts,
+            stages=stages,
+            cascade=Worker(
+                Stores(escalations, opinions, verdicts, tasks),
+                readings,
+                notifier,
+                metrics,
+                runner,
+                stages,
+                settings.stages,
+            ),
+            broadcast=None if database.embedded else Broadcast(database.url, notifier),
+        )
+
+    async def start(self) -> None:
+        """Bring the schema up to date and see to it that there is an admin.
+
+        Where the database is signed with another key than this process has, it serves and signs nothing.
+        """
+        await upgrade(self.database)
+        await self.owner.settle(self.audits, self.signer)
+        if self.owner.foreign is not None:
+            log.error("This service signs no checkpoints and deletes nothing.", why=self.owner.foreign)
+            self.removal.refuse(self.owner.foreign)
+        label = FIRST[0 if self.settings.admin_token else 1]
+        await self.tokens.ensure_admin(first_admin_token(self.settings), label)
+        await self.arrivals.adopt()
+        if self.broadcast is not None:
+            await self.broadcast.start()
+        await self.upkeep.start()
+        if self.owner.foreign is None:
+            self.checkpointer.start()
+        self.rescorer.start()
+        self.cascade.start()
+        await self.watch.start()
+
+    async def stop(self) -> None:
+        """Answer those who wait, then let go of the database."""
+        self.notifier.stop()
+        await self.checkpointer.stop()
+        await self.rescorer.stop()
+        await self.cascade.stop()
+        await self.stages.close()
+        await self.watch.stop()
+        await self.upkeep.stop()
+        await self.crew.stop()
+        await self.gauges.stop()
+        with suppress(UnavailableError):  # no more is lost than when a token was used last
+            await self.tokens.note_uses()
+        if self.broadcast is not None:
+            await self.broadcast.stop()
+        await self.database.close()

@@ -1,0 +1,75 @@
+"""What a service does by itself now and then: room for tomorrow's episodes, and an end of what is kept too long."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import structlog
+
+from api.core import background
+from api.core.errors import UnavailableError
+from api.db.database import now
+from api.episodes.idempotency import Answers
+from api.episodes.partitions import Partitions
+from api.log.arrivals import Arrivals
+from api.service.removal import Removal
+
+EVERY_S = 3_600.0
+AGAIN_S = 60.0
+"""How long until the next try where the database could not be used."""
+
+log = structlog.get_logger(__name__)
+
+
+class Upkeep:
+    """The upkeep of one database; any number of replicas may do it at once. ``keep_days`` None: for ever."""
+
+    def __init__(
+        self,
+        partitions: Partitions,
+        removal: Removal,
+        answers: Answers,
+        arrivals: Arrivals,
+        keys_kept_days: int,
+        keep_days: float | None,
+    ) -> None:
+        self._partitions, self._removal = partitions, removal
+        self._answers, self._arrivals = answers, arrivals
+        self._keys_kept_days, self._keep_days = keys_kept_days, keep_days
+        self._task: asyncio.Task[None] | None = None
+
+    async def once(self) -> None:
+        """Do all of it once."""
+        await self._partitions.ahead()
+        await self._answers.forget(self._keys_kept_days)
+        await self._arrivals.trim()
+        if self._keep_days is not None and not self._removal.refused:
+            due = await self._removal.due(now(-timedelta(days=self._keep_days)))
+            gone = await self._removal.prune(due, f"kept for {self._keep_days:g} days", "retention")
+            if gone:
+                log.info("Old episodes were deleted.", episodes=gone, kept_days=self._keep_days)
+        for day in await self._removal.drop_empty():
+            log.info("A day's partitions were dropped: none of its episodes is left.", day=day.isoformat())
+
+    async def start(self) -> None:
+        """See to today's and tomorrow's partitions, then to all of it, now and every hour until `stop`."""
+        await self._partitions.ahead()
+        self._task = asyncio.create_task(self._run(), name="upkeep")
+
+    async def stop(self) -> None:
+        """Let go."""
+        await background.end(self._task)
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self.once()
+                pause = EVERY_S
+            except UnavailableError as error:
+                log.warning("Upkeep has to wait.", why=error.detail)
+                pause = AGAIN_S
+            except Exception:  # a fault of ours: without this task old episodes would be kept and partitions run out
+                log.exception("Upkeep failed.", again_in_s=AGAIN_S)
+                pause = AGAIN_S
+            await asyncio.sleep(pause)

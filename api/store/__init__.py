@@ -1,1 +1,0 @@
-"""The small stores beside log and ledger: tasks, episodes, commands, tokens, answers given before."""

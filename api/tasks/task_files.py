@@ -1,0 +1,101 @@
+"""Task files: YAML in, `Task` out, every problem named by file line, path, value and what was wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from api.core import yaml_text
+from api.core.json_values import fault_of
+from api.core.regular_file import NotRegularError, read_regular
+from api.core.yaml_text import MAX_BYTES, MAX_DEPTH, MAX_NODES, BadYamlError, Lines
+from detectors.model.errors import SpecError, dotted, shown
+from detectors.model.types import Task
+from detectors.task.task_json import TaskError, task_from_json
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a task; ``line`` is None where the task was no YAML text."""
+
+    path: str
+    line: int | None
+    value: str
+    wanted: str
+
+    def __str__(self) -> str:
+        where = f"line {self.line}: " if self.line else ""
+        return f"{where}{self.path}: got {self.value}, wanted {self.wanted}"
+
+    def to_json(self) -> dict[str, Any]:
+        """As the wire has it."""
+        return {"path": self.path, "line": self.line, "value": self.value, "wanted": self.wanted}
+
+
+class BadTaskError(ValueError):
+    """A task is refused; ``problems`` says all that is wrong with it, in the order of the file."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        self.problems = problems
+        super().__init__("\n".join(map(str, problems)))
+
+
+def check_task(spec: Any, lines: Lines | None = None) -> Task:
+    """The task that a JSON value says; ``tests`` in it are not the task's. Raises `BadTaskError`."""
+    own = {key: value for key, value in spec.items() if key != "tests"} if isinstance(spec, dict) else spec
+    return _checked(own, lines or {})
+
+
+def load_task_yaml(text: str, overrides: dict[str, str] | None = None) -> Task:
+    """The task that YAML text says, with top-level keys replaced by ``overrides``. Raises `BadTaskError`."""
+    return check_task(*read_task_yaml(text, overrides))
+
+
+def read_task_yaml(text: str, overrides: dict[str, str] | None = None) -> tuple[Any, Lines]:
+    """What YAML text says, unchecked, and the line of every key. Raises `BadTaskError` for what is no YAML."""
+    try:
+        spec, lines = yaml_text.read(text)
+    except BadYamlError as error:
+        raise bad_yaml(error) from None
+    if isinstance(spec, dict):
+        spec = {**spec, **(overrides or {})}
+    return spec, lines
+
+
+def load_task_file(path: Path, overrides: dict[str, str] | None = None) -> Task:
+    """The task in a file. Raises `BadTaskError`, or `OSError` for a file that can't be read."""
+    return check_task(*read_task_file(path, overrides))
+
+
+def read_task_file(path: Path, overrides: dict[str, str] | None = None) -> tuple[Any, Lines]:
+    """What a file says, unchecked, and the line of every key. Raises as `load_task_file`."""
+    try:
+        text = read_regular(path, MAX_BYTES).decode("utf-8")
+    except NotRegularError as error:
+        wanted = f"a regular file of at most {MAX_BYTES} bytes"
+        raise BadTaskError([Problem("(file)", None, str(error), wanted)]) from None
+    except UnicodeDecodeError as error:
+        raise BadTaskError([Problem("(file)", None, f"byte {error.start}", "UTF-8 text")]) from None
+    return read_task_yaml(text, overrides)
+
+
+def _checked(spec: Any, lines: Lines) -> Task:
+    fault = fault_of(spec, MAX_DEPTH, MAX_NODES)
+    if fault is not None:
+        line = yaml_text.line_of(fault.path, lines)
+        raise BadTaskError([Problem(dotted(fault.path), line, fault.value, fault.wanted)])
+    try:
+        return task_from_json(spec)
+    except TaskError as error:
+        problems = [_problem(one, lines) for one in error.problems]
+        raise BadTaskError(sorted(problems, key=lambda p: p.line or 0)) from None
+
+
+def _problem(error: SpecError, lines: Lines) -> Problem:
+    return Problem(dotted(error.path), yaml_text.line_of(error.path, lines), shown(error.value), error.wanted)
+
+
+def bad_yaml(error: BadYamlError) -> BadTaskError:
+    """Text that is no YAML document within bounds, as a task's one problem."""
+    return BadTaskError([Problem("(YAML)", error.line, error.found, error.wanted)])

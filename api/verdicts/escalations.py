@@ -1,0 +1,132 @@
+"""The queue of what goes beyond the rules: filled by the transaction that seals a step, emptied by answers.
+
+Who takes a row has it until its lease ends; then it comes due again by itself, so what a killed worker held is taken up
+by another. The database's clock alone says when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import bindparam, func, literal, select, tuple_, update
+
+from api.db.clock import clock
+from api.db.database import Database
+from api.db.group_commit import Together
+from api.log.tables import episodes
+from api.log.upserts import Rows
+from api.verdicts.tables import escalations, verdicts
+
+_e = escalations.c
+_MINE = (
+    update(escalations)
+    .where(_e.episode == bindparam("of_episode"), _e.step == bindparam("of_step"), _e.item == bindparam("of_item"))
+    .where(_e.runner == bindparam("by"))
+)
+
+Item = tuple[str, int, str]
+"""What names a row: episode, step, item."""
+
+
+class Asked(NamedTuple):
+    """One item of a step that waits for an answer; ``waited_s`` since it was queued, ``heard``: something was said
+    about its step already."""
+
+    episode: str
+    step: int
+    item: str
+    audit: bool
+    attempts: int
+    waited_s: float
+    tenant: str
+    task: str
+    task_number: int
+    heard: bool = True
+
+    @property
+    def key(self) -> Item:
+        """The row's name."""
+        return self.episode, self.step, self.item
+
+
+def queueing(embedded: bool) -> Rows:
+    """The rows that queue items, in the transaction that seals their step."""
+    at = clock(embedded)
+    return Rows(escalations, ("episode", "step", "item", "audit"), {"queued_at": at, "due": at, "attempts": literal(0)})
+
+
+class Escalations:
+    """The queue in one database, for the worker called ``runner``."""
+
+    def __init__(self, database: Database, together: Together, runner: str) -> None:
+        self._database, self._together, self._runner = database, together, runner
+        self._now = clock(database.embedded)
+        # Made once: of dozens of rows, building them takes longer than running them.
+        these = tuple_(_e.episode, _e.step, _e.item).in_(bindparam("these", expanding=True))
+        said = select(verdicts.c.seq).where(verdicts.c.episode == _e.episode, verdicts.c.step == _e.step)
+        self._due = (
+            select(_e.episode, _e.step, _e.item)
+            .where(_e.due <= self._now)
+            .order_by(_e.due)
+            .limit(bindparam("most"))
+            .with_for_update(skip_locked=True)
+        )
+        # Not by `min(due) - now`, for which SQLite walks the whole queue.
+        self._next = select(_e.due - self._now).order_by(_e.due).limit(1)
+        self._lease = (
+            update(escalations).where(these).values(runner=bindparam("by"), due=self._now + bindparam("lease_s"))
+        )
+        self._taken = (
+            select(_e.episode, _e.step, _e.item, _e.audit, _e.attempts, self._now - _e.queued_at)
+            .add_columns(episodes.c.tenant, episodes.c.task, episodes.c.task_number, said.exists())
+            .join(episodes, episodes.c.id == _e.episode)
+            .where(these)
+        )
+
+    async def take(self, most: int, lease_s: float) -> list[Asked]:
+        """The oldest ``most`` that are due, now this worker's."""
+
+        def work(conn: Any) -> list[Asked]:
+            these = [tuple(key) for key in conn.execute(self._due, {"most": most})]
+            if not these:
+                return []
+            conn.execute(self._lease, {"these": these, "by": self._runner, "lease_s": lease_s})
+            return [Asked(*row) for row in conn.execute(self._taken, {"these": these})]
+
+        return await self._together.do(work)
+
+    async def renew(self, items: Iterable[Item], lease_s: float) -> None:
+        """Keep those of ``items`` that this worker has; what it let fall comes due when its lease ends."""
+        # What was put off has no runner, so that it is not put off for longer.
+        held = _MINE.values(due=self._now + lease_s)
+        names = [{"of_episode": e, "of_step": s, "of_item": i, "by": self._runner} for e, s, i in items]
+        if names:
+            await self._together.do(lambda conn: conn.execute(held, names).rowcount)
+
+    async def later(self, asked: Asked, after_s: float) -> None:
+        """Put one off: it comes due in ``after_s`` seconds, for whoever looks."""
+        names = {"of_episode": asked.episode, "of_step": asked.step, "of_item": asked.item, "by": self._runner}
+        put_off = _MINE.values(runner=None, due=self._now + after_s, attempts=_e.attempts + 1)
+        await self._together.do(lambda conn: conn.execute(put_off, names).rowcount)
+
+    async def orphaned(self) -> None:
+        """In a database of its own, whoever else holds a row was this service before it was started again."""
+        if self._database.embedded:
+            free = update(escalations).where(_e.runner.is_not(None)).values(runner=None, due=0.0)
+            await self._together.do(lambda conn: conn.execute(free).rowcount)
+
+    async def next_due_s(self) -> float | None:
+        """Seconds until the next row comes due (negative: it is); None where there is none."""
+        row = await self._database.first(self._next)
+        return None if row is None else float(row[0])
+
+    async def count(self) -> int:
+        """How many wait or are worked at."""
+        row = await self._database.first(select(func.count()).select_from(escalations))
+        return int(row[0])
+
+    async def of(self, episode: str) -> Sequence[Any]:
+        """The rows of one episode, in the order of its steps."""
+        rows = select(escalations).where(_e.episode == episode).order_by(_e.step, _e.item)
+        return await self._database.all(rows)

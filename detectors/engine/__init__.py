@@ -1,0 +1,1 @@
+"""From events to sealed rewards: conditions, credit, gaps, and what is resolved beyond the rules."""

@@ -1,0 +1,57 @@
+"""Which step a milestone is credited to, where the task says that it is the one that caused it.
+
+Sealed rewards never change, so what a download brings stands in the step in which it came. For those who assign credit
+over a whole episode this is the other view of the same sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from detectors.model.rewards import total
+from detectors.model.types import Task
+
+Credit = Literal["as_paid", "cause"]
+"""``as_paid``: each step has its own reward; ``cause``: what a milestone with ``credit_to: cause`` paid is with the
+step that set it in motion."""
+CREDITS: tuple[Credit, ...] = ("as_paid", "cause")
+
+
+def credited_to_cause(task: Mapping[str, Any]) -> frozenset[str]:
+    """The ids of the milestones that a task's JSON says are credited to their cause."""
+    return frozenset(m["id"] for m in task.get("milestones", ()) if m.get("credit_to") == "cause")
+
+
+def causes_of(task: Task) -> frozenset[str]:
+    """The same of a task."""
+    return frozenset(m.id for m in task.milestones if m.credit_to == "cause")
+
+
+def attributed(rewards: Sequence[Mapping[str, Any]], to_cause: Collection[str]) -> dict[int, float | None]:
+    """Step → what is credited to it, of the rewards of a closed episode as the wire has them.
+
+    None for a step whose reward is not known, to which nothing is moved either. The sum is that of the rewards.
+    """
+    parts: dict[int, list[float] | None] = {
+        one["step"]: None if one["reward"] is None else [one["reward"]] for one in rewards
+    }
+    for reward in rewards:
+        own = parts[reward["step"]]
+        for m in reward["milestones"] if own is not None else ():
+            cause = parts.get(m["cause_step"]) if m["id"] in to_cause and m["cause_step"] is not None else None
+            if own is not None and cause is not None:
+                own.append(-m["worth"])
+                cause.append(m["worth"])
+    return {step: None if worths is None else total(worths) for step, worths in parts.items()}
+
+
+def credit(
+    rewards: Iterable[Mapping[str, Any]], to_cause: Collection[str], how: Credit, *, closed: bool
+) -> dict[int, float | None]:
+    """Step → its credit in a view. That of `cause` is None throughout while the episode is not ``closed``: what comes
+    later may still be credited to any step."""
+    listed = list(rewards)
+    if how == "as_paid":
+        return {one["step"]: one["reward"] for one in listed}
+    return attributed(listed, to_cause) if closed else {one["step"]: None for one in listed}

@@ -1,0 +1,121 @@
+"""What the engine remembers between two events, and its one stored form."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import orjson
+
+from detectors.model.errors import StateError
+from detectors.model.rewards import milestone_from_json, milestone_to_json
+from detectors.model.types import Event, Milestone
+from detectors.sdk.registry import Moment, Standing
+from detectors.sdk.world import PARTS, World
+
+STATE_VERSION = 8
+
+
+@dataclass(slots=True)
+class Award:
+    """How a milestone stands: ``base`` level at the baseline, ``best`` level credited so far, ``paid`` in rewards
+    that are known, ``keys`` already paid (repeat) or nobody's, ``nobodys`` those that were so at the baseline, ``met``
+    the seq at which it was first full (0: not yet), with its time (ns) and the steps begun then; ``revoked`` how often
+    it was taken back."""
+
+    base: float = 0.0
+    best: float = 0.0
+    paid: float = 0.0
+    keys: list[str] = field(default_factory=list)
+    met: int = 0
+    earned: bool = False
+    revoked: int = 0
+    met_at: int = 0
+    met_step: int = 0
+    nobodys: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class State:
+    """The engine's memory. ``step`` is -1 before the first, ``steps`` how many began, ``began_at`` and ``step_at`` the
+    times (ns) of the first and the latest; ``gaps`` are open, ``blind`` those of this step; ``potential`` is Φ at the
+    latest seal; ``spent`` units of `detectors.model.budget`; ``hidden`` is what a milestone's rule could not know last
+    (id → [seq, why]), ``supposed`` the other stories (detectors/engine/counterfactual.py); ``offered`` is the most
+    that tiers could add to the steps that they were asked about."""
+
+    episode: str
+    digest: str
+    through: int = 0
+    step: int = -1
+    began: bool = False
+    sealed: bool = True
+    sealed_at: int = 0
+    closed: bool = False
+    success: bool | None = None
+    steps: int = 0
+    began_at: int = 0
+    step_at: int = 0
+    potential: float = 0.0
+    offered: float = 0.0
+    total: float = 0.0
+    unseen: bool = False
+    masked: int = 0
+    penalties: float = 0.0
+    spent: int = 0
+    doubt: bool = False
+    gaps: dict[str, list[Any]] = field(default_factory=dict)
+    blind: dict[str, list[Any]] = field(default_factory=dict)
+    pending: list[Milestone] = field(default_factory=list)
+    world: World = field(default_factory=World)
+    standings: dict[int, Standing] = field(default_factory=dict)
+    awards: dict[int, Award] = field(default_factory=dict)
+    hidden: dict[str, list[Any]] = field(default_factory=dict)
+    supposed: list[State] = field(default_factory=list)
+
+    def seen(self, event: Event) -> bool:
+        """Whether the event came after the first step began, and not as what a source found on attaching."""
+        return self.began and event.data.get("baseline") is not True
+
+    def dump(self) -> bytes:
+        """Encode; insertion order is kept, since the world's tables forget their oldest entry first."""
+        return orjson.dumps(self._flat())
+
+    def _flat(self) -> dict[str, Any]:
+        flat = {name: getattr(self, name) for name in _PLAIN}
+        flat["v"] = STATE_VERSION
+        flat["pending"] = [milestone_to_json(m) for m in self.pending]
+        flat["world"] = [getattr(self.world, part) for part in PARTS]
+        flat["standings"] = [
+            [n, s.now, s.best, s.at, s.cause, s.keys, s.reached, s.when and tuple(s.when), s.bound]
+            for n, s in self.standings.items()
+        ]
+        flat["awards"] = [[n, *asdict(a).values()] for n, a in self.awards.items()]
+        flat["supposed"] = [story._flat() for story in self.supposed]
+        return flat
+
+    @classmethod
+    def load(cls, data: bytes, digest: str) -> State:
+        """Decode. Raises `StateError` if it belongs to another ruleset or version."""
+        return cls._of(orjson.loads(data), digest)
+
+    @classmethod
+    def _of(cls, flat: dict[str, Any], digest: str) -> State:
+        if flat.get("v") != STATE_VERSION:
+            raise StateError(f"state: version is {flat.get('v')!r}, this build wants {STATE_VERSION}")
+        if flat["digest"] != digest:
+            raise StateError(f"state: made under ruleset {flat['digest'][:12]}, wanted {digest[:12]}")
+        state = cls(**{name: flat[name] for name in _PLAIN})
+        state.pending = [milestone_from_json(m) for m in flat["pending"]]
+        state.world = World(*flat["world"])
+        for n, now, best, at, cause, keys, reached, when, bound in flat["standings"]:
+            moment = None if when is None else Moment(*when)
+            state.standings[n] = Standing(now, best, tuple(at), cause, keys, reached, moment, bound)
+        state.awards = {n: Award(*rest) for n, *rest in flat["awards"]}
+        state.supposed = [cls._of(story, digest) for story in flat["supposed"]]
+        return state
+
+
+_PLAIN = (
+    "episode digest through step began sealed sealed_at closed success total masked penalties doubt unseen gaps blind "
+    "steps began_at step_at potential offered hidden spent"
+).split()

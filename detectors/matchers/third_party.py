@@ -1,0 +1,244 @@
+"""The one door to libraries of others: parsers and matchers that are pure, each made so here (decision 0014).
+
+No clock, no locale of the machine, no I/O but their own package data, no backtracking; what is matched *with* comes
+from the task's author. Imported when first used: the daemon, which scores nothing, does not need them. Their versions
+are part of the ruleset's digest, since another version may read another way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from functools import lru_cache, partial
+from typing import Any
+
+import orjson
+
+from detectors.matchers.json_path_cost import MAX_DESCENTS, Query
+from detectors.model.errors import BudgetError
+
+MAX_REGEX_MEMORY = 1 << 20
+"""Bytes that RE2 may use for one pattern."""
+MAX_PATH = 4096
+"""Characters of a JSON Path."""
+MAX_NESTING = 16
+"""Brackets within brackets of a JSON Path."""
+
+LIBRARIES = {
+    "regex": "google-re2",
+    "schema": "jsonschema-rs",
+    "cel": "common-expression-language",
+    "fuzzy": "rapidfuzz",
+    "date": "python-dateutil",
+    "money": "babel",
+    "json": "jsonpath-rfc9535",
+    "facts": "jsonpath-rfc9535",
+    "pattern": "google-re2",
+    "location-name": "rapidfuzz",
+}
+"""The word in a task that needs a library, and the distribution that it comes from."""
+
+
+METERED = frozenset(("common-expression-language", "jsonpath-rfc9535"))
+"""Libraries whose work is bounded by `detectors.model.budget`, which is more than a moment."""
+
+
+def metered(task: Any) -> bool:
+    """Whether a task's JSON asks for what `detectors.model.budget` bounds."""
+    return not METERED.isdisjoint(_needed(task))
+
+
+def versions(task: Any) -> dict[str, str]:
+    """The libraries that a task's JSON needs, with the versions that are installed."""
+    needed = sorted(_needed(task))
+    if not needed:
+        return {}
+    from importlib.metadata import version  # here: it takes longer to import than a task to score
+
+    return {name: version(name) for name in needed}
+
+
+def _needed(spec: Any) -> set[str]:
+    if isinstance(spec, dict):
+        own = {LIBRARIES[key] for key in spec if key in LIBRARIES}
+        return own.union(*(_needed(value) for value in spec.values()))
+    return set().union(*(_needed(item) for item in spec)) if isinstance(spec, list | tuple) else set()
+
+
+@lru_cache(maxsize=1024)
+def regex(pattern: str, ignore_case: bool) -> Any:
+    """A pattern of the task's author, compiled by RE2: linear time, bounded memory. Raises `ValueError`."""
+    import re2  # untyped
+
+    options = re2.Options()
+    options.max_mem, options.log_errors, options.case_sensitive = MAX_REGEX_MEMORY, False, not ignore_case
+    try:
+        return re2.compile(pattern, options=options)
+    except re2.error as error:
+        raise ValueError(f"a regular expression as RE2 has them: {error}") from None
+
+
+@lru_cache(maxsize=256)
+def _schema(text: bytes) -> Any:
+    import jsonschema_rs
+
+    return jsonschema_rs.Draft202012Validator(
+        orjson.loads(text), offline=True, validate_formats=False, pattern_options=jsonschema_rs.RegexOptions()
+    )
+
+
+def schema_ok(text: bytes) -> bool:
+    """Whether ``text`` is a JSON Schema that refers to nothing elsewhere."""
+    import jsonschema_rs
+
+    try:
+        jsonschema_rs.meta.validate(orjson.loads(text))
+        _schema(text)
+    except (ValueError, jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError):
+        return False
+    return True
+
+
+def conforms(text: bytes, value: Any) -> bool:
+    """Whether ``value`` conforms to the schema ``text``."""
+    try:
+        return bool(_schema(text).is_valid(value))
+    except ValueError:  # a whole number beyond what JSON readers agree on
+        return False
+
+
+@lru_cache(maxsize=1024)
+def cel(expression: str) -> Any:
+    """A CEL expression of the task's author, compiled. Raises `ValueError`."""
+    import cel as binding
+
+    return binding.compile(expression)
+
+
+def likeness(one: str, other: str) -> float:
+    """How alike two texts are, in [0, 1]: 2·common / both lengths, by longest common subsequence (Indel)."""
+    from rapidfuzz import fuzz
+
+    return float(fuzz.ratio(one, other)) / 100
+
+
+def likeness_of_words(one: str, other: str) -> float:
+    """How alike two texts are, in [0, 1], whatever the order of their words; in whole hundredths."""
+    from rapidfuzz import fuzz, utils
+
+    return round(fuzz.token_sort_ratio(one, other, processor=utils.default_process)) / 100
+
+
+@lru_cache(maxsize=1024)  # a list in any order compares each of its dates with many
+def day(text: str, day_first: bool) -> tuple[int, int, int] | None:
+    """(year, month, day) that the whole text says; None for what is no date, or not all of one."""
+    import datetime
+
+    from dateutil import parser
+
+    info = _info(day_first)
+    found = set()
+    for default in (datetime.datetime(2001, 2, 3), datetime.datetime(2004, 5, 6)):
+        try:
+            read = parser.parser(info).parse(text, default=default, ignoretz=True)
+        except (ValueError, OverflowError, TypeError):
+            return None
+        found.add((read.year, read.month, read.day))
+    return found.pop() if len(found) == 1 else None
+
+
+@lru_cache(maxsize=2)
+def _info(day_first: bool) -> Any:
+    from dateutil import parser
+
+    info: Any = parser.parserinfo(dayfirst=day_first)
+    # The library takes the century of a year such as 24 from the clock; here it is always 2000 ± 50.
+    info._year, info._century = 2000, 2000
+    return info
+
+
+def decimal(text: str, locale: str) -> Decimal | None:
+    """The number that the whole text is, as CLDR has them written in ``locale``; grouping must be right."""
+    from babel.numbers import NumberFormatError, parse_decimal
+
+    try:
+        return parse_decimal(text, locale=locale, strict=True)
+    except (NumberFormatError, ArithmeticError):  # more digits than a decimal has
+        return None
+
+
+def locale_ok(locale: str) -> bool:
+    """Whether CLDR knows the locale, such as en, de_DE."""
+    from babel import Locale, UnknownLocaleError
+
+    try:
+        Locale.parse(locale)
+    except (UnknownLocaleError, ValueError):
+        return False
+    return True
+
+
+@lru_cache(maxsize=1024)
+def currency(code: str, locale: str) -> frozenset[str] | None:
+    """The ways in which ``locale`` writes the currency (casefolded), its code first; None for no currency."""
+    from babel.numbers import get_currency_name, get_currency_symbol, is_currency
+
+    if not is_currency(code):
+        return None
+    names = (get_currency_name(code, count, locale) for count in (None, 1, 2))
+    return frozenset(word.casefold() for word in (code, get_currency_symbol(code, locale), *names))
+
+
+@lru_cache(maxsize=256)
+def json_path(path: str) -> Callable[[Any], list[Any]]:
+    """What stands in a JSON value at the places that a JSON Path (RFC 9535) names; its two functions that match
+    patterns are left out. Raises `ValueError`; what it gives raises `BudgetError`."""
+    depth = deepest = 0
+    for letter in path:
+        depth += (letter in "([") - (letter in ")]")
+        deepest = max(deepest, depth)
+    if len(path) > MAX_PATH or deepest > MAX_NESTING:
+        raise ValueError(f"a JSON Path of at most {MAX_PATH} characters, {MAX_NESTING} brackets deep")
+    if _NAMES.fullmatch(path):
+        return partial(_at, tuple(path.split(".")[1:]))
+    import jsonpath_rfc9535
+
+    env = jsonpath_rfc9535.JSONPathEnvironment()
+    for name in ("match", "search"):
+        env.function_extensions.pop(name, None)
+    try:
+        query = Query(env.compile(path))
+    except jsonpath_rfc9535.JSONPathError as error:
+        raise ValueError(f"a JSON Path as in RFC 9535: {error}") from None
+    except RecursionError:
+        raise ValueError("a JSON Path whose filters are fewer and less nested") from None
+    if query.descents > MAX_DESCENTS:
+        raise ValueError(f"a JSON Path with at most {MAX_DESCENTS} of ..")
+
+    def found(value: Any) -> list[Any]:
+        try:
+            return [node.value for node in query.find(value)]
+        except (jsonpath_rfc9535.JSONPathRecursionError, RecursionError):
+            raise BudgetError("JSON Path") from None
+        except jsonpath_rfc9535.JSONPathError:
+            return []
+
+    return found
+
+
+_NAMES = re.compile(r"\$(\.[A-Za-z_][A-Za-z0-9_]*)*")
+"""Names and nothing else, as most paths are: the library takes a quarter of a replay's start to import."""
+
+
+def _at(names: tuple[str, ...], value: Any) -> list[Any]:
+    for name in names:
+        if not isinstance(value, dict) or name not in value:
+            return []
+        value = value[name]
+    return [value]
+
+
+def json_values(path: str, value: Any) -> list[Any]:
+    """What stands at the places that a JSON Path names. Raises `BudgetError`."""
+    return json_path(path)(value)

@@ -1,0 +1,19 @@
+"""Kinds that hold what was seen, for people: no rule hears them, and nothing is paid for them."""
+
+from __future__ import annotations
+
+from detectors.model.kinds.kind import Kind, kind
+
+LOOKS: dict[str, Kind] = {
+    "visual.recorded": kind(
+        "visual",
+        "tab stream n now part? parts? text",
+        "What a page looked like, with `--visual`: `text` is a list of rrweb's events as JSON, or `part` of `parts` of "
+        "one; `n` counts the messages of one document's `stream`, `now` is the browser's time as it was sent, in ms.",
+    ),
+    "visual.pictured": kind(
+        "visual",
+        "sha256 format base64",
+        "A screenshot itself, with `--visual` and `--screen`; `screen.captured` names it by its sha256.",
+    ),
+}

@@ -1,0 +1,152 @@
+"""Which places of an event a CEL expression reads: its member chains, through the variables of its macros.
+
+Only expressions that the library has compiled come here, so that brackets are balanced. What this reading can't follow
+(a key that is computed, a function's result) counts as reading all of what it stands on, never as reading nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from detectors.model.kinds.shapes import Path, shape_at
+from detectors.sdk.condition_reads import Read, Reads
+
+MACROS = frozenset(("all", "exists", "exists_one", "map", "filter"))
+_SHALLOW = frozenset(("has", "size"))
+_TOKEN = re.compile(
+    r"""(?P<space>\s+|//[^\n]*)
+    |(?P<text>[rRbB]{0,2}(?:\"\"\"(?:\\.|[^\\])*?\"\"\"|'''(?:\\.|[^\\])*?'''|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'))
+    |(?P<number>(?:\d[\w.]*|\.\d\w*))
+    |(?P<name>[A-Za-z_]\w*)
+    |(?P<mark>==|!=|<=|>=|&&|\|\||.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_OPEN, _CLOSE = "([{", ")]}"
+
+
+class Token(NamedTuple):
+    """One word of an expression: ``sort`` is text, number, name or mark; of a text, ``word`` is what it says."""
+
+    sort: str
+    word: str
+
+
+@dataclass(slots=True)
+class _Walk:
+    kind: str
+    tokens: list[Token]
+    places: dict[Read, None] = field(default_factory=dict)
+    wanted: dict[Path, tuple[str, ...]] = field(default_factory=dict)
+    frame_url: bool = False
+
+    def at(self, n: int) -> str:
+        """The mark or name at ``n``; nothing for a text, and beyond the end."""
+        return self.tokens[n].word if 0 <= n < len(self.tokens) and self.tokens[n].sort != "text" else ""
+
+    def text(self, n: int) -> str | None:
+        """What the text at ``n`` says; None where no text stands."""
+        return self.tokens[n].word if 0 <= n < len(self.tokens) and self.tokens[n].sort == "text" else None
+
+    def group(self, n: int, scope: dict[str, Path | None]) -> int:
+        """Read on from ``n`` to the bracket that closes the group; gives the place after it."""
+        while n < len(self.tokens):
+            token = self.tokens[n]
+            if token.sort == "mark" and token.word in _CLOSE:
+                return n + 1
+            if token.sort == "mark" and token.word in _OPEN:
+                n = self.group(n + 1, scope)
+            elif token.sort == "name" and self.at(n - 1) not in (".", "?."):
+                n = self.name(n, scope)
+            else:
+                n += 1
+        return n
+
+    def name(self, n: int, scope: dict[str, Path | None]) -> int:
+        """A name that begins a chain, or is a function's."""
+        word = self.tokens[n].word
+        self.frame_url |= word == "url" and word not in scope
+        path = scope.get(word)
+        if path is None:
+            return n + 1
+        shallow = self.at(n - 1) == "(" and self.at(n - 2) in _SHALLOW and self.at(n - 3) != "."
+        return self.chain(n, path, scope, deep=not shallow)
+
+    def chain(self, start: int, path: Path, scope: dict[str, Path | None], *, deep: bool) -> int:
+        """The members that follow the variable at ``start``; gives the place after the chain."""
+        n = start + 1
+        while True:
+            if self.at(n) == ".":
+                n += 2 if self.at(n + 1) == "?" else 1
+                if self.at(n + 1) == "(":
+                    return self.call(n, path, scope)
+                path, n = (*path, self.at(n)), n + 1
+            elif self.at(n) == "[":
+                step, n = self.index(n, scope)
+                if step is None or (step == "*" and not self.is_list(path)):
+                    self.places[Read(path)] = None
+                    return n
+                path = (*path, step)
+            else:
+                self.compared(start, n, path)
+                self.places[Read(path, deep)] = None
+                return n
+
+    def index(self, n: int, scope: dict[str, Path | None]) -> tuple[str | None, int]:
+        """The step that ``[…]`` at ``n`` takes, ``*`` for one that is computed, and the place after it."""
+        inner = n + (2 if self.at(n + 1) == "?" else 1)
+        if self.at(inner + 1) == "]" and self.tokens[inner].sort in ("text", "number"):
+            return self.tokens[inner].word, inner + 2
+        return "*", self.group(inner, scope)
+
+    def call(self, n: int, path: Path, scope: dict[str, Path | None]) -> int:
+        """A method or macro of what stands at ``path``; its name is at ``n``."""
+        word = self.at(n)
+        if word in MACROS and self.at(n + 3) == ",":
+            items = self.is_list(path)
+            self.places[Read(path, deep=not items)] = None
+            after = self.group(n + 4, scope | {self.at(n + 2): (*path, "*") if items else None})
+            return self.chain(after - 1, path, scope, deep=False) if word == "filter" and items else after
+        self.places[Read(path, deep=word != "size")] = None
+        return self.group(n + 2, scope)
+
+    def compared(self, start: int, end: int, path: Path) -> None:
+        """Note the texts that the chain between ``start`` and ``end`` is said to be equal to."""
+        after = self.text(end + 1) if self.at(end) == "==" else None
+        before = self.text(start - 2) if self.at(start - 1) == "==" else None
+        texts = [text for text in (after, before) if text is not None]
+        if self.at(end) == "in" and self.at(end + 1) == "[":
+            n = end + 2
+            while (text := self.text(n)) is not None:
+                texts.append(text)
+                n += 2 if self.at(n + 1) == "," else 1
+        if texts:
+            self.wanted[path] = tuple(dict.fromkeys((*self.wanted.get(path, ()), *texts)))
+
+    def is_list(self, path: Path) -> bool:
+        """Whether events of the kind have a list there."""
+        try:
+            return isinstance(shape_at(self.kind, path), list)
+        except LookupError:
+            return False
+
+
+def reads_of_cel(kind: str, *expressions: str) -> Reads:
+    """What the expressions read of an event of ``kind``; each has been compiled."""
+    found = _Walk(kind, [])
+    for expression in expressions:
+        found.tokens = _tokens(expression)
+        found.group(0, {"data": ()})
+    return Reads(tuple(found.places), found.wanted, found.frame_url)
+
+
+def _tokens(expression: str) -> list[Token]:
+    found = (Token(str(one.lastgroup), one[0]) for one in _TOKEN.finditer(expression))
+    return [_said(token) if token.sort == "text" else token for token in found if token.sort != "space"]
+
+
+def _said(token: Token) -> Token:
+    body = token.word.lstrip("rRbB")
+    marks = 3 if body[:3] in ('"""', "'''") else 1
+    return Token("text", body[marks:-marks])

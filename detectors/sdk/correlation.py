@@ -1,0 +1,62 @@
+"""What an event is about, for conditions that must be about the same: a tab, a file, a value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from detectors.matchers.facts import at, dotted
+from detectors.matchers.plain import normal
+from detectors.matchers.typed_base import json_text
+from detectors.model.kinds.shapes import shape_at
+from detectors.model.types import Event
+from detectors.sdk.condition_reads import Read, Reads, told_on_request
+
+LONGEST = 1000
+"""Characters of a value; a longer one is none: it can't be told from others that begin alike."""
+
+_VALUES = {
+    "field.filled": "value",
+    "clipboard.changed": "text",
+    "agent.answered": "text",
+    "agent.tool_called": "arguments",
+    "agent.tool_returned": "result",
+    "page.titled": "title",
+    "page.navigated": "url",
+    "probe.answered": "value",
+    "widget.value_changed": "value",
+}
+"""What `value` means of an event; of all others it is their text."""
+
+
+HIDDEN = ""
+"""Stands for a value that nobody saw, in a story in which it is as wanted: no other value is without a character."""
+
+
+def can_have(kind: str, by: str) -> bool:
+    """Whether an event of the kind can have what ``by`` names, and a plan can ask for it."""
+    path = ("path",) if by == "file" else (_VALUES.get(kind, "text"),) if by == "value" else dotted(by)
+    try:
+        shape_at(kind, path)
+        told_on_request(kind, bound_reads(by))
+    except (LookupError, ValueError):
+        return False
+    return True
+
+
+def bound_reads(by: str) -> Reads:
+    """What is read of an event for what ``by`` names."""
+    return Reads(() if by in ("file", "value") else (Read(dotted(by)),))
+
+
+def value_of(event: Event, by: str) -> str | None:
+    """What ``by`` names in the event, as a text; None where there is nothing, or nothing of bounded length."""
+    if by == "file":
+        found: Any = f"{event.data.get('root')}/{event.data.get('path')}" if "path" in event.data else None
+    elif by == "value":
+        found = event.data.get(_VALUES.get(event.kind, "text"))
+    else:
+        found = at(event.data, dotted(by))
+    if found is None:
+        return None
+    text = normal(found if isinstance(found, str) else json_text(found))
+    return text if 0 < len(text) <= LONGEST else None

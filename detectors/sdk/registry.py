@@ -1,0 +1,221 @@
+"""What a rule is, and the table of all of them: the folder ``rules`` is the list.
+
+A leaf rule is a pure function of (event, world, arguments) that yields `Reading`s. A composite looks at its
+children's standing instead. Rules hold no state and never import each other.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+from detectors.model.types import Event, Reading
+from detectors.sdk.world import World
+
+Read = Callable[[Event, World, Any], Iterable[Reading]]
+Keys = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Standing:
+    """How a condition stands: ``now``, the ``best`` so far, ``at`` = seqs that prove the latest reading ≥ 1.
+
+    ``reached`` is a composite's own memory, such as when each part of a sequence came; ``when`` the moment of the
+    latest reading ≥ 1, ``bound`` the values that a condition under `same` was true about: first and latest seq.
+    """
+
+    now: float = 0.0
+    best: float = 0.0
+    at: tuple[int, ...] = ()
+    cause: int | None = None
+    keys: dict[str, float] | None = None
+    reached: list[Any] | None = None
+    when: Moment | None = None
+    bound: dict[str, list[int]] | None = None
+
+
+class Moment(NamedTuple):
+    """When something is read: number and time (ns) of the event, steps begun so far; ``seen``: it came after the first
+    step began, and not as what a source found on attaching."""
+
+    seq: int
+    at: int
+    step: int
+    seen: bool = True
+
+
+Combine = Callable[[Sequence[Standing], Standing, int, Moment, Any], float]
+"""(children, own standing, index of the child that was read, the moment, arguments) → level."""
+
+
+def never(args: Any) -> bool:
+    """For what is not so under any arguments."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A leaf rule. ``index_args`` names the only index keys that can ever hit (None: any), ``index_event`` the
+    keys of an event: an event goes to a milestone only where they meet, so that a thousand milestones cost
+    what ten do. ``occurrence``: the fact is something that happens (or whether it is, under its arguments); before the
+    first step it is nobody's doing, and no other kind of event makes it untrue."""
+
+    name: str
+    version: int
+    component: str
+    hears: tuple[str, ...]
+    args: type
+    read: Read
+    index_args: Callable[[Any], Keys | None]
+    index_event: Callable[[Event], Keys]
+    occurrence: bool | Callable[[Any], bool]
+    doc: str
+    hears_of: Callable[[Any], tuple[str, ...]] | None = None
+    """For a rule whose arguments say what it hears, instead of ``hears``."""
+    single: Callable[[Any], bool] = never
+    """Whether, under its arguments, all that it finds is one and the same thing: then it can't be counted."""
+    alone: bool = False
+    """Whether it looks at the event at hand alone: not at the world, nor at what other kinds of events make untrue."""
+
+    def occurs(self, args: Any) -> bool:
+        """Whether, under ``args``, the fact is something that happens."""
+        return self.occurrence(args) if callable(self.occurrence) else self.occurrence
+
+    def heard(self, args: Any) -> tuple[str, ...]:
+        """The kinds that the rule hears under ``args``."""
+        return self.hears if self.hears_of is None else self.hears_of(args)
+
+
+@dataclass(frozen=True, slots=True)
+class Composite:
+    """A rule over other conditions. ``latches``: its best is remembered (false for none_of). ``present``: its level by
+    its parts' present levels; None where its own standing says it. ``ticks``: time alone can make it true. ``absent``:
+    whether, under its arguments, it rests on something *not* having happened. ``binds``: the value that each part is
+    to be remembered with, as a path into its event (`same`)."""
+
+    name: str
+    version: int
+    args: type
+    combine: Combine
+    initial: float
+    latches: bool
+    doc: str
+    present: Callable[[Sequence[float]], float] | None = None
+    ticks: bool = False
+    absent: Callable[[Any], bool] = never
+    binds: Callable[[Any, int], str] | None = None
+
+
+def no_index(args: Any) -> Keys | None:
+    """For rules whose hits can't be told beforehand."""
+    return None
+
+
+def no_keys(event: Event) -> Keys:
+    """The index keys of an event for such rules: none are needed."""
+    return ()
+
+
+def rule(
+    *,
+    component: str,
+    hears: tuple[str, ...] = (),
+    args: type,
+    version: int = 1,
+    hears_of: Callable[[Any], tuple[str, ...]] | None = None,
+    index_args: Callable[[Any], Keys | None] = no_index,
+    index_event: Callable[[Event], Keys] = no_keys,
+    occurrence: bool | Callable[[Any], bool] = False,
+    single: Callable[[Any], bool] = never,
+    alone: bool = False,
+) -> Callable[[Read], Rule]:
+    """Declare a leaf rule; the function's name is the rule's, its docstring the page of docs."""
+
+    def declare(read: Read) -> Rule:
+        name, doc = read.__name__, read.__doc__ or ""
+        found = (name, version, component, hears, args, read, index_args, index_event, occurrence, doc, hears_of)
+        return Rule(*found, single, alone)
+
+    return declare
+
+
+def composite(
+    *,
+    args: type,
+    version: int = 1,
+    initial: float = 0.0,
+    latches: bool = True,
+    present: Callable[[Sequence[float]], float] | None = None,
+    ticks: bool = False,
+    absent: Callable[[Any], bool] = never,
+    binds: Callable[[Any, int], str] | None = None,
+) -> Callable[[Combine], Composite]:
+    """Declare a composite; see `Composite` for what its parts say."""
+
+    def declare(combine: Combine) -> Composite:
+        name, doc = combine.__name__, combine.__doc__ or ""
+        return Composite(name, version, args, combine, initial, latches, doc, present, ticks, absent, binds)
+
+    return declare
+
+
+_FOREIGN: dict[str, tuple[Rule, str]] = {}
+"""Rules of others, with the distribution and version that each comes from."""
+
+
+def add_foreign(found: Mapping[str, tuple[Rule, str]]) -> None:
+    """Take in rules of others, by name, that detectors/sdk/plugins.py has checked; those of before are let go."""
+    _FOREIGN.clear()
+    _FOREIGN.update(found)
+    rules.cache_clear()
+
+
+def foreign(name: str) -> str | None:
+    """The distribution and version that the rule comes from, as ``name==version``; None for one of our own."""
+    return _FOREIGN[name][1] if name in _FOREIGN else None
+
+
+class Rules(Mapping[str, Rule | Composite]):
+    """Every rule by name, sorted: each module of ``detectors.rules`` declares one of its own name; then others'. A
+    module is imported when its rule is asked for: a task has few, and a command that scores one is to start at once."""
+
+    def __init__(self, others: Mapping[str, Rule]) -> None:
+        package = importlib.import_module("detectors.rules")
+        self._names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
+        self._found: dict[str, Rule | Composite] = {}
+        self._others = dict(sorted(others.items()))
+
+    def __getitem__(self, name: str) -> Rule | Composite:
+        if name in self._others:
+            return self._others[name]
+        found = self._found.get(name)
+        if found is None:
+            found = self._found[name] = self._load(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self._names, *self._others))
+
+    def __len__(self) -> int:
+        return len(self._names) + len(self._others)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._others or name in self._names
+
+    def _load(self, name: str) -> Rule | Composite:
+        if name not in self._names:
+            raise KeyError(name)
+        declared = getattr(importlib.import_module(f"detectors.rules.{name}"), name)
+        if not isinstance(declared, Rule | Composite) or declared.name != name:
+            raise TypeError(f"detectors/rules/{name}.py must declare a rule named {name}")
+        return declared
+
+
+@cache
+def rules() -> Rules:
+    """The table of all rules."""
+    return Rules({name: rule for name, (rule, _) in _FOREIGN.items()})

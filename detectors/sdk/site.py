@@ -1,0 +1,53 @@
+"""Whose page an event comes from: rules about pages hold at the task's own site, unless they say `anywhere`.
+
+A page that the agent makes (`data:`, `file:`, `blob:`, another host) may show the same buttons, fields and texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from detectors.matchers.url import parse_url
+from detectors.model.types import Event
+from detectors.sdk.world import World
+
+BY_FRAME = ("element.", "field.", "form.", "text.")
+BY_ADDRESS = ("page.", "dialog.")
+DOWNLOADS = "download."
+_INHERITED = ("about:blank", "about:srcdoc")
+
+
+def origin_of(text: str) -> str:
+    """Scheme, host and port of an address, as `parse_url` gives them; a blob's is that of the page that made it."""
+    url = parse_url(text.removeprefix("blob:"))
+    return "" if url is None else url.origin
+
+
+def is_at(event: Event, world: World, origins: Collection[str]) -> bool | None:
+    """Whether a page at one of ``origins`` is what the event is about; None where the page's address is not known.
+    True for what is about no page."""
+    kind, data = event.kind, event.data
+    if kind.startswith(BY_FRAME):
+        url = _address(world, str(data.get("tab")), str(data.get("frame")))
+    elif kind.startswith(BY_ADDRESS):
+        url = str(data.get("url") or world.url(str(data.get("tab"))))
+        if "frame" in data and url.startswith(_INHERITED):
+            url = _address(world, str(data.get("tab")), str(data.get("frame")))
+    elif kind.startswith(DOWNLOADS):
+        return origin_of(str(data.get("url"))) in origins
+    else:
+        return True
+    if not url:
+        return None if world.navigated else True
+    return not url.startswith("blob:") and origin_of(url) in origins
+
+
+def is_about_pages(kinds: Collection[str]) -> bool:
+    """Whether events of any of ``kinds`` come from a page."""
+    return any(kind.startswith((*BY_FRAME, *BY_ADDRESS, DOWNLOADS)) for kind in kinds)
+
+
+def _address(world: World, tab: str, frame: str) -> str:
+    """The frame's address; an empty or forgotten document below a tab's own is taken for part of that."""
+    url = world.url(frame)
+    return world.url(tab) if not url or (frame != tab and url.startswith(_INHERITED)) else url

@@ -1,0 +1,65 @@
+"""Files that a request carried and whose size is not known: the browser reads them from disk and tells no byte."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from detectors.model.kinds.shapes import Path
+from detectors.model.safe_json import listed, mapping
+from detectors.model.types import Event
+from detectors.sdk.condition_reads import Read
+
+NO_SIZE = "the size of a file that was uploaded is not known"
+"""Why a rule can't know what it is asked of such a request."""
+
+UPLOADS = ("request.finished", "request.redirected")
+"""The kinds that tell of a request's body."""
+
+_SIZE = ("body", "files", "*", "size")
+
+
+def unsized(event: Event, places: Collection[Read]) -> tuple[Path, ...]:
+    """Where in the data of an event of `UPLOADS` the sizes of uploaded files would stand that are not there; only the
+    bodies are looked at that one of the ``places`` leads into."""
+    found: list[Path] = []
+    if any(_reaches(place, _SIZE) for place in places):
+        found += _unsized(event.data, ())
+    if any(_reaches(place, ("hops", "*", *_SIZE)) for place in places):
+        for number, hop in enumerate(listed(event.data.get("hops"))):
+            found += _unsized(mapping(hop), ("hops", str(number)))
+    return tuple(found)
+
+
+def _unsized(request: Mapping[str, Any], base: Path) -> Iterator[Path]:
+    for number, file in enumerate(listed(mapping(request.get("body")).get("files"))):
+        if isinstance(file, Mapping) and "size" not in file:
+            yield (*base, "body", "files", str(number), "size")
+
+
+def _reaches(place: Read, pattern: Path) -> bool:
+    steps = zip(place.path, pattern, strict=False)
+    whole = len(place.path) == len(pattern) or (place.deep and len(place.path) < len(pattern))
+    return whole and all(read == step or (step == "*" and read.isdecimal()) for read, step in steps)
+
+
+def is_one_of(read: Path, places: Collection[Path]) -> bool:
+    """Whether what is read at a path stands at one of the places; ``*`` is any index."""
+    return any(len(read) == len(place) and _leads_to(read, place) for place in places)
+
+
+def is_part_of(read: Read, places: Collection[Path]) -> bool:
+    """Whether one of the places is looked at as a part of something, or only for whether it is there."""
+    if not read.deep:
+        return is_one_of(read.path, places)
+    return any(len(read.path) < len(place) and _leads_to(read.path, place) for place in places)
+
+
+def _leads_to(read: Path, place: Path) -> bool:
+    return all(_is_step(one, other) for one, other in zip(read, place, strict=False))
+
+
+def _is_step(read: str, step: str) -> bool:
+    if not step.isdecimal():
+        return read == step
+    return read == "*" or (read.isdecimal() and len(read) < 7 and int(read) == int(step))

@@ -1,0 +1,335 @@
+"""The past, folded small: what a rule may lean on beside the event at hand.
+
+Serialisable, and bounded whatever the length of the episode: each table has a cap and forgets its oldest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from detectors.matchers.plain import text_key
+from detectors.matchers.url import MAX_URL
+from detectors.model.codec import canonical, sha256
+from detectors.model.safe_json import mapping
+from detectors.model.types import Event
+
+MAX_FRAMES = 64
+MAX_FIELDS = 64
+"""Per frame."""
+MAX_DOWNLOADS = 64
+MAX_CALLS = 64
+MAX_PROBES = 32
+MAX_ANSWER = 8192
+"""Bytes kept of what a probe answered at the start; of a longer answer nothing is kept."""
+MAX_TEXT = 1024
+"""Characters kept of any field's value."""
+MAX_LONG = 65_536
+"""Characters kept of a frame's longer values, together; of what is more nothing is kept, so that nobody knows it."""
+MAX_NAME = 256
+FIELD = "field:"
+"""How the reading keys of fields begin."""
+
+
+@dataclass(slots=True)
+class World:
+    """``frames``: frame → {tab, url, fields: {field key → names, value, checked, long, filled, cut, seq, trusted,
+    gone where it stands there no more}};
+    ``downloads``: download → [suggested file name, seq of download.began, step, bytes once it is in, seq of that];
+    ``calls``: tool call → [tool, seq, step]; ``probes``: probe → [its answer at the start];
+    ``navigated``: some frame's address was told, so that one without was forgotten."""
+
+    frames: dict[str, dict[str, Any]] = field(default_factory=dict)
+    downloads: dict[str, list[Any]] = field(default_factory=dict)
+    calls: dict[str, list[Any]] = field(default_factory=dict)
+    probes: dict[str, list[Any]] = field(default_factory=dict)
+    navigated: bool = False
+
+    def url(self, frame: str) -> str:
+        """The frame's address, or an empty text if it was never seen."""
+        known = self.frames.get(frame)
+        return known["url"] if known else ""
+
+    def fields(self, frame: str) -> dict[str, dict[str, Any]]:
+        """The frame's fields as last seen, by field key."""
+        known = self.frames.get(frame)
+        return known["fields"] if known else {}
+
+
+PARTS = ("frames", "downloads", "calls", "probes", "navigated")
+
+
+def fold(world: World, event: Event, step: int) -> None:
+    """Take one event into the world, in place; ``step`` is the one that runs (-1 before the first)."""
+    taken = _FOLDS.get(event.kind)
+    if taken is not None:
+        taken(world, event, step)
+
+
+def invalidated(event: Event, world: World) -> tuple[str, ...]:
+    """The reading keys whose truth this event replaces, but for `fields_left`: what was read under them no longer
+    stands.
+
+    ``world`` is as it was before the event. A rule that tells of a state uses one of these forms as its key; then
+    a new address, title, value or content that the rule does not confirm makes its reading fall to 0 by itself.
+    """
+    replaced = _REPLACED.get(event.kind)
+    return () if replaced is None else replaced[1](event.data, world)
+
+
+def fields_left(event: Event, world: World) -> tuple[str, ...]:
+    """The reading keys of the fields in the documents that this event ends; there may be many."""
+    left = _LEFT.get(event.kind)
+    frames = () if left is None else left(event.data, world)
+    return tuple([f"{FIELD}{frame}:{key}" for frame in frames for key in world.fields(frame)])
+
+
+def _document(data: Any, world: World) -> tuple[str, ...]:
+    return () if data.get("same_document") else (str(data.get("frame")),)
+
+
+def _documents(data: Any, world: World) -> tuple[str, ...]:
+    tab = str(data.get("tab"))
+    return tuple(sorted({tab, *(frame for frame, known in world.frames.items() if known["tab"] == tab)}))
+
+
+_LEFT: dict[str, Callable[[Any, World], tuple[str, ...]]] = {
+    "page.navigated": _document,
+    "frame.detached": lambda data, _: (str(data.get("frame")),),
+    "tab.closed": _documents,
+}
+
+
+def _left(data: Any, world: World) -> tuple[str, ...]:
+    frame = str(data.get("frame"))
+    return (f"url:{frame}",) if data.get("same_document") else (f"url:{frame}", f"doc:{frame}")
+
+
+def _tab_left(data: Any, world: World) -> tuple[str, ...]:
+    frames = _documents(data, world)
+    return (f"title:{data.get('tab')}", *(f"{what}:{frame}" for frame in frames for what in ("url", "doc")))
+
+
+def _file_changed(data: Any, world: World) -> tuple[str, ...]:
+    return (file_key(data, data.get("path")),)
+
+
+def _file_deleted(data: Any, world: World) -> tuple[str, ...]:
+    return (file_key(data, data.get("path")), file_key(data, data.get("path"), "exists"))
+
+
+def _file_moved(data: Any, world: World) -> tuple[str, ...]:
+    left = data.get("from")
+    return (file_key(data, left), file_key(data, left, "exists"), file_key(data, data.get("path")))
+
+
+def _process(data: Any, world: World) -> tuple[str, ...]:
+    return (f"process:{data.get('pid')}",)  # the same pid again: it became another program
+
+
+_FILE, _FILES = ("file",), ("file", "exists")
+_REPLACED: dict[str, tuple[tuple[str, ...], Callable[[Any, World], tuple[str, ...]]]] = {
+    "page.navigated": (("url", "doc"), _left),
+    "page.titled": (("title",), lambda data, _: (f"title:{data.get('tab')}",)),
+    "field.filled": (("field",), lambda data, _: (f"{FIELD}{data.get('frame')}:{data.get('field')}",)),
+    "field.removed": (("field",), lambda data, _: (f"{FIELD}{data.get('frame')}:{data.get('field')}",)),
+    "frame.detached": (("url", "doc"), lambda data, _: (f"url:{data.get('frame')}", f"doc:{data.get('frame')}")),
+    "tab.closed": (("title", "url", "doc"), _tab_left),
+    "file.created": (_FILE, _file_changed),
+    "file.modified": (_FILE, _file_changed),
+    "file.present": (_FILE, _file_changed),
+    "file.deleted": (_FILES, _file_deleted),
+    "file.moved": (_FILES, _file_moved),
+    "file.read": (("read",), lambda data, _: (reading_key(data),)),
+    "window.titled": (("window",), lambda data, _: (window_key(data),)),
+    "window.closed": (("window",), lambda data, _: (window_key(data),)),
+    "widget.state_changed": (("widget",), lambda data, _: (widget_key(data, data.get("state")),)),
+    "widget.text_changed": (("widget",), lambda data, _: (widget_key(data, "text"),)),
+    "clipboard.changed": (("clipboard",), lambda data, _: (f"clipboard:{data.get('selection')}",)),
+    "process.started": (("process",), _process),
+    "process.ended": (("process",), _process),
+    "probe.answered": (("probe",), lambda data, _: (f"probe:{data.get('probe')}",)),
+}
+STATEFUL = frozenset(_REPLACED)
+"""The kinds that can make an earlier reading untrue, though no rule hears them."""
+REPLACES = {kind: frozenset((*forms, *(["field"] if kind in _LEFT else ()))) for kind, (forms, _) in _REPLACED.items()}
+"""The forms (`form_of`) of the reading keys that events of each of these kinds can replace."""
+
+
+def form_of(key: str) -> str:
+    """What a reading key is about: all before its first colon."""
+    return key.partition(":")[0]
+
+
+def file_key(data: Any, path: Any, what: str = "file") -> str:
+    """The reading key of a file's content, or with ``exists`` of its being there."""
+    return f"{what}:{data.get('root')}/{path}"
+
+
+def reading_key(data: Any) -> str:
+    """The reading key of what stands in a file, by what was asked: another question's answer leaves it alone."""
+    return f"read:{data.get('as')}:{data.get('query') or ''}:{data.get('root')}/{data.get('path')}"
+
+
+def window_key(data: Any) -> str:
+    """The reading key of a desktop window's being there under its title."""
+    return f"window:{data.get('app')}/{data.get('window')}"
+
+
+def widget_key(data: Any, what: Any) -> str:
+    """The reading key of a widget's state or text. By role and name: child indices shift as widgets come and go."""
+    widget = mapping(data.get("widget"))
+    name = widget.get("id") or f"{widget.get('role')}:{widget.get('name')}"
+    return f"widget:{data.get('app')}/{data.get('window')}/{name}:{what}"
+
+
+def _download(event: Event) -> str:
+    return str(event.data.get("download"))[:MAX_NAME]
+
+
+def field_keys(event: Event) -> tuple[str, ...]:
+    """Index keys of the field that a ``field.filled`` event is about."""
+    return field_names(event.data)
+
+
+def field_names(data: Any) -> tuple[str, ...]:
+    """Index keys under which a task may name this field: accessible name, HTML name, id."""
+    element = mapping(data.get("element"))
+    found = (element.get("name"), element.get("attr_name"), element.get("id"))
+    return tuple([text_key(name) for name in found if isinstance(name, str) and name])
+
+
+def _navigate(world: World, event: Event, step: int) -> None:
+    data = event.data
+    frame = str(data.get("frame"))
+    world.navigated = True
+    known = world.frames.pop(frame, None)
+    kept = known["fields"] if known and data.get("same_document") else {}
+    url = str(data.get("url"))[: MAX_URL + 1]
+    _keep_frame(world, frame, {"tab": str(data.get("tab")), "url": url, "fields": kept})
+
+
+def _fill(world: World, event: Event, step: int) -> None:
+    data = event.data
+    frame = str(data.get("frame"))
+    known = world.frames.pop(frame, None) or {"tab": str(data.get("tab")), "url": "", "fields": {}}
+    fields = known["fields"]
+    key = str(data.get("field"))[:MAX_NAME]
+    before = fields.pop(key, None)
+    value = data.get("value")
+    kept = _kept(value, fields)
+    checked = data.get("checked") is True if "checked" in data else None
+    # Of a value that is too long to keep, enough to know it again.
+    long = sha256(canonical(value)) if kept is None and value is not None else None
+    # Frameworks echo what the user typed with an event of their own: the same value stays the user's. Two that nobody
+    # knows (passwords) are not the same.
+    echo = (
+        before is not None
+        and before["trusted"]
+        and (before["value"], before["checked"], before["long"]) == (kept, checked, long) != (None, None, None)
+    )
+    fields[key] = {
+        "names": [name[:MAX_NAME] for name in field_names(data)],
+        "value": kept,
+        "checked": checked,
+        "long": long,
+        "filled": data.get("filled") is True,
+        "cut": data.get("cut") is True,
+        "seq": before["seq"] if echo else event.seq,
+        "trusted": echo or data.get("trusted") is not False,
+    }
+    _cap(fields, MAX_FIELDS)
+    _keep_frame(world, frame, known)
+
+
+def _remove(world: World, event: Event, step: int) -> None:
+    """The field stands in its frame no more; what it held is kept, for forms that come in parts."""
+    known = world.fields(str(event.data.get("frame"))).get(str(event.data.get("field"))[:MAX_NAME])
+    if known is not None:
+        known["gone"] = True
+
+
+def _detach(world: World, event: Event, step: int) -> None:
+    world.frames.pop(str(event.data.get("frame")), None)
+
+
+def _close_tab(world: World, event: Event, step: int) -> None:
+    tab = event.data.get("tab")
+    for frame in [f for f, known in world.frames.items() if known["tab"] == tab]:
+        del world.frames[frame]
+
+
+def _begin_download(world: World, event: Event, step: int) -> None:
+    name = str(event.data.get("name"))[:MAX_NAME]
+    world.downloads[_download(event)] = [name, event.seq, step, None, None]
+    _cap(world.downloads, MAX_DOWNLOADS)
+
+
+def _finish_download(world: World, event: Event, step: int) -> None:
+    if begun := world.downloads.get(_download(event)):
+        begun[3:] = [event.data.get("size"), event.seq]
+
+
+def _cancel_download(world: World, event: Event, step: int) -> None:
+    world.downloads.pop(_download(event), None)
+
+
+def _call(world: World, event: Event, step: int) -> None:
+    call = str(event.data.get("call"))[:MAX_NAME]
+    world.calls[call] = [str(event.data.get("tool"))[:MAX_NAME], event.seq, step]
+    _cap(world.calls, MAX_CALLS)
+
+
+def _answer(world: World, event: Event, step: int) -> None:
+    """Keep what a probe answered first, at the start; an answer that came later is nothing to compare with."""
+    probe, data = str(event.data.get("probe")), event.data
+    if data.get("when") != "start" or probe in world.probes or len(world.probes) >= MAX_PROBES:
+        return
+    kept = step < 0 and data.get("cut") is not True and len(canonical(data.get("value"))) <= MAX_ANSWER
+    world.probes[probe[:MAX_NAME]] = [data.get("value")] if kept else []
+
+
+_FOLDS: dict[str, Callable[[World, Event, int], None]] = {
+    "page.navigated": _navigate,
+    "field.filled": _fill,
+    "field.removed": _remove,
+    "frame.detached": _detach,
+    "tab.closed": _close_tab,
+    "download.began": _begin_download,
+    "download.finished": _finish_download,
+    "download.canceled": _cancel_download,
+    "agent.tool_called": _call,
+    "probe.answered": _answer,
+}
+FOLDED = frozenset(_FOLDS)
+"""The kinds that `fold` takes in."""
+
+
+def _keep_frame(world: World, frame: str, known: dict[str, Any]) -> None:
+    """Remember a frame as the newest; of too many, the oldest child frame goes before any tab's main frame."""
+    world.frames[frame] = known
+    while len(world.frames) > MAX_FRAMES:
+        oldest = next((name for name, one in world.frames.items() if name != one["tab"]), next(iter(world.frames)))
+        del world.frames[oldest]
+
+
+def _kept(value: Any, others: Mapping[str, Mapping[str, Any]]) -> Any:
+    """The value, unless it is none or too long: the world is stored with the log."""
+    length = _length(value)
+    if length <= MAX_TEXT:
+        return value if length >= 0 else None
+    long = sum(length for other in others.values() if (length := _length(other["value"])) > MAX_TEXT)
+    return value if long + length <= MAX_LONG else None
+
+
+def _length(value: Any) -> int:
+    """Characters; -1 for what is no value of a field."""
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return sum(map(len, value))
+    return len(value) if isinstance(value, str) else -1
+
+
+def _cap(table: dict[str, Any], most: int) -> None:
+    while len(table) > most:
+        del table[next(iter(table))]

@@ -1,0 +1,345 @@
+"""A task, compiled: the tree of its conditions, who hears what, and the digest that names the whole.
+
+Two logs scored under the same digest give the same rewards, byte for byte: the digest covers the task, the
+version of every rule in it and the engine's own version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from detectors.matchers import third_party
+from detectors.matchers.facts import dotted
+from detectors.model.codec import canonical, sha256
+from detectors.model.kinds import KINDS
+from detectors.model.types import Condition, Event, MilestoneSpec, Task
+from detectors.sdk.arguments import parse_args
+from detectors.sdk.condition_reads import told_on_request
+from detectors.sdk.correlation import bound_reads, can_have
+from detectors.sdk.registry import Composite, Keys, Rule, foreign, rules
+from detectors.sdk.site import is_about_pages, origin_of
+from detectors.task.probes import probe_plan
+from detectors.task.source_dependencies import leans
+from detectors.task.task_json import task_to_json
+
+ENGINE_VERSION = 11
+"""Raised whenever the same log and task would give another reward than before."""
+
+
+ASKED = (
+    "request_bodies",
+    "response_bodies",
+    "request_headers",
+    "response_headers",
+    "attributes",
+    "around",
+    "file_reads",
+    "cookies",
+)
+"""What a rule's arguments may ask the daemon to keep, by the method ``asks`` → {name: items}."""
+
+
+MOST_LEANING = 256
+"""Sources and parts of which is remembered whether a rule leans on them."""
+
+Role = Literal["when", "revoke_on", "only_if"]
+
+
+@dataclass(slots=True)
+class Node:
+    """One condition in the tree. ``role``: what it says of its owner, the milestone; ``parent`` is -1 at the top,
+    ``place`` its index among the parent's children; ``binds``: what of its event it is remembered with (`same`);
+    ``site``: the origins of the pages that it may be about, None for any."""
+
+    id: int
+    rule: Rule | Composite
+    args: Any
+    owner: int
+    role: Role
+    parent: int = -1
+    place: int = 0
+    children: list[int] = field(default_factory=list)
+    requires: tuple[int, ...] = ()
+    binds: str | None = None
+    site: frozenset[str] | None = None
+
+
+@dataclass(slots=True)
+class Slot:
+    """Where one rule's leaves wait for one kind: by index key, and those that any event may hit."""
+
+    index_event: Callable[[Event], Keys]
+    keyed: dict[str, list[int]] = field(default_factory=dict)
+    open: list[int] = field(default_factory=list)
+
+    def leaves(self, event: Event) -> list[int]:
+        """The leaves that the event may hit."""
+        if not self.keyed:
+            return self.open
+        keys, keyed = self.index_event(event), self.keyed
+        if len(keys) == 1:  # as most events have
+            hit = keyed.get(keys[0])
+            return self.open if hit is None else [*self.open, *hit]
+        hits = [hit for key in keys if (hit := keyed.get(key)) is not None]
+        if not hits:
+            return self.open
+        if len(hits) == 1 and not self.open:
+            return hits[0]
+        return list(dict.fromkeys(leaf for hit in (self.open, *hits) for leaf in hit))
+
+
+@dataclass(slots=True)
+class Ruleset:
+    """See the module. ``share[i]``: what a full level of milestone i is worth, as part of the episode's reward;
+    ``gates[i]``: the node of its ``only_if``; ``negative[i]``: whether it rests on something *not* having happened;
+    ``turning[i]``: the ids of all that it rests on, itself too, if more that happens there may be worth less;
+    ``final[i]``: whether, once earned, it can't change any more: then its leaf need not be read again; ``metered``:
+    whether a rule may cost as much as `detectors.model.budget` allows, and is not to be asked where others wait."""
+
+    task: Task
+    digest: str
+    nodes: list[Node]
+    slots: dict[str, list[Slot]]
+    tops: list[int]
+    gates: list[int | None]
+    dependents: dict[int, list[int]]
+    share: list[float]
+    components: tuple[str, ...]
+    index: dict[str, int]
+    negative: list[bool]
+    turning: list[frozenset[str]]
+    final: list[bool]
+    metered: bool
+    _leaning: dict[tuple[str, str | None], bool] = field(default_factory=dict)
+
+    @property
+    def hears(self) -> frozenset[str]:
+        """The kinds that some rule of the task hears."""
+        return frozenset(self.slots)
+
+    @property
+    def kept_probes(self) -> dict[str, list[tuple[str, ...]]]:
+        """The probes whose answer at the start is compared with later ones, and the paths to what is compared."""
+        kept: dict[str, list[tuple[str, ...]]] = {}
+        for node in self.nodes:
+            if node.rule.name == "probe_kept":
+                kept.setdefault(node.args.probe, []).append(dotted(node.args.path) if node.args.path else ())
+        return kept
+
+    @property
+    def sources(self) -> frozenset[str]:
+        """The sources that the rules depend on: a gap in one of them blinds the step."""
+        return frozenset(KINDS[kind].source for kind in self.slots if kind in KINDS)
+
+    def leans(self, source: str, of: str | None) -> bool:
+        """Whether some rule leans on ``source``, or with ``of`` on that part of it
+        (detectors/task/source_dependencies.py)."""
+        known = self._leaning.get((source, of))
+        if known is None:
+            if len(self._leaning) >= MOST_LEANING:
+                self._leaning.clear()
+            known = self._leaning[source, of] = self._leans(source, of)
+        return known
+
+    def _leans(self, source: str, of: str | None) -> bool:
+        return any(
+            leans(node.rule.heard(node.args), node.args, source, of)
+            for node in self.nodes
+            if isinstance(node.rule, Rule)
+        )
+
+    @property
+    def unplaced(self) -> tuple[str, ...]:
+        """The milestones with a rule that any page meets, as the task names no origin."""
+        if self.task.origin is not None:
+            return ()
+        found = {n.owner for n in self.nodes if isinstance(n.rule, Rule) and is_confined(n.rule, n.args)}
+        return tuple(self.task.milestones[owner].id for owner in sorted(found))
+
+    @property
+    def has_goal(self) -> bool:
+        """Whether a milestone of the task says what success is."""
+        return any(self.nodes[top].rule.name == "goal" for top in self.tops)
+
+    @property
+    def attainable(self) -> float:
+        """The most that an episode can be worth: the weights of the components that have milestones, but for shaped
+        ones, with what its end may bring."""
+        task = self.task
+        earns = {m.component for m in task.milestones if m.penalty is None} - set(task.shaped)
+        process = sum(weight for name, weight in sorted(task.weights.items()) if name in earns)
+        end = max(0.0, task.outcome.success) * task.outcome.scale if task.outcome else 0.0
+        return round(process * task.process + end + (task.efficiency.weight if task.efficiency else 0.0), 12)
+
+    def plan(self, episode: str) -> dict[str, Any]:
+        """What the daemon may know of the task: what to listen for, nothing of what would be right."""
+        return {
+            "episode": episode,
+            "task": self.task.id,
+            "digest": self.digest,
+            "hears": sorted(self.hears),
+            "quiet_ms": self.task.quiet_ms,
+            "settle_ms": self.task.settle_ms,
+            "text": "text.appeared" in self.slots or "text.disappeared" in self.slots,
+            "origin": self.task.origin,
+            "probes": [probe_plan(probe) for probe in self.task.probes],
+            **self._asked(),
+        }
+
+    def _asked(self) -> dict[str, list[Any]]:
+        """What the rules ask of requests and pages beyond the kinds that they hear; nothing of what would be right."""
+        asked: dict[str, list[Any]] = {name: [] for name in ASKED}
+        for node in self.nodes:
+            for name, items in _asks(node):
+                asked[name].extend(item for item in items if item not in asked[name])
+        return asked
+
+
+def compile_task(task: Task) -> Ruleset:
+    """Compile ``task``, which `task_from_json` has checked."""
+    index = {m.id: n for n, m in enumerate(task.milestones)}
+    nodes: list[Node] = []
+    tops: list[int] = []
+    gates: list[int | None] = []
+    for n, milestone in enumerate(task.milestones):
+        grown = {
+            role: _grow(nodes, condition, n, role, task, index)
+            for role, condition in _conditions(milestone)
+            if condition is not None
+        }
+        tops.append(grown["when"])
+        gates.append(grown.get("only_if"))
+    dependents: dict[int, list[int]] = {}
+    for node in nodes:
+        for required in node.requires:
+            dependents.setdefault(required, []).append(node.id)
+    return Ruleset(
+        task=task,
+        digest=_digest(task, nodes),
+        nodes=nodes,
+        slots=_slots(nodes),
+        tops=tops,
+        gates=gates,
+        dependents=dependents,
+        share=_shares(task),
+        components=tuple(sorted({*(m.component for m in task.milestones), *task.endings})),
+        index=index,
+        negative=(negative := _negative(task, nodes)),
+        turning=_turning(task, nodes, negative),
+        final=[_is_final(task, m, nodes[top].rule) for m, top in zip(task.milestones, tops, strict=True)],
+        metered=third_party.metered(task_to_json(task)["milestones"]),
+    )
+
+
+def _conditions(m: MilestoneSpec) -> tuple[tuple[Role, Condition | None], ...]:
+    return ("when", m.when), ("revoke_on", m.revoke_on), ("only_if", m.only_if)
+
+
+def _grow(nodes: list[Node], condition: Condition, owner: int, role: Role, task: Task, index: dict[str, int]) -> int:
+    found = rules()[condition.rule]
+    args = parse_args(found.args, condition.args, (condition.rule,), task.origin)
+    node = Node(len(nodes), found, args, owner, role)
+    if task.origin is not None and isinstance(found, Rule) and is_confined(found, args):
+        node.site = frozenset(origin_of(f"{one.rstrip('/')}/") for one in (task.origin, *task.hosts))
+    nodes.append(node)
+    if condition.rule == "goal":
+        node.requires = tuple(index[name] for name in args.requires)
+    for place, part in enumerate(condition.of):
+        child = _grow(nodes, part, owner, role, task, index)
+        nodes[child].parent, nodes[child].place = node.id, place
+        node.children.append(child)
+        if isinstance(found, Composite) and found.binds is not None:
+            nodes[child].binds = found.binds(args, place)
+    return node.id
+
+
+def is_confined(found: Rule, args: Any) -> bool:
+    """Whether the rule is about pages, and under ``args`` about those of the task's own site alone."""
+    if getattr(args, "anywhere", True) or getattr(args, "url", None) is not None:
+        return False
+    return is_about_pages(found.heard(args))
+
+
+def _negative(task: Task, nodes: list[Node]) -> list[bool]:
+    """Of each milestone whether it rests on something not having happened."""
+    negative = [bool(m.before) for m in task.milestones]
+    for node in nodes:
+        if isinstance(node.rule, Composite) and node.role != "revoke_on":
+            negative[node.owner] |= node.rule.absent(node.args)
+    return negative
+
+
+def _is_final(task: Task, m: MilestoneSpec, rule: Rule | Composite) -> bool:
+    plain = m.repeat == 1 and m.penalty is None and m.revoke_on is None and not m.must_hold_at_end
+    return plain and m.component not in task.credit and isinstance(rule, Rule)
+
+
+def _turning(task: Task, nodes: list[Node], negative: list[bool]) -> list[frozenset[str]]:
+    """Of each milestone the ids of what it rests on, where any of that may be undone; else none."""
+    direct: list[set[int]] = [{n} for n in range(len(task.milestones))]
+    index = {m.id: n for n, m in enumerate(task.milestones)}
+    for n, m in enumerate(task.milestones):
+        direct[n].update(index[name] for name in (*m.after, *m.before, *([m.since] if m.since else [])))
+    for node in nodes:
+        direct[node.owner].update(node.requires)
+    found = []
+    for n in range(len(direct)):
+        rests, grown = {n}, direct[n]
+        while grown - rests:
+            rests, grown = rests | grown, {far for near in rests | grown for far in direct[near]}
+        undone = any(negative[one] or task.milestones[one].revoke_on is not None for one in rests)
+        found.append(frozenset(task.milestones[one].id for one in rests) if undone else frozenset())
+    return found
+
+
+def _slots(nodes: list[Node]) -> dict[str, list[Slot]]:
+    slots: dict[str, dict[Callable[[Event], Keys], Slot]] = {}
+    for node in nodes:
+        if not isinstance(node.rule, Rule):
+            continue
+        keys = node.rule.index_args(node.args)
+        for kind in node.rule.heard(node.args):
+            # Rules that share an index function share its look-up.
+            at = node.rule.index_event
+            slot = slots.setdefault(kind, {}).setdefault(at, Slot(at))
+            if keys is None:
+                slot.open.append(node.id)
+            else:
+                for key in dict.fromkeys(keys):
+                    slot.keyed.setdefault(key, []).append(node.id)
+    return {kind: list(by_index.values()) for kind, by_index in sorted(slots.items())}
+
+
+def _asks(node: Node) -> Iterator[tuple[str, list[Any]]]:
+    if hasattr(node.args, "asks"):
+        yield from node.args.asks().items()
+    if node.binds is not None and isinstance(node.rule, Rule):
+        for kind in node.rule.heard(node.args):
+            if can_have(kind, node.binds):
+                yield from told_on_request(kind, bound_reads(node.binds)).items()
+
+
+def _shares(task: Task) -> list[float]:
+    """w_c times each milestone's part of its component (docs/rewards.md): positive weights normalised to 1."""
+    peers: dict[str, list[float]] = {}
+    for m in task.milestones:
+        if m.penalty is None:
+            peers.setdefault(m.component, []).append(m.weight)
+    sums = {component: sum(weights) for component, weights in peers.items()}
+    return [
+        -m.penalty * task.process
+        if m.penalty is not None
+        else task.process * task.weights[m.component] * m.weight / sums[m.component]
+        for m in task.milestones
+    ]
+
+
+def _digest(task: Task, nodes: list[Node]) -> str:
+    versions = {node.rule.name: node.rule.version for node in nodes}
+    spec = task_to_json(task)
+    libraries = third_party.versions(spec["milestones"])
+    others = {name: origin for name in versions if (origin := foreign(name)) is not None}
+    said = {"engine": ENGINE_VERSION, "rules": versions, "libraries": libraries, "task": spec}
+    return sha256(canonical(said | ({"plugins": others} if others else {})))

@@ -1,0 +1,40 @@
+"""Which conditions lean on what a source can't see for a while: a gap blinds those, and no other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from detectors.matchers import TextMatch
+from detectors.model.kinds import KINDS
+
+
+def leans(hears: tuple[str, ...], args: Any, source: str, of: str | None) -> bool:
+    """Whether a rule that hears ``hears`` under ``args`` needs ``source``, or with ``of`` that part of it.
+
+    A part is a kind such as `page.titled`, a noun such as `request` (cdp), an application's name (ax), a probe's id
+    (probe), the path that a rule reads (reader), the `text` that was copied (clipboard).
+    """
+    heard = [kind for kind in hears if kind in KINDS and KINDS[kind].source == source]
+    if not heard or of is None:
+        return bool(heard)
+    if source == "cdp":
+        return any(of in (kind, kind.partition(".")[0]) for kind in heard)
+    if of in KINDS:
+        return of in heard
+    if source == "ax":
+        return _may_be(getattr(args, "app", None), of)
+    if source == "probe":
+        return _may_be(getattr(args, "probe", None), of)
+    if source == "reader":
+        return _may_be(getattr(args, "path", None), of)
+    if source == "clipboard":
+        reads = getattr(args, "reads", None)
+        return hasattr(args, of) or (reads is not None and reads.may_read(of))
+    return True
+
+
+def _may_be(wanted: Any, name: str) -> bool:
+    """Whether an argument that names a part may mean the one called ``name``; without one it means any."""
+    if isinstance(wanted, TextMatch):
+        return wanted.matches(name)
+    return wanted is None or wanted == name

@@ -1,0 +1,74 @@
+"""MiniWoB++: a task of ours for each instance of its pages, from what the environment says of it.
+
+A source is a file of JSON lines, an instance a line: {"page", "utterance", "html"?, "fields"?, "seed"?, "runs"?};
+``runs`` are outcomes of scripted episodes, of which the coverage table is made. docs/coverage.md says how to get one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from api.core.regular_file import read_regular
+from lab.benchmarks.base import BadSourceError, Imported, Table
+from lab.benchmarks.miniwob import pages
+from lab.benchmarks.miniwob.instance import Instance
+from lab.benchmarks.miniwob.plan import UnobservableError, document
+from lab.benchmarks.miniwob.registry import GENERATORS, UNOBSERVABLE
+from lab.benchmarks.miniwob.table import table, unfit
+
+__all__ = ["coverage", "pages", "task_of", "tasks"]
+
+
+def task_of(instance: Instance) -> dict[str, Any]:
+    """The task of one instance. Raises `BadSourceError`, and `UnobservableError` where nobody can judge the page."""
+    if instance.page in UNOBSERVABLE:
+        raise UnobservableError(UNOBSERVABLE[instance.page])
+    if instance.page not in GENERATORS:
+        raise BadSourceError(f"page: got {instance.page!r}, wanted one of MiniWoB++ that is known here")
+    try:
+        return document(GENERATORS[instance.page](instance), instance)
+    except BadSourceError:
+        raise
+    except (AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError) as error:
+        # A generator reads what its page always has; an instance without it is of no page.
+        why = f"{type(error).__name__} {error}"
+        raise BadSourceError(
+            f"utterance: got {instance.utterance!r:.200}, which is not {instance.page}'s ({why})"
+        ) from None
+
+
+def tasks(source: Path, sites: Mapping[str, str]) -> Iterator[Imported]:
+    """Every instance's task; ``sites`` may say where the pages are (`miniwob`)."""
+    for number, line in _lines(source):
+        try:
+            instance = Instance.from_json(line, sites.get("miniwob"))
+            name = f"{instance.page}-{instance.seed or number}"
+            yield Imported(name, task_of(instance), "task")
+        except UnobservableError as reason:
+            yield Imported(name, None, "unobservable", (str(reason),))
+        except BadSourceError as error:
+            raise BadSourceError(f"{source}, line {number}: {error}") from error
+
+
+def coverage(source: Path) -> Table:
+    """The table of pages, by the runs that stand in the source."""
+    lines = []
+    for number, line in _lines(source):
+        if (wrong := unfit(line)) is not None:
+            raise BadSourceError(f"{source}, line {number}: {wrong}")
+        lines.append(line)
+    return table(lines)
+
+
+def _lines(source: Path) -> Iterator[tuple[int, Any]]:
+    # Not splitlines(): a text in JSON may hold the other ends of lines.
+    for number, line in enumerate(read_regular(source).split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            yield number, json.loads(line)
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise BadSourceError(f"{source}, line {number}: no JSON: {error}") from error

@@ -1,0 +1,136 @@
+"""Pages on which a link, a tab, a section, an item of a menu or of a tree is found and clicked."""
+
+from __future__ import annotations
+
+from selectolax.lexbor import LexborNode
+
+from lab.benchmarks.miniwob.conditions import SUBMIT, Condition, any_of, clicked, then
+from lab.benchmarks.miniwob.instance import Instance, attribute, text
+from lab.benchmarks.miniwob.plan import Plan
+from lab.benchmarks.miniwob.registry import page
+from lab.benchmarks.miniwob.state import reads, state_plan
+
+LINK = "#area span.alink"
+
+
+@page("click-link", "click-tab-2-easy")
+def link(instance: Instance) -> Plan:
+    """Words of a text are links; one of them is asked for."""
+    return Plan(clicked(text=instance.quoted[0], tag="span"), once=clicked(tag="span"))
+
+
+@page("click-tab-2-hard", "click-collapsible-2", "click-collapsible-2-nodelay")
+def link_in_section(instance: Instance) -> Plan:
+    """The link stands in one of several tabs or sections, of which one has to be opened."""
+    wanted = instance.quoted[0]
+    panels = [_panel(node) for node in instance.all(LINK) if text(node) == wanted]
+    take = clicked(text=wanted, tag="span")
+    steps: list[tuple[str, Condition]] = []
+    if all(panel is not None and attribute(panel, "aria-hidden") == "true" for panel in panels):
+        opened = any_of(clicked(role="tab", name=_label(instance, panel)) for panel in panels if panel is not None)
+        steps = [("section", opened), ("link", then(opened, take))]
+    return Plan(take, steps, once=clicked(tag="span"))
+
+
+def _panel(node: LexborNode) -> LexborNode | None:
+    here = node.parent
+    while here is not None and attribute(here, "role") != "tabpanel":
+        here = here.parent
+    return here
+
+
+def _label(instance: Instance, panel: LexborNode) -> str:
+    return text(instance.one(f"#{attribute(panel, 'aria-labelledby')}"))
+
+
+@page("click-tab-2-medium")
+def link_or_tab(instance: Instance) -> Plan:
+    """The link stands in the first tab; else the second tab is what to click."""
+    wanted = instance.quoted[0]
+    panels = [_panel(node) for node in instance.all(LINK) if text(node) == wanted]
+    if any(panel is None or attribute(panel, "aria-hidden") != "true" for panel in panels):
+        return Plan(clicked(text=wanted, tag="span"), once=any_of([clicked(tag="span"), clicked(role="tab")]))
+    return Plan(clicked(role="tab", name="Tab #2"), once=any_of([clicked(tag="span"), clicked(role="tab")]))
+
+
+@page("click-tab")
+def tab(instance: Instance) -> Plan:
+    """One of three tabs."""
+    (name,) = instance.find(r"Click on (Tab #\d)")
+    return Plan(clicked(role="tab", name=name), once=clicked(role="tab"))
+
+
+@page("click-collapsible-nodelay")
+def section(instance: Instance) -> Plan:
+    """A section is to be open as the button is pressed."""
+    body = """
+const panels = all("#area .ui-accordion-content");
+const open = panels.filter((panel) => getComputedStyle(panel).display !== "none").length === 1;
+return { score: open ? 1 : -1, open };
+"""
+    opened = clicked(role="tab", name=text(instance.one("#area h3")))
+    plan = state_plan(body, {}, ["open"], before=[("section", opened)])
+    # The press itself closes the section again: how it stood before is what counts.
+    return Plan(then(reads("state.open"), SUBMIT), plan.steps, SUBMIT, plan.probes)
+
+
+@page("click-menu")
+def menu(instance: Instance) -> Plan:
+    """A leaf of a nested menu that opens under the mouse."""
+    (path,) = instance.find(r"Select (.+)$")
+    *parents, leaf = path.split(">")
+    take = clicked(role="menuitem", name=leaf)
+    steps = [(f"menu-{n}", _pointed(name)) for n, name in enumerate(parents, 1)]
+    return Plan(take, [*steps, ("item", take)] if steps else [], once=clicked(role="menuitem"))
+
+
+def _pointed(name: str) -> Condition:
+    item = {"element.role": "menuitem", "element.name": name}
+    return any_of([{"observed": {"kind": "element.hovered", "where": item}}, clicked(role="menuitem", name=name)])
+
+
+@page("click-menu-2")
+def menu_button(instance: Instance) -> Plan:
+    """A button opens a menu; one of its items is asked for by its label or its icon."""
+    opened = clicked(role="button", name="Menu")
+    label = instance.quoted[1] if len(instance.quoted) > 1 else _by_icon(instance)
+    inner = [node for node in instance.all("#menu ul li") if text(node) == label]
+    right = then(opened, clicked(role="menuitem", name=label))
+    deeper = [("submenu", _pointed("Playback"))] if inner else []
+    return Plan(
+        right, [("menu", opened), *deeper, ("item", right)], once=clicked(role="menuitem", name=_leaves(instance))
+    )
+
+
+def _leaves(instance: Instance) -> dict[str, list[str]]:
+    return {"one_of": [text(node) for node in instance.all("#menu li") if not node.css_matches("li:has(ul)")]}
+
+
+def _by_icon(instance: Instance) -> str:
+    icon = next(name for name in attribute(instance.one("#query span.ui-icon"), "class").split() if name != "ui-icon")
+    item = instance.one(f"#menu span.{icon}").parent
+    return text(item) if item is not None else ""
+
+
+@page("navigate-tree")
+def tree(instance: Instance) -> Plan:
+    """A file or folder in a tree whose folders open by a click."""
+    wanted = instance.quoted[0]
+    found = [node for node in instance.all("#tree li > span") if text(node) == wanted]
+    parents = _folders(found[0]) if found else []
+    take = clicked(tag="span", text=wanted)
+    steps = [(f"folder-{n}", clicked(tag="span", text=name)) for n, name in enumerate(parents, 1)]
+    files = [text(node) for node in instance.all("#tree li > span.file")]
+    ends = any_of([take, clicked(tag="span", text={"one_of": files})]) if files else take
+    return Plan(take, [*steps, ("item", take)] if steps else [], once=ends)
+
+
+def _folders(node: LexborNode) -> list[str]:
+    names: list[str] = []
+    here = node.parent.parent if node.parent is not None else None
+    while here is not None and attribute(here, "id") != "tree":
+        if here.tag == "li":
+            own = [node for node in here.iter() if node.tag == "span" and "folder" in attribute(node, "class").split()]
+            names[:0] = map(text, own[:1])
+        here = here.parent
+    return names

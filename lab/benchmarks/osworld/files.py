@@ -1,0 +1,400 @@
+"""Functions about files: settings, tables, texts, pictures; with what the task carries or with an expected file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from detectors.sdk.file_reads import said
+from lab.benchmarks.osworld.base import (
+    Call,
+    ExternalError,
+    Part,
+    all_of,
+    begins,
+    below,
+    read,
+    refused,
+)
+
+GIMP = ".config/GIMP/2.10/"
+VLCRC = ".config/vlc/vlcrc"
+CHROME = ".config/google-chrome/Default/"
+VLC: dict[str, tuple[str, str, str]] = {
+    "check_qt_bgcone": ("qt", "qt-bgcone", "1"),
+    "check_qt_max_volume": ("qt", "qt-max-volume", "125"),
+    "check_qt_minimal_view": ("qt", "qt-minimal-view", "0"),
+    "check_play_and_exit": ("core", "play-and-exit", "0"),
+    "check_one_instance_when_started_from_file": ("core", "one-instance-when-started-from-file", "1"),
+    "check_global_key_play_pause": ("core", "global-key-play-pause", ""),
+    "is_vlc_recordings_folder": ("core", "input-record-path", ""),
+}
+"""Function → where vlcrc says it, and what VLC takes where it says nothing."""
+BLACKISH = {"regex": r"^[0-9]{1,2}(;[0-9]{1,2}){11}$"}
+"""Four colours of which each part is below 100."""
+NO_GOLD = "its expected file is needed: gold/<task>/<name>.json beside the tasks, as `agentd read` prints it"
+
+
+def _file(when: Mapping[str, Any], *remarks: str) -> Part:
+    return Part("file", when, remarks=remarks)
+
+
+def vlc_setting(call: Call) -> Part:
+    """One value of vlcrc."""
+    call.of("vlc_config")
+    section, key, default = VLC[call.function]
+    wanted = str(next(iter(call.rules.values())))
+    return _file(_ini(section, key, _hotkey(wanted) if default == "" and wanted in "01" else wanted, default))
+
+
+def _hotkey(wanted: str) -> Any:
+    return {"regex": ".+"} if wanted == "1" else ""
+
+
+def _ini(section: str, key: str, wanted: Any, default: str) -> Mapping[str, Any]:
+    said = read("file_value", VLCRC, format="ini", at=[section, key], value=wanted)
+    unsaid = read("file_value", VLCRC, format="ini", at=[section, key], value=None)
+    return {"any_of": [said, unsaid]} if wanted == default else said
+
+
+def vlc_colours(call: Call) -> Part:
+    """The colours of VLC's volume slider."""
+    call.of("vlc_config")
+    wanted = call.rules.get("expected_qt_slider_colours") if call.rules.get("type") == "match" else BLACKISH
+    return _file(read("file_value", VLCRC, format="ini", at=["qt", "qt-slider-colours"], value=wanted))
+
+
+def gimp_setting(call: Call) -> Part:
+    """One entry of gimprc."""
+    call.of("gimp_config_file")
+    name = str(call.result.get("file_name"))
+    key, wanted = call.rules.get("key"), str(call.rules.get("value")).strip('"')
+    keys = [key] if isinstance(key, str) else key
+    if not isinstance(keys, list) or len(keys) != 1:
+        raise ExternalError(f"the nested key {key}")
+    return _file(read("file_value", GIMP + name, format="gimprc", at=keys, value=wanted))
+
+
+def contains(call: Call) -> Part:
+    """Texts that stand in a file."""
+    wanted = [one for one in call.rules.get("expected", []) if one != ""]  # which stands in every file
+    path = call.file()
+    return _file(all_of([read("file_text", path, text={"contains": str(one)}) for one in wanted]))
+
+
+def is_config(call: Call) -> Part:
+    """A file whose whole text the task carries."""
+    return _file(read("file_text", call.file(), text=str(call.rules.get("expected")).strip()))
+
+
+def lines(call: Call) -> Part:
+    """Patterns of lines that a file has, and of those that it has not."""
+    path, rules = call.file(), call.rules
+    has = [read("file_text", path, unit="line", text=begins(one)) for one in rules.get("expect", [])]
+    not_ = [read("file_text", path, unit="line", text=begins(one)) for one in rules.get("unexpect", [])]
+    return _file(all_of([*has, *refused(not_, path)]))
+
+
+def _method(spec: Any) -> Any:
+    """OSWorld's {method, ref} as a value of ours."""
+    if not isinstance(spec, Mapping):
+        return spec
+    ref, method = spec.get("ref"), str(spec.get("method", "eq"))
+    if method.startswith("re"):
+        return begins(ref, ignore_case=method.endswith(".I"))
+    if method in ("eq", "str_eq"):
+        return _scalar(ref)
+    if method in ("ge", "le"):
+        if isinstance(ref, bool) or not isinstance(ref, int | float):
+            raise ExternalError(f"the comparison {method} with something else than a number")
+        return {{"ge": "min", "le": "max"}[method]: ref}
+    raise ExternalError(f"the comparison {method}")
+
+
+def keys(call: Call) -> Part:
+    """Values in JSON or YAML by their keys."""
+    path, rules = call.file(), call.rules
+    more = {"format": "yaml"} if call.options.get("is_yaml") else {}
+
+    def value(one: Mapping[str, Any]) -> dict[str, Any]:
+        return read("file_value", path, at=[str(key) for key in one["key"]], value=_method(one), **more)
+
+    has = [value(one) for one in rules.get("expect", [])]
+    return _file(all_of([*has, *refused([value(one) for one in rules.get("unexpect", [])], path, more.get("format"))]))
+
+
+def settings(call: Call) -> Part:
+    """VS Code's settings: every one that the task carries."""
+    path = call.file()
+    wanted = call.rules.get("expected", {})
+    return _file(all_of([read("file_value", path, format="json", at=[key], value=_scalar(value))
+                         for key, value in wanted.items()]))  # fmt: skip
+
+
+def _scalar(value: Any) -> Any:
+    if isinstance(value, dict | list):
+        raise ExternalError("a value that is an object or a list")
+    return value
+
+
+def prefs(call: Call) -> Part:
+    """Thunderbird's preferences."""
+    path, rules = call.file(), call.rules
+
+    def value(name: str, spec: Any) -> dict[str, Any]:
+        return read("file_value", path, format="prefs", at=[name], value=_method(spec))
+
+    has = [value(name, spec) for name, spec in rules.get("expect", {}).items()]
+    not_ = [value(name, spec) for name, spec in rules.get("unexpect", {}).items()]
+    return _file(all_of([*has, *refused(not_, path, "prefs")]))
+
+
+def rows(call: Call) -> Part:
+    """Rows that a CSV file has."""
+    path, rules = call.file(), call.rules
+
+    def row(one: Mapping[str, Any]) -> dict[str, Any]:
+        return read("table_cells", path, format="csv", row={name: _method(spec) for name, spec in one.items()})
+
+    has = [row(one) for one in rules.get("expect", [])]
+    return _file(all_of([*has, *refused([row(one) for one in rules.get("unexpect", [])], path, "csv")]))
+
+
+def query(call: Call) -> Part:
+    """A query of the task over a database: its first value is 1."""
+    return _file(_cell(call.file(), str(call.rules.get("sql")), 1))
+
+
+def _cell(path: str, sql: str, wanted: Any) -> dict[str, Any]:
+    return read("table_cells", path, format="sqlite", query=sql, cells={"A2": wanted})
+
+
+def picture_size(call: Call) -> Part:
+    """A picture's width and height."""
+    wanted = {name: call.rules[name] for name in ("width", "height") if isinstance(call.rules.get(name), int)}
+    if not wanted:
+        raise ExternalError("it asks for nothing")
+    return _file(read("file_is", call.file(), format="image", facts=wanted))
+
+
+def file_size(call: Call) -> Part:
+    """A file's size in bytes: nothing in it is read."""
+    most = call.rules.get("max_size", 0)
+    if isinstance(most, bool) or not isinstance(most, int):
+        raise ExternalError(f"the size {most!r}")
+    return Part("event", {"file_matches": {"path": call.file(), "root": "home", "size": {"max": most}}})
+
+
+def listed(call: Call) -> Part:
+    """Files that a folder holds: seen as they come, none is read. That there are no others is not asked for."""
+    call.of("list_directory")
+    folder = below(call.result.get("path"))
+    wanted = [{"file_created": {"path": f"{folder}/{one}", "root": "home"}} for one in call.rules.get("expected", [])]
+    return Part("event", all_of(wanted))
+
+
+# -- Chrome's own files
+
+_PREFERENCES: dict[str, list[str]] = {
+    "default_search_engine": ["default_search_provider_data", "template_url_data", "short_name"],
+    "enable_do_not_track": ["enable_do_not_track"],
+    "profile_name": ["profile", "name"],
+    "chrome_font_size": ["webkit", "webprefs", "default_font_size"],
+    "enable_enhanced_safety_browsing": ["safebrowsing", "enhanced"],
+}
+
+
+def preference(call: Call) -> Part:
+    """One value of Chrome's Preferences."""
+    call.of(*_PREFERENCES)
+    rules = call.rules
+    wanted: Any = rules.get("expected", rules.get("value"))
+    if rules.get("type") == "range":
+        wanted = {"min": rules["min"], "max": rules["max"]}
+    elif isinstance(wanted, list):
+        wanted = {"one_of": wanted}
+    elif wanted in ("true", "false"):
+        wanted = wanted == "true"
+    at = _PREFERENCES[call.result["type"]]
+    return _file(read("file_value", CHROME + "Preferences", format="json", at=at, value=wanted))
+
+
+def bookmarks(call: Call) -> Part:
+    """Folders or addresses on Chrome's bookmark bar."""
+    call.of("bookmarks")
+    types = {
+        "bookmark_bar_folders_names": ("folder", "name", "names"),
+        "bookmark_bar_websites_urls": ("url", "url", "urls"),
+    }
+    if call.rules.get("type") not in types:
+        raise ExternalError(f"bookmarks by {call.rules.get('type')}")
+    kind, key, wanted = types[call.rules["type"]]
+    path, at = f"$[?@.type=='{kind}'].{key}", ["roots", "bookmark_bar", "children"]
+    parts = [
+        read("file_value", CHROME + "Bookmarks", format="json", at=at, value={"json": path, "value": one})
+        for one in call.rules[wanted]
+    ]
+    return _file(all_of(parts), "other bookmarks beside these are not refused")
+
+
+def history(call: Call) -> Part:
+    """Addresses that are no longer in Chrome's history."""
+    call.of("history")
+    return _file(all_of([_cell(CHROME + "History", _counted("urls", "url", one), 0) for one in call.rules["keywords"]]))
+
+
+def cookies(call: Call) -> Part:
+    """Sites of which Chrome has no cookie."""
+    call.of("cookie_data")
+    sites = call.rules.get("domains", [])
+    return _file(all_of([_cell(CHROME + "Cookies", _counted("cookies", "host_key", one), 0) for one in sites]))
+
+
+def _counted(table: str, column: str, part: str) -> str:
+    quoted = str(part).replace("'", "''")
+    return f"SELECT count(*) FROM {table} WHERE instr({column}, '{quoted}') > 0"
+
+
+# -- with an expected file
+
+
+def _gold(call: Call) -> Mapping[str, Any]:
+    found = call.reference()
+    if found is None:
+        raise NeedsGoldError(NO_GOLD)
+    return found
+
+
+class NeedsGoldError(Exception):
+    """The readers can judge it once they are told of the expected file; carries how."""
+
+
+TEXTS = ("compare_text_file", "compare_docx_files", "compare_pdfs", "compare_python_pure_text")
+TEXT_OPTIONS = ("ignore_blanks", "ignore_case", "delete_empty_lines")
+"""What can be said of a text here: white space is folded anyway."""
+
+
+def same_text(call: Call) -> Part:
+    """The same text, white space folded: of a plain file, a document, a PDF."""
+    path, options = call.file(), call.options
+    if other := sorted(name for name, on in options.items() if on and name not in TEXT_OPTIONS):
+        raise ExternalError(f"a text compared with {other[0]}")
+    text: Any = str(_gold(call)["text"])
+    if options.get("ignore_case"):
+        text = {"equals": text, "ignore_case": True}
+    remarks = ("white space does not count",) if options.get("ignore_blanks") is False else ()
+    return _file(read("file_text", path, text=text), *remarks)
+
+
+def same_table(call: Call) -> Part:
+    """The same cells of the first sheet, empty ones too; how they look is not compared."""
+    path = call.file()
+    _first_sheet(call.options)
+    sheet = _gold(call)["sheets"][0]
+    height, width = sheet["size"]
+    if width > max(map(len, sheet["rows"]), default=0):
+        raise ExternalError(f"an expected table of {width} columns")
+    rows = [["" if cell is None else cell for cell in row] for row in sheet["rows"]]
+    cells = {
+        f"{_letters(c)}{r}": v if isinstance(v, bool) else said(v)
+        for r, row in enumerate(rows, 1)
+        for c, v in enumerate(row, 1)
+    }
+    same = [
+        read("table_cells", path, cells=cells, rows=height),
+        read("file_is", path, facts={"sheets.0.size.1": width}),
+    ]
+    return _file(all_of(same), "looks, charts and formulas do not count")
+
+
+def _first_sheet(options: Mapping[str, Any]) -> None:
+    """Raises `ExternalError` where something else than the first sheets' values is compared."""
+    if other := sorted(set(options) - {"rules"}):
+        raise ExternalError(f"a table compared with {other[0]}")
+    for rule in options.get("rules") or ():
+        first = rule.get("sheet_idx0", 0) in (0, "RI0") and rule.get("sheet_idx1", "EI0") == "EI0"
+        if rule.get("type") != "sheet_data" or not first or set(rule) - {"type", "sheet_idx0", "sheet_idx1"}:
+            raise ExternalError(f"a table compared by {rule.get('type')} and not by its first sheet's values alone")
+
+
+def _letters(column: int) -> str:
+    out = ""
+    while column:
+        column, rest = divmod(column - 1, 26)
+        out = chr(65 + rest) + out
+    return out
+
+
+def same_archive(call: Call) -> Part:
+    """The same files in an archive, by name; not their content."""
+    path = call.file()
+    names = [one["name"] for one in _gold(call)["entries"] if not one.get("folder")]
+    return _file(read("archive_lists", path, names=names, only=True), "what is in the files does not count")
+
+
+def same_slides(call: Call) -> Part:
+    """The same texts on each slide, and no slide more."""
+    path = call.file()
+    gold = _gold(call)
+    parts = [
+        read("file_text", path, unit="slide", number=n, text=re.sub(r"\s+", " ", "\n".join(one["texts"])).strip())
+        for n, one in enumerate(gold["slides"], 1)
+    ]
+    parts.append(read("file_is", path, facts={"count": gold["count"]}))
+    return _file(all_of(parts), "how the slides look does not count")
+
+
+_PICTURES: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    "compare_images": lambda gold: {},
+    "check_structure_sim": lambda gold: {},
+    "check_structure_sim_resized": lambda gold: {},
+    "check_file_exists_and_structure_sim": lambda gold: {},
+    "check_image_mirror": lambda gold: {"mirrored": True},
+    "check_palette_and_structure_sim": lambda gold: {"facts": {"mode": "P"}},
+    "check_brightness_decrease_and_structure_sim": lambda gold: {
+        "ssim": {"min": 0.4}, "facts": {"brightness": {"max": round(gold["brightness"] - 0.01, 2)}},
+    },
+    "check_saturation_increase_and_structure_sim": lambda gold: {
+        "ssim": {"min": 0.7}, "facts": {"saturation": {"min": round(gold["saturation"] + 0.01, 2)}},
+    },
+    "check_contrast_increase_and_structure_sim": lambda gold: {
+        "ssim": {"min": 0.65}, "facts": {"contrast": {"min": round(gold["contrast"] + 0.01, 2)}},
+    },
+}  # fmt: skip
+
+
+def picture(call: Call) -> Part:
+    """Likeness to a picture, and how it differs from it."""
+    path = call.file()
+    gold = _gold(call)
+    return _file(read("image_like", path, to=gold["gray"], **_PICTURES[call.function](gold)))
+
+
+FUNCTIONS: dict[str, Callable[[Call], Part]] = {
+    **dict.fromkeys(VLC, vlc_setting),
+    "check_qt_slider_colours": vlc_colours,
+    "check_config_status": gimp_setting,
+    "file_contains": contains,
+    "compare_config": is_config,
+    "check_list": lines,
+    "check_json": keys,
+    "check_json_settings": settings,
+    "check_thunderbird_prefs": prefs,
+    "check_csv": rows,
+    "run_sqlite3": query,
+    "check_image_size": picture_size,
+    "check_image_file_size": file_size,
+    "check_moved_jpgs": listed,
+    "match_in_list": preference,
+    "check_font_size": preference,
+    "is_expected_bookmarks": bookmarks,
+    "check_history_deleted": history,
+    "is_cookie_deleted": cookies,
+    **dict.fromkeys(TEXTS, same_text),
+    **dict.fromkeys(("compare_table", "compare_csv"), same_table),
+    "compare_archive": same_archive,
+    "compare_zip_files": same_archive,
+    "compare_pptx_files": same_slides,
+    **dict.fromkeys(_PICTURES, picture),
+}

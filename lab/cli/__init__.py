@@ -1,0 +1,1 @@
+"""The subcommands of `milestoned` that live in the lab."""

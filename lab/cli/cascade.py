@@ -1,0 +1,75 @@
+"""`milestoned cascade`: how good the tiers and their cascade are on trajectories that people labelled."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+HEAD = ("accuracy", "precision", "npv", "recall", "coverage", "auc", "ece", "coverage_at_5%", "coverage_at_10%")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    evaluate = verbs.add_parser("eval", help="measure environment, model, judges and their cascade against labels")
+    evaluate.add_argument("file", type=Path, metavar="FILE", help="JSON lines of labelled trajectories, may be gzipped")
+    evaluate.add_argument("--json", action="store_true", help="print the whole report as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the report. Gives 2 for a file that can't be read."""
+    try:
+        from lab.evaluation.records import RecordError, read_records
+        from lab.evaluation.report import report
+    except ImportError as error:
+        print(f"{error.name}: not installed; wanted an installation with the extra [rm]", file=sys.stderr)
+        return 2
+    try:
+        records, unsure = read_records(args.file)
+    except (OSError, EOFError, RecordError) as error:
+        print(f"{args.file}: {error}", file=sys.stderr)
+        return 2
+    if not records:
+        print(f"{args.file}: no trajectory has a label that decides; wanted some", file=sys.stderr)
+        return 2
+    found = report(records, unsure)
+    if args.json:
+        sys.stdout.buffer.write(orjson.dumps(found, option=orjson.OPT_INDENT_2) + b"\n")
+    else:
+        print(as_text(found))
+    return 0
+
+
+def as_text(found: dict[str, Any]) -> str:
+    """The report for people: a line a measure, a column a scorer."""
+    lines = [
+        f"{found['trajectories']} trajectories of {found['groups']} groups, {found['successes']} successes; "
+        f"{found['unsure']} without a label that decides are left out",
+        *(f"{number} with an unknown {field}" for field, number in found["unknown"].items() if number),
+        "[95 % interval; one group counts as alike]; accuracy, precision and npv are of what was decided",
+    ]
+    for name, of in found["of"].items():
+        lines += ["", f"{name} ({of['trajectories']})"]
+        lines += [f"  {title:<26} {line}" for title, line in _lines(of)]
+    return "\n".join(lines)
+
+
+def _lines(of: dict[str, Any]) -> list[tuple[str, str]]:
+    shown = [
+        (name.replace("_", " ").replace("at", "at risk"), _shown(of["all"][name])) for name in HEAD if name in of["all"]
+    ]
+    if of["terminated"] is not None:
+        shown.append((f"auc, {of['terminated']['trajectories']} terminated", _shown(of["terminated"]["auc"])))
+    return shown
+
+
+def _shown(values: list[float | None]) -> str:
+    value, low, high = values
+    if value is None:
+        return "-"
+    return f"{value:.3f}" + ("" if low is None or high is None else f"  [{low:.3f}, {high:.3f}]")

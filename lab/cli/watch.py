@@ -1,0 +1,107 @@
+"""`milestoned watch TASK --cdp URL`: watch your own browser, and see each milestone as you reach it."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from api.rewards.rendering import total_in_words
+from api.tasks.task_files import BadTaskError, load_task_file
+from detectors.task.ruleset import Ruleset, compile_task
+from detectors.task.task_json import task_to_json
+from lab.demo.needs import LackingError, find_client
+from lab.demo.parts import start_daemon, start_service
+from lab.demo.processes import Part, PartFailedError, Parts, stoppable
+from lab.demo.scratch import Scratch
+from lab.demo.session import Follower
+from lab.demo.show import Screen, Table, columns
+
+if TYPE_CHECKING:
+    from milestoned_client import Episode, StreamItem
+
+GLANCE_S = 0.2
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("task", type=Path, metavar="TASK.yaml", help="what counts")
+    parser.add_argument(
+        "--cdp", required=True, metavar="URL", help="a browser started with --remote-debugging-port=9222 and a profile"
+    )
+    parser.add_argument("--files", type=Path, action="append", default=[], metavar="DIR", help="watch this folder too")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where to write the recording (a new folder)")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Watch until interrupted, then close, sum up and say where the recording is."""
+    try:
+        find_client()
+        ruleset = compile_task(load_task_file(args.task))
+    except LackingError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except BadTaskError as error:
+        for problem in error.problems:
+            print(f"{args.task}: {problem}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"{args.task}: {error.strerror}", file=sys.stderr)
+        return 1
+    scratch = None if args.out else Scratch("milestoned-watch-")
+    out = scratch.path if scratch else args.out
+    try:
+        with stoppable(), Parts(out / "logs") as parts:
+            _watch(parts, ruleset, out.resolve(), args.cdp, args.files)
+    except KeyboardInterrupt:
+        return 130
+    except PartFailedError as error:
+        print(f"Watching failed: {error}", file=sys.stderr)
+        return 1
+    finally:
+        if scratch:
+            scratch.keep()  # its recording and its logs are its user's
+    return 0
+
+
+def _watch(parts: Parts, ruleset: Ruleset, out: Path, cdp: str, files: list[Path]) -> None:
+    from milestoned_client import ControlDir, RewardClient
+
+    screen = Screen()
+    service = start_service(parts, out / "service")
+    state = out / "daemon"
+    with RewardClient(service.url, service.token, control=ControlDir(state)) as client:
+        episode = client.open(client.register_task(task_to_json(ruleset.task)), labels={"from": "watch"})
+        daemon = start_daemon(parts, state, service.url, episode.id, episode.token, ("--cdp", cdp), files)
+        episode.step({"says": "what you do"})
+        screen.line(screen.paint(ruleset.task.instruction, "bold"))
+        screen.line(f"Watching {cdp}. Stop with ctrl-C.")
+        _follow(screen, ruleset, episode, daemon.part)
+        closing = episode.close("stopped by its user")
+        recording = out / "watch.mrec"
+        episode.recording(recording)
+    screen.line(f"total {total_in_words(closing.total)} of {ruleset.attainable:g}; recording: {recording}")
+
+
+def _follow(screen: Screen, ruleset: Ruleset, episode: Episode, daemon: Part) -> None:
+    """Show milestones until ctrl-C. Raises `PartFailedError` if the daemon ends."""
+    from milestoned_client import Event, Milestone
+
+    table = Table(screen, columns(ruleset.components))
+    events: dict[int, tuple[str, str, object]] = {}
+
+    def show(item: StreamItem) -> None:
+        if isinstance(item.item, Event):
+            events[item.item.seq] = (item.item.source, item.item.kind, item.item.data)
+        elif isinstance(item.item, Milestone):
+            table.milestone(item.item, events)
+
+    follower = Follower(episode, show)
+    follower.start()
+    with contextlib.suppress(KeyboardInterrupt):
+        while daemon.running:
+            follower.join(GLANCE_S)
+        raise daemon.failed(f"ended with {daemon.process.returncode}")

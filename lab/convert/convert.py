@@ -1,0 +1,77 @@
+"""One conversion: which format, what it cannot show, its events, the file."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from agentd.core.errors import UsageError
+from agentd.core.regular_file import NotRegularError, read_regular
+from agentd.core.settings import Settings
+from agentd.journal.recordings import must_be_free, segments, write_recording
+from lab.convert.formats import FORMATS, Format, recognise
+from lab.convert.source import Source
+from lab.convert.tape import Tape
+
+MAX_ANSWER = 1 << 20
+"""Bytes of an agent's answer."""
+
+
+class Made(NamedTuple):
+    """What a conversion made."""
+
+    format: str
+    events: int
+    steps: int
+
+
+def convert(settings: Settings) -> Made:
+    """Convert ``settings.input`` to ``settings.out``. Raises `ConvertError`, `UsageError`, `AgentdError`."""
+    assert settings.input is not None
+    assert settings.out is not None
+    must_be_free(settings.out, force=settings.force)
+    source = Source(settings.input)
+    format = FORMATS[settings.from_] if settings.from_ else recognise(source)
+    tape = record(source, format, settings.vouch, settings.mask, _answer(settings), settings.cookie)
+    write_recording(segments(f"cnv-{source.sha256[:12]}", tape.lines), settings.out, force=settings.force)
+    return Made(format.says, len(tape.lines), tape.step + 1)
+
+
+def _answer(settings: Settings) -> str | None:
+    if settings.answer is None:
+        return None
+    try:
+        return read_regular(settings.answer, MAX_ANSWER).decode("utf-8")
+    except (OSError, UnicodeDecodeError, NotRegularError) as error:
+        raise UsageError(f"--answer {settings.answer}: {error}; wanted a file of UTF-8 text") from None
+
+
+def record(
+    source: Source,
+    format: Format,
+    vouched: tuple[str, ...] = (),
+    mask: tuple[str, ...] = (),
+    answer: str | None = None,
+    cookies: tuple[str, ...] = (),
+) -> Tape:
+    """The events of ``source``, from its opening to its close; ``answer``: what the agent said before that;
+    ``cookies``: those whose values are told."""
+    importer = format.importer()
+    with source.part(""):  # what an importer did not name a place for
+        found = importer.read(source)
+    tape = Tape()
+    tape.shown = frozenset(cookies)
+    about: dict[str, Any] = {"format": format.name, "sha256": source.sha256, "bytes": source.bytes}
+    if found.version is not None:
+        about["version"] = found.version
+    if vouched:
+        about["vouched"] = list(vouched)
+    tape.open(about)
+    # Who tells what the fields hold leaves out those that are gone, and no condition is blind for that.
+    gone = {"field.removed"} if "field.filled" in found.shows else set()
+    tape.blind({*found.shows, *gone}, vouched, format.where)
+    with source.part(""):
+        found.tell(tape, mask)
+    if answer is not None:
+        tape.tell(tape.at, "agent.answered", {"text": answer})
+    tape.close(tape.at, f"{format.where} ends here")
+    return tape

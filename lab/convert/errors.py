@@ -1,0 +1,19 @@
+"""What can be wrong with a file that is to be converted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentd.core.errors import UsageError
+
+LONGEST = 120
+
+
+class ConvertError(UsageError):
+    """A file is none that can be converted; the message names file, place, value and what was wanted."""
+
+
+def shown(value: Any) -> str:
+    """A value as it stands in a message."""
+    text = repr(value)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

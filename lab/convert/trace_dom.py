@@ -1,0 +1,79 @@
+"""Playwright's snapshots of documents, made trees.
+
+A snapshot is ``[NAME, attributes, child, …]``, a text, or ``[[n, i]]``: the node that came i-th in the n-th snapshot
+before, of the same frame. Nodes count in the order in which they end, without those that are only pointed at.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lab.convert.dom import Node
+
+MOST_NODES = 200_000
+DEEPEST = 2000
+
+VALUE, CHECKED, SELECTED, TARGET = (f"__playwright_{name}_" for name in ("value", "checked", "selected", "target_"))
+"""Attributes in which a snapshot keeps what the markup does not show."""
+
+
+class FrameHistory:
+    """The snapshots of one frame, in order. A file that nests or repeats without end is cut off."""
+
+    def __init__(self) -> None:
+        self._nodes: list[list[Any]] = []
+
+    def tree(self, html: Any) -> tuple[Node, bool]:
+        """The next snapshot as a tree, and whether it shares nodes with the one before: the same document then."""
+        self._nodes.append(_numbered(html))
+        top = Node("#document")
+        shares = False
+        left = MOST_NODES
+        stack: list[tuple[Any, int, Node, int]] = [(html, len(self._nodes) - 1, top, 0)]
+        while stack and left > 0:
+            item, number, parent, depth = stack.pop()
+            left -= 1
+            if isinstance(item, str):
+                parent.append(Node("#text", text=item))
+            elif _is_reference(item):
+                shares = shares or number == len(self._nodes) - 1
+                behind, index = number - item[0][0], item[0][1]
+                if depth < DEEPEST and 0 <= behind < number + 1 and 0 <= index < len(self._nodes[behind]):
+                    found = self._nodes[behind][index]
+                    if not (behind == number and _is_reference(found)):
+                        stack.append((found, behind, parent, depth + 1))
+            elif _is_element(item):
+                node = Node(item[0].lower(), _attributes(item))
+                parent.append(node)
+                if depth < DEEPEST:
+                    stack.extend((child, number, node, depth + 1) for child in reversed(item[2:]))
+        return top, shares
+
+
+def _is_element(item: Any) -> bool:
+    return isinstance(item, list) and bool(item) and isinstance(item[0], str)
+
+
+def _is_reference(item: Any) -> bool:
+    if not isinstance(item, list) or not item or not isinstance(item[0], list) or len(item[0]) != 2:
+        return False
+    return all(type(number) is int for number in item[0])
+
+
+def _attributes(item: list[Any]) -> dict[str, str]:
+    found = item[1] if len(item) > 1 and isinstance(item[1], dict) else {}
+    return {str(name).lower(): str(value) for name, value in found.items()}
+
+
+def _numbered(html: Any) -> list[Any]:
+    """A snapshot's own nodes in the order in which they end."""
+    found: list[Any] = []
+    stack: list[tuple[Any, bool]] = [(html, False)]
+    while stack:
+        item, done = stack.pop()
+        if done or isinstance(item, str):
+            found.append(item)
+        elif _is_element(item):
+            stack.append((item, True))
+            stack.extend((child, False) for child in reversed(item[2:]))
+    return found

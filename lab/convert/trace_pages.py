@@ -1,0 +1,250 @@
+"""A trace's pages while its moments are told in order: steps, addresses, titles, fields, clicks, dialogs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urldefrag
+
+from agentd.masking import MASK, Masker
+from lab.convert.page_state import Pages, Telling
+from lab.convert.trace_facts import Facts, Field, Target
+from lab.convert.trace_file import Call, Snapshot, TraceFile
+
+_CLICKS = frozenset(("click", "tap", "dblclick", "check", "uncheck", "setChecked"))
+_TYPES = frozenset(("fill", "type", "press", "pressSequentially"))
+_BLIND = frozenset(
+    (
+        "dragAndDrop setInputFiles mouseClick mouseDown mouseUp mouseMove mouseWheel touchscreenTap keyboardDown "
+        "keyboardUp keyboardPress keyboardType keyboardInsertText drop"
+    ).split()
+)
+"""Calls whose effect on elements a trace does not say: their steps are a gap in elements."""
+_GOES = frozenset(("goto", "reload", "goBack", "goForward"))
+_ONE_FIELD = frozenset(("keyboardPress", "keyboardType", "keyboardInsertText", "mouseClick", "touchscreenTap"))
+"""Of these, those that may be taken for the user's where exactly one field changed."""
+_KEPT = ("url", "selector", "value", "text", "key", "options", "x", "y", "button", "clickCount", "promptText", "name")
+"""Parameters of a call that stand in its action."""
+LONGEST = 1000
+
+
+class TracePages:
+    """``facts`` are those of ``trace.snapshots``, one by one."""
+
+    def __init__(self, trace: TraceFile, facts: list[Facts], masker: Masker) -> None:
+        self._masker = masker
+        self._pages = Pages()
+        self._calls = trace.calls
+        self._targets: dict[str, Target] = {}
+        self._mains: dict[str, str] = {}
+        self._tabs: dict[str, str] = {}
+        self._titles: dict[str, str] = {}
+        self._fields: dict[str, dict[str, Field]] = {}
+        self._opened: set[str] = set()
+        self._dialog: dict[str, Any] | None = None
+        self._clicked: set[str] = set()
+        self._current: str | None = None
+        self._downloads = 0
+        for snapshot, seen in zip(trace.snapshots, facts, strict=True):
+            self._tabs[snapshot.frame] = snapshot.page
+            if snapshot.main:
+                self._mains[snapshot.page] = snapshot.frame
+            if seen.target is not None:
+                self._targets.setdefault(snapshot.call, seen.target)
+
+    def tab_of(self, frame: str, page: str) -> str:
+        """The tab of a request: as its frame or it itself says, else the only one."""
+        known = self._tabs.get(frame) or page
+        return known or next(iter(self._mains), "tab")
+
+    def name_of(self, tab: str, frame: str) -> str:
+        """A frame's name in events: a main frame is called like its tab."""
+        return tab if not frame or self._mains.get(tab, frame) == frame else frame
+
+    # -- calls
+
+    def began(self, at: int, call: Call) -> Iterator[Telling]:
+        """A call begins a step."""
+        if self._dialog is not None and call.cls != "Dialog":
+            yield from self._unseen(at, "dialog.closed", "the trace does not say who answered a dialog")
+            self._dialog = None
+        self._current = call.id
+        yield Telling(at, "step.began", self._action(call))
+        acts = call.method in _CLICKS | _TYPES | {"selectOption"} and call.cls != "Dialog" and not _is_trial(call)
+        if call.end is None and (acts or call.method in _BLIND or call.method in _GOES):
+            for part in ("element", "field", "page", "request"):
+                yield from self._unseen(at, part, f"the trace ends before {call.title} came back")
+        elif call.method in _BLIND or (acts and call.failed and call.reached):
+            yield from self._unseen(at, "element", f"what {call.title} met is not in the trace")
+        elif acts and not call.failed and call.id not in self._targets:
+            for part in ("element", "field"):
+                yield from self._unseen(at, part, f"no snapshot shows what {call.title} met")
+
+    def ended(self, at: int, call: Call) -> Iterator[Telling]:
+        """A call came back."""
+        if call.cls == "Dialog" and call.method in ("accept", "dismiss") and self._dialog is not None:
+            told = {"accepted": call.method == "accept", "input": str(call.params.get("promptText") or "")}
+            yield Telling(at, "dialog.closed", self._dialog | told)
+            self._dialog = None
+        if call.cls == "Page" and call.method == "close" and not call.failed and call.page in self._opened:
+            self._opened.discard(call.page)
+            yield Telling(at, "tab.closed", {"tab": call.page})
+        if call.id == self._current:
+            yield Telling(at, "step.ended", {})
+
+    def _action(self, call: Call) -> dict[str, Any]:
+        """What stands in the step: the call and its telling parameters, without secrets."""
+        action: dict[str, Any] = {"call": call.title}
+        for name in _KEPT:
+            value = call.params.get(name)
+            if isinstance(value, str) and value:
+                action[name] = self._parameter(call, name, value)[:LONGEST]
+            elif isinstance(value, int | float):
+                action[name] = value
+            elif name == "options" and value:
+                action[name] = self._masker.mask_json(value)
+        return action
+
+    def _parameter(self, call: Call, name: str, value: str) -> str:
+        if name == "url":
+            return self._masker.mask_url(value)
+        typed = name in ("value", "text") or (name == "key" and len(value) == 1)
+        target = self._targets.get(call.id)
+        # Keys whose field no snapshot shows may have gone into a password.
+        if typed and (target is None or target.secret or self._masker.is_secret("", value)):
+            return MASK
+        return self._masker.mask_text(value)
+
+    def _unseen(self, at: int, part: str, reason: str) -> Iterator[Telling]:
+        """A gap as long as the moment: it blinds the running step alone."""
+        yield Telling(at, "gap.began", {"source": "cdp", "of": part, "reason": reason})
+        yield Telling(at, "gap.ended", {"source": "cdp", "of": part})
+
+    # -- documents
+
+    def committed(self, at: int, tab: str, frame: str, url: str) -> Iterator[Telling]:
+        """A document's answer came in."""
+        yield from self._open(at, tab, url)
+        self._fields.pop(frame, None)
+        yield from self._pages.navigated(at, tab, frame, url)
+
+    def saw(self, at: int, snapshot: Snapshot, seen: Facts) -> Iterator[Telling]:
+        """A snapshot: address, title and fields as they are now; the click, where it stands right before it."""
+        tab, frame = snapshot.page, self.name_of(snapshot.page, snapshot.frame)
+        url = self._masker.mask_url(snapshot.url)
+        yield from self._open(at, tab, url)
+        before = self._pages.url(tab, frame)
+        if url != before:
+            within = bool(before) and (seen.same or urldefrag(url).url == urldefrag(before).url)
+            if not within:
+                self._fields.pop(frame, None)
+            yield from self._pages.navigated(at, tab, frame, url, same_document=within)
+        if snapshot.main and seen.title and self._titles.get(tab) != seen.title:
+            self._titles[tab] = seen.title
+            yield Telling(at, "page.titled", {"tab": tab, "title": seen.title, "url": url})
+        yield from self._changes(at, tab, frame, snapshot, seen)
+        if snapshot.phase == "action" and seen.target is not None:
+            yield from self._click(at, tab, frame, self._calls.get(snapshot.call), seen.target)
+
+    def _click(self, at: int, tab: str, frame: str, call: Call | None, target: Target) -> Iterator[Telling]:
+        if call is None or call.failed or _is_trial(call) or call.id in self._clicked:
+            return
+        data = {"tab": tab, "frame": frame, "element": target.clicked, "trusted": True}
+        if call.method in _TYPES:
+            self._clicked.add(call.id)
+            yield from self._pressed(at, call, target, data)
+        if call.method not in _CLICKS:
+            return
+        self._clicked.add(call.id)
+        if call.params.get("button") == "right":
+            yield Telling(at, "element.right_clicked", data)
+            return
+        count = 2 if call.method == "dblclick" else call.params.get("clickCount", 1)
+        for _ in range(min(count, 3) if type(count) is int else 1):
+            yield Telling(at, "element.clicked", data)
+        if count == 2:
+            yield Telling(at, "element.double_clicked", data)
+
+    def _pressed(self, at: int, call: Call, target: Target, data: dict[str, Any]) -> Iterator[Telling]:
+        """The click that a key is for the element that has the focus; a gap where it is not known which that is."""
+        keys = _keys(call)
+        if call.method == "press" and len(keys) == 1 and keys <= target.pressed:
+            yield Telling(at, "element.clicked", data)
+        elif {key.rpartition("+")[2] for key in keys} & (target.pressed | ({"Enter"} if target.submits else set())):
+            yield from self._unseen(at, "element", f"what {call.title} clicked by a key is not in the trace")
+
+    def _changes(self, at: int, tab: str, frame: str, snapshot: Snapshot, seen: Facts) -> Iterator[Telling]:
+        before = self._fields.get(frame)
+        self._fields[frame] = seen.fields
+        where = {"tab": tab, "frame": frame}
+        if before is None:
+            for field in seen.fields.values():
+                if not field.is_empty:
+                    yield Telling(at, "field.filled", where | field.data | {"baseline": True})
+            return
+        empty = Field(("", None), {}, False)
+        changed = [key for key, field in seen.fields.items() if field.state != before.get(key, empty).state]
+        for key in changed:
+            field = seen.fields[key]
+            if key not in before and field.is_empty:
+                continue
+            trusted = self._is_users(snapshot, key, changed)
+            yield Telling(at, "field.filled", where | field.data | {"trusted": trusted})
+
+    def _is_users(self, snapshot: Snapshot, key: str, changed: list[str]) -> bool:
+        """Whether a change was the call's own doing, as a browser tells trusted input from a script's."""
+        call = self._calls.get(snapshot.call)
+        if call is None or call.failed or snapshot.phase != "after":
+            return False
+        if call.method in _ONE_FIELD:
+            return len(changed) == 1
+        target = self._targets.get(call.id)
+        if target is None or call.method not in _CLICKS | _TYPES:
+            return False
+        # A radio button that loses its mark is the other side of the same click.
+        return key in target.keys or any(_same_group(key, one) for one in target.keys)
+
+    # -- events
+
+    def heard(self, at: int, row: dict[str, Any]) -> Iterator[Telling]:
+        """What the trace tells by itself: pages, dialogs, downloads, and in older versions navigations."""
+        params, method = row["params"], row["method"]
+        page = params.get("page")
+        named = page.get("guid") if isinstance(page, dict) else page
+        tab = str(params.get("pageId") or named or row["page"])
+        if method == "page" and tab:
+            yield from self._open(at, tab, "about:blank")
+        elif method == "pageClosed" and tab in self._opened:
+            self._opened.discard(tab)
+            yield Telling(at, "tab.closed", {"tab": tab})
+        elif method == "dialog" and isinstance(params.get("type"), str):
+            self._dialog = {"tab": tab, "type": params["type"], "message": str(params.get("message") or "")}
+            yield Telling(at, "dialog.opened", self._dialog | {"url": self._pages.url(tab)})
+        elif method == "download" and isinstance(params.get("url"), str):
+            self._downloads += 1
+            told = {"url": self._masker.mask_url(params["url"]), "name": str(params.get("suggestedFilename") or "")}
+            where = {"tab": tab, "frame": tab, "download": f"trace-{self._downloads}"}
+            yield Telling(at, "download.began", where | told)
+
+    def _open(self, at: int, tab: str, url: str) -> Iterator[Telling]:
+        if tab not in self._opened:
+            self._opened.add(tab)
+            yield Telling(at, "tab.opened", {"tab": tab, "url": url})
+
+
+def _is_trial(call: Call) -> bool:
+    """Whether the call only looked if it could be done, and did nothing."""
+    return call.params.get("trial") is True
+
+
+def _keys(call: Call) -> set[str]:
+    """Of the keys that a call pressed, those that may click."""
+    if call.method != "press":
+        text = str(call.params.get("text") or "") if call.method != "fill" else ""
+        return {name for letter, name in ((" ", "Space"), ("\n", "Enter")) if letter in text}
+    key = str(call.params.get("key") or "")
+    return {"Space"} if key == " " else {key.replace("NumpadEnter", "Enter")}
+
+
+def _same_group(key: str, other: str) -> bool:
+    return "=" in key and "=" in other and key.rpartition("=")[0] == other.rpartition("=")[0]

@@ -1,0 +1,158 @@
+"""How each part is started for a demo, a watch or a test: the service, the daemon, the shop, the agent."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx
+
+from lab.demo.processes import Part, Parts, console
+
+
+class Service(NamedTuple):
+    """A running service: its address and the operator's token for it."""
+
+    part: Part
+    url: str
+    token: str
+
+
+class Daemon(NamedTuple):
+    """A running daemon and its state folder."""
+
+    part: Part
+    state: Path
+
+
+def same_imports() -> dict[str, str]:
+    """An environment in which a child finds the modules that this process finds."""
+    return {"PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
+
+
+def shop_folder() -> Path:
+    """Where the shop is: inside the installed package, or in the source tree beside it."""
+    installed = Path(__file__).parents[1] / "examples" / "shop"
+    return installed if installed.is_dir() else Path(__file__).parents[2] / "examples" / "shop"
+
+
+def _shop_module() -> str:
+    return "lab.examples.shop" if shop_folder().is_relative_to(Path(__file__).parents[1]) else "examples.shop"
+
+
+def start_service(
+    parts: Parts, folder: Path, port: int = 0, database: str = "", prefix: Sequence[str] = (), name: str = "service"
+) -> Service:
+    """`milestoned serve` with its database in ``folder`` unless told, on a free port; returns once it is ready.
+
+    ``prefix``: a command that runs the one after it, such as ``("env", "NAME=value")``; ``name``: of its log.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    port_file, token_file = folder / "port", folder / "admin.token"
+    port_file.unlink(missing_ok=True)
+    command = [
+        *prefix,
+        *console("milestoned", "api.cli.main"),
+        "serve",
+        "--data",
+        str(folder),
+        "--database",
+        database or f"sqlite:///{folder / 'milestoned.db'}",
+        "--port",
+        str(port),
+        "--port-file",
+        str(port_file),
+        "--token-file",
+        str(token_file),
+    ]
+    part = parts.start(name, command, same_imports())
+    url = f"http://127.0.0.1:{part.wait_until('it listened', lambda: _text(port_file))}"
+    part.wait_until("it was ready", lambda: _answers(url + "/readyz"))
+    return Service(part, url, part.wait_until("it wrote its token", lambda: _text(token_file)))
+
+
+def start_daemon(
+    parts: Parts,
+    folder: Path,
+    service: str,
+    episode: str,
+    token: str,
+    browser: Sequence[str],
+    files: Sequence[Path] = (),
+    prefix: Sequence[str] = (),
+) -> Daemon:
+    """`agentd run` for one episode; ``browser`` is ``("--profile", DIR)`` or ``("--cdp", URL)``. ``prefix`` as above.
+
+    Returns once all its sources see. Its state stays in ``folder``, so that it can be started again there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    token_file = folder / "append.token"
+    token_file.touch(0o600)
+    token_file.write_text(token)
+    (folder / "agentd.json").unlink(missing_ok=True)
+    command = [*prefix, *console("agentd", "agentd.cli.main"), "run"]
+    command += ["--service", service, "--episode", episode, "--token-file", str(token_file)]
+    command += ["--state", str(folder), *browser]
+    for root in files:
+        command += ["--files", str(root)]
+    part = parts.start("daemon", command, same_imports())
+    part.wait_until("all its sources were ready", lambda: _all_ready(folder) or None)
+    return Daemon(part, folder)
+
+
+def start_shop(parts: Parts, folder: Path, invoice_after: int) -> str:
+    """The shop on a free port; gives its address. Its access log is ``folder/access.jsonl``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    port_file = folder / "port"
+    command = [sys.executable, "-m", _shop_module(), "--port", "0", "--port-file", str(port_file)]
+    command += ["--access-log", str(folder / "access.jsonl"), "--invoice-after", str(invoice_after)]
+    part = parts.start("shop", command, same_imports())
+    port = part.wait_until("it listened", lambda: _text(port_file))
+    url = f"http://127.0.0.1:{port}/"
+    part.wait_until("it answered", lambda: _answers(url + "api/ping"))
+    return url
+
+
+def start_agent(
+    parts: Parts, folder: Path, shop: str, chromium: str, *, headed: bool = False, more: Sequence[str] = ()
+) -> Part:
+    """The shop's scripted agent; returns once its browser runs, and it waits for a line to begin."""
+    command = [sys.executable, "-m", f"{_shop_module()}.agent", "--wait", "--shop", shop, "--chromium", chromium]
+    command += ["--profile", str(folder / "profile"), "--downloads", str(folder / "downloads")]
+    command += ["--report", str(folder / "report.json"), *(["--headed"] if headed else []), *more]
+    part = parts.start("agent", command, same_imports())
+    part.wait_until("its browser ran", lambda: told(part, "ready"))
+    return part
+
+
+def told(part: Part, word: str) -> bool | None:
+    """True once the part wrote the line ``word``, else None."""
+    return word in part.log.read_text(errors="replace").splitlines() or None
+
+
+def _text(file: Path) -> str | None:
+    return (file.read_text().strip() or None) if file.exists() else None
+
+
+def _answers(url: str) -> bool | None:
+    try:
+        return httpx.get(url, timeout=2.0).is_success or None
+    except httpx.TransportError:
+        return None
+
+
+def _all_ready(state: Path) -> bool:
+    """Whether the daemon listens and none of its sources is in a gap."""
+    try:
+        port = json.loads((state / "agentd.json").read_text())["port"]
+        token = (state / "control.token").read_text().strip()
+        answer = httpx.get(
+            f"http://127.0.0.1:{port}/healthz", headers={"authorization": f"Bearer {token}"}, timeout=2.0
+        )
+    except (OSError, ValueError, KeyError, httpx.TransportError):
+        return False
+    return answer.is_success and all(how == "ready" for how in answer.json()["sources"].values())

@@ -1,0 +1,169 @@
+"""The demo's table: one row a step, and under it what was earned and the events that show it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+from urllib.parse import urlsplit
+
+from detectors.model.codec import canonical
+
+if TYPE_CHECKING:
+    from milestoned_client import Milestone, Reward
+
+Events = Mapping[int, Sequence[Any]]
+
+_STYLES = {"bold": "1", "dim": "2", "green": "32", "red": "31", "cyan": "36", "yellow": "33"}
+_USUAL = ("nav", "ui", "form", "file", "goal")
+_ACTION = 38
+_CELL = 7
+
+
+class Screen:
+    """Where lines go; coloured only where a person watches a terminal."""
+
+    def __init__(self, out: TextIO = sys.stdout) -> None:
+        self._out = out
+        self._colour = out.isatty() and "NO_COLOR" not in os.environ
+
+    def line(self, text: str = "") -> None:
+        """Write one line at once."""
+        self._out.write(text + "\n")
+        self._out.flush()
+
+    def paint(self, text: str, style: str) -> str:
+        """``text`` in a style of this module's table, or as it is."""
+        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self._colour else text
+
+
+class Table:
+    """Rows of steps. ``components`` are the columns; the total is summed up on the way, and is null from the first step
+    on whose reward is."""
+
+    def __init__(self, screen: Screen, components: Sequence[str]) -> None:
+        self._screen = screen
+        self._components = components
+        self._total: float | None = 0.0
+
+    def head(self) -> None:
+        """Write the columns' names."""
+        cells = "".join(f"{name:>{_CELL}}" for name in self._components)
+        head = f"{'step':>4}  {'action':<{_ACTION}}{cells}{'reward':>9}{'total':>8}"
+        self._screen.line(self._screen.paint(head, "bold"))
+
+    def row(self, action: str, reward: Reward, events: Events) -> None:
+        """Write one sealed step with its milestones; ``events`` by number, each (source, kind, data)."""
+        paid = reward.reward
+        self._total = None if self._total is None or paid is None else self._total + paid
+        total = "null" if self._total is None else f"{self._total:.3f}"
+        cells = "".join(self._cell(reward.components.get(name)) for name in self._components)
+        value = "masked" if paid is None else f"{paid:+.3f}" if paid else "0"
+        self._screen.line(
+            f"{reward.step:>4}  {clip(action, _ACTION - 1):<{_ACTION}}{cells}"
+            f"{self._toned(f'{value:>9}', paid)}{total:>8}"
+        )
+        if paid is None:
+            self._screen.line(self._screen.paint(f"      {reward.reason}", "yellow"))
+        for milestone in reward.milestones:
+            self.milestone(milestone, events)
+
+    def milestone(self, milestone: Milestone, events: Events) -> None:
+        """Write one milestone and the events that are its evidence."""
+        cause = milestone.cause_step
+        caused = "" if cause is None else f", set in motion by step {cause}"
+        met = " (so from the start: earns nothing)" if milestone.baseline else ""
+        worth = self._toned(f"{milestone.worth:+.3f}", milestone.worth)
+        head = f"{milestone.id:<14} {worth} by {milestone.rule} v{milestone.version}{caused}{met}"
+        self._screen.line(f"      {self._screen.paint('└', 'dim')} {head}")
+        for seq in milestone.evidence:
+            said = describe(events[seq]) if seq in events else "(not in this view)"
+            self._screen.line(self._screen.paint(f"          #{seq:<4} {said}", "dim"))
+
+    def _cell(self, value: float | None) -> str:
+        return self._toned(f"{value:+.2f}".rjust(_CELL), value) if value else self._dot()
+
+    def _dot(self) -> str:
+        return self._screen.paint("·".rjust(_CELL), "dim")
+
+    def _toned(self, text: str, value: float | None) -> str:
+        if not value:
+            return text
+        return self._screen.paint(text, "green" if value > 0 else "red")
+
+
+def columns(components: Sequence[str]) -> tuple[str, ...]:
+    """The components in the order in which a task is mostly worked through; those of its own come last."""
+    return tuple(sorted(components, key=lambda name: (_USUAL.index(name) if name in _USUAL else len(_USUAL), name)))
+
+
+def clip(text: str, width: int) -> str:
+    """``text`` on one line and not wider than ``width``."""
+    text = " ".join(text.split())
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def describe(event: Sequence[Any]) -> str:
+    """One event in a few words: its kind, and of its data what a person would ask for first."""
+    _source, kind, data = event
+    return clip(f"{kind} {_DETAILS.get(kind.partition('.')[0], _plain)(data)}", 96)
+
+
+def _path(url: Any) -> str:
+    parts = urlsplit(str(url))
+    return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+
+def _page(data: Mapping[str, Any]) -> str:
+    if "title" in data:
+        return f"“{data['title']}”"
+    return _path(data.get("url")) + (" (same document)" if data.get("same_document") else "")
+
+
+def _request(data: Mapping[str, Any]) -> str:
+    said = f"{data.get('method')} {_path(data.get('url'))} → {data.get('status', data.get('error', '?'))}"
+    return said + "".join(
+        f" (after {hop['method']} {_path(hop['url'])} → {hop['status']})" for hop in data.get("hops", ())
+    )
+
+
+def _element(data: Mapping[str, Any]) -> str:
+    element = data.get("element") or {}
+    by = "" if data.get("trusted", True) else " by page script"
+    return f"{element.get('role', '')} “{element.get('name', '')}”{by}"
+
+
+def _field(data: Mapping[str, Any]) -> str:
+    if data.get("checked") is not None:
+        return f"{_element(data)} {'checked' if data['checked'] else 'unchecked'}"
+    value = data.get("value")
+    return f"{_element(data)} = {'(kept back)' if value is None else repr(value)}"
+
+
+def _dialog(data: Mapping[str, Any]) -> str:
+    answer = {True: " → yes", False: " → no"}.get(data.get("accepted", ""), "")
+    return f"{data.get('type')} “{data.get('message')}”{answer}"
+
+
+def _file(data: Mapping[str, Any]) -> str:
+    return f"{data.get('name')} {data.get('size', '?')} bytes, sha256 {str(data.get('sha256'))[:8]}…"
+
+
+def _download(data: Mapping[str, Any]) -> str:
+    return f"{data.get('name')} from {_path(data.get('url'))}"
+
+
+def _plain(data: Mapping[str, Any]) -> str:
+    return canonical(data).decode()
+
+
+_DETAILS = {
+    "page": _page,
+    "request": _request,
+    "element": _element,
+    "field": _field,
+    "dialog": _dialog,
+    "file": _file,
+    "download": _download,
+}

@@ -1,0 +1,152 @@
+"""What is measured of a scorer: decisions, ranking, calibration, and how much it may decide at a risk.
+
+A scorer gives a probability of success in [0, 1] and a decision: 1, 0, or NaN where it abstains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lab.evaluation.intervals import NONE, Interval, area_interval, group_size, share_interval
+
+Array = NDArray[np.float64]
+BINS = 10
+RISKS = (0.05, 0.10)
+RESAMPLES = 1_000
+SEED = 20_261_121
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One scorer on n trajectories: ``score``, ``decision``, ``label`` (n,), and the group of each."""
+
+    score: Array
+    decision: Array
+    label: Array
+    group: NDArray[np.int64]
+
+    def at(self, places: NDArray[np.int64]) -> Scored:
+        """Those at ``places``."""
+        return Scored(self.score[places], self.decision[places], self.label[places], self.group[places])
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share of trajectories: of those ``among`` (n,) the ``hits`` (n,)."""
+
+    hits: NDArray[np.bool_]
+    among: NDArray[np.bool_]
+
+    @property
+    def value(self) -> float:
+        """In [0, 1]; NaN among none."""
+        return float(self.hits[self.among].mean()) if self.among.any() else float("nan")
+
+
+def accuracy(s: Scored) -> Share:
+    """Right among those decided."""
+    return Share(s.decision == s.label, ~np.isnan(s.decision))
+
+
+def precision(s: Scored) -> Share:
+    """Successes among those called so."""
+    return Share(s.label == 1, s.decision == 1)
+
+
+def npv(s: Scored) -> Share:
+    """Failures among those called so."""
+    return Share(s.label == 0, s.decision == 0)
+
+
+def recall(s: Scored) -> Share:
+    """Called a success among all successes; an abstention is not called so."""
+    return Share(s.decision == 1, s.label == 1)
+
+
+def coverage(s: Scored) -> Share:
+    """Decided among all."""
+    return Share(~np.isnan(s.decision), np.ones(len(s.decision), dtype=np.bool_))
+
+
+def auc(s: Scored) -> float:
+    """P(score of a success > score of a failure), ties half (Mann and Whitney)."""
+    good, bad = s.score[s.label == 1], s.score[s.label == 0]
+    if not len(good) or not len(bad):
+        return float("nan")
+    order = np.sort(bad)
+    below, upto = np.searchsorted(order, good, "left"), np.searchsorted(order, good, "right")
+    return float((below + upto).mean() / 2 / len(bad))
+
+
+def ece(s: Scored) -> float:
+    """Σ over ten bins of |mean score − share of successes|, weighted by how many are in the bin (Guo et al. 2017)."""
+    bins = np.minimum((s.score * BINS).astype(np.int64), BINS - 1)
+    count = np.bincount(bins, minlength=BINS)
+    gap = np.abs(np.bincount(bins, s.score, BINS) - np.bincount(bins, s.label, BINS))
+    return float(gap.sum() / count.sum())
+
+
+def coverage_at(s: Scored, risk: float) -> float:
+    """The largest share that may be decided by score, the surest first, with at most ``risk`` of them wrong."""
+    sure = np.abs(s.score - 0.5)
+    order = np.argsort(-sure, kind="stable")
+    wrong = np.cumsum((s.score >= 0.5)[order] != s.label[order])
+    last = np.append(np.diff(sure[order]) != 0, True)  # equally sure ones are decided together
+    fits = np.flatnonzero(last & (wrong <= risk * np.arange(1, len(order) + 1)))
+    return float((fits[-1] + 1) / len(order)) if len(fits) else 0.0
+
+
+SHARES: Mapping[str, Callable[[Scored], Share]] = {
+    "accuracy": accuracy,
+    "precision": precision,
+    "npv": npv,
+    "recall": recall,
+    "coverage": coverage,
+}
+CURVES: Mapping[str, Callable[[Scored], float]] = {
+    "auc": auc,
+    "ece": ece,
+    **{f"coverage_at_{risk:.0%}": (lambda s, risk=risk: coverage_at(s, risk)) for risk in RISKS},  # type: ignore[misc]
+}
+
+
+def measured(s: Scored) -> dict[str, list[float | None]]:
+    """Each measure with its 95 % interval: [value, low, high]; None where there is none.
+
+    Shares have the interval of `intervals.share_interval`. The others are resampled by groups (bootstrap); where the
+    resamples agree on one number they say nothing, and an area under the curve has `intervals.area_interval`, the rest
+    none.
+    """
+    rows: dict[str, tuple[float, float, float]] = {}
+    for name, share_of in SHARES.items():
+        share = share_of(s)
+        rows[name] = (share.value, *share_interval(share.hits[share.among], s.group[share.among]))
+    groups = [np.flatnonzero(s.group == g) for g in np.unique(s.group)]
+    rng = np.random.default_rng(SEED)
+    drawn = [
+        s.at(np.concatenate([groups[n] for n in rng.integers(0, len(groups), len(groups))])) for _ in range(RESAMPLES)
+    ]
+    for name, measure in CURVES.items():
+        rows[name] = (measure(s), *_spread([measure(d) for d in drawn]))
+    value, low, _ = rows["auc"]
+    if not np.isnan(value) and np.isnan(low):
+        sizes = (group_size(s.group[s.label == label]) for label in (1, 0))
+        rows["auc"] = (value, *area_interval(value, *sizes))
+    return {name: [_known(number) for number in row] for name, row in rows.items()}
+
+
+def _spread(values: list[float]) -> Interval:
+    """The middle 95 % of ``values``; NaN where that is one value."""
+    known = [value for value in values if not np.isnan(value)]
+    if not known:
+        return NONE
+    low, high = np.percentile(known, [2.5, 97.5])
+    return (float(low), float(high)) if low < high else NONE
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else round(value, 4)

@@ -1,0 +1,44 @@
+"""The report of an evaluation, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lab.evaluation.measures import Scored, auc, measured
+from lab.evaluation.records import Record
+from lab.evaluation.scorers import scorers
+
+
+def report(records: Sequence[Record], unsure: int) -> dict[str, Any]:
+    """Every scorer's measures with intervals, over all and over terminated trajectories."""
+    found = scorers(records)
+    return {
+        "trajectories": len(records),
+        "groups": len({record.group for record in records}),
+        "successes": sum(record.label for record in records),
+        "unsure": unsure,
+        "unknown": {
+            "terminated": sum(record.terminated is None for record in records),
+            "cum_reward": sum(record.environment is None for record in records),
+        },
+        "of": {name: _of(name, scored, records) for name, scored in found.items() if len(scored.label)},
+    }
+
+
+def _of(name: str, scored: Scored, records: Sequence[Record]) -> dict[str, Any]:
+    judge = name.removeprefix("judge ")
+    spoken = records
+    if name == "environment":
+        spoken = [record for record in records if record.environment is not None]
+    elif judge != name:
+        spoken = [record for record in records if judge in record.judges]
+    part = scored.at(np.flatnonzero([record.terminated is True for record in spoken]))
+    known = not np.isnan(auc(part)) if len(part.label) else False
+    return {
+        "trajectories": len(scored.label),
+        "all": measured(scored),
+        "terminated": {"trajectories": len(part.label), **measured(part)} if known else None,
+    }

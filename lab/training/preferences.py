@@ -1,0 +1,176 @@
+"""Preferences as lines of JSON, pref/1: read, checked line by line, each side's log turned into rows of features."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+from jsonschema import Draft202012Validator
+
+from api.core.regular_file import read_regular
+from api.replay.recordings import RecordingError, read_recording
+from api.stages.model.features import Row, extract
+from api.tasks.task_files import BadTaskError, check_task
+from detectors.engine.engine import Engine
+from detectors.model.types import Event, Reward
+from detectors.task.ruleset import compile_task
+from lab.training.perturbing import perturbed
+
+Level = Literal["trajectory", "step"]
+SCHEMA = Path(__file__).with_name("pref-1.schema.json")
+
+
+class PreferenceError(ValueError):
+    """A file of preferences is wrong; the message names the file, the line and what was wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One trajectory, or one ``step`` of it. ``key`` tells it from all others; ``group`` is left out as a whole."""
+
+    recording: Path
+    instruction: str
+    group: str
+    task: str
+    step: int | None
+    rules: Mapping[str, Any] | None
+    perturbed: Mapping[str, Any] | None
+
+    @property
+    def key(self) -> str:
+        """The same for the same rows."""
+        said = [str(self.recording), self.instruction, self.step, self.rules, self.perturbed]
+        return hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """``chosen`` is better than ``rejected`` in ``aspect``; of a ``tie`` neither is."""
+
+    id: str
+    level: Level
+    aspect: str
+    source: str
+    annotator: str | None
+    weight: float
+    chosen: Side
+    rejected: Side
+    tie: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One trajectory or step that was good, or not."""
+
+    id: str
+    level: Level
+    aspect: str
+    source: str
+    trajectory: Side
+    success: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """All lines of some files. ``digest``: of the files' content, in order."""
+
+    pairs: tuple[Pair, ...]
+    outcomes: tuple[Outcome, ...]
+    digest: str
+    files: tuple[Path, ...]
+
+
+def read_preferences(files: Iterable[Path]) -> Preferences:
+    """Read and check the files. Raises `PreferenceError`, or OSError."""
+    pairs: list[Pair] = []
+    outcomes: list[Outcome] = []
+    digest = hashlib.sha256()
+    files = tuple(files)
+    for file in files:
+        content = read_regular(file)
+        digest.update(hashlib.sha256(content).digest())
+        for line in _lines(file, content):
+            one = _one(line, file.parent)
+            if isinstance(one, Pair):
+                pairs.append(one)
+            else:
+                outcomes.append(one)
+    return Preferences(tuple(pairs), tuple(outcomes), digest.hexdigest(), files)
+
+
+def _lines(file: Path, content: bytes) -> Iterator[dict[str, Any]]:
+    validator = _validator()
+    for number, text in enumerate(content.splitlines(), 1):
+        if not text.strip():
+            continue
+        try:
+            line = orjson.loads(text)
+        except orjson.JSONDecodeError as error:
+            raise PreferenceError(f"{file}:{number}: not JSON: {error}") from None
+        wrong = next(iter(validator.iter_errors(line)), None)
+        if wrong is not None:
+            raise PreferenceError(f"{file}:{number}: {wrong.json_path.removeprefix('$.')}: {wrong.message[:300]}")
+        sides = [line[name] for name in ("chosen", "rejected", "trajectory") if name in line]
+        if line.get("level") == "step" and any(side.get("step") is None for side in sides):
+            raise PreferenceError(f"{file}:{number}: step is missing on a side, wanted one: level is 'step'")
+        yield line
+
+
+@lru_cache(maxsize=1)
+def _validator() -> Draft202012Validator:
+    return Draft202012Validator(orjson.loads(SCHEMA.read_bytes()))
+
+
+def _one(line: Mapping[str, Any], folder: Path) -> Pair | Outcome:
+    level, aspect = line.get("level", "trajectory"), line.get("aspect", "success")
+    if line["kind"] == "outcome":
+        trajectory = _side(line["trajectory"], folder)
+        return Outcome(line["id"], level, aspect, line["source"], trajectory, line["success"])
+    chosen, rejected = (_side(line[name], folder) for name in ("chosen", "rejected"))
+    weight, tie = float(line.get("weight", 1.0)), line.get("tie", False)
+    return Pair(line["id"], level, aspect, line["source"], line.get("annotator"), weight, chosen, rejected, tie)
+
+
+def _side(said: Mapping[str, Any], folder: Path) -> Side:
+    recording, task = folder / said["recording"], said.get("task", said["group"])
+    more = (said.get("step"), said.get("rules"), said.get("perturbed"))
+    return Side(recording, said["instruction"], said["group"], task, *more)
+
+
+def rows_of(side: Side) -> list[Row]:
+    """The side's rows of features: of its trajectory, or the one of its step. Raises `PreferenceError`."""
+    try:
+        events = list(perturbed(_events(side.recording), side.perturbed))
+        rows = extract(side.instruction, events, _rewards(side, events))
+    except (RecordingError, OSError) as error:
+        raise PreferenceError(f"{side.recording}: {error}") from None
+    if side.step is None:
+        return rows
+    if side.step >= len(rows):
+        raise PreferenceError(f"{side.recording}: step is {side.step}, but the recording has {len(rows)} steps")
+    return [rows[side.step]]
+
+
+@lru_cache(maxsize=64)
+def _events(recording: Path) -> tuple[Event, ...]:
+    return tuple(event for segment in read_recording(recording) for event in segment.events)
+
+
+def _rewards(side: Side, events: list[Event]) -> list[Reward]:
+    if side.rules is None or not events:
+        return []
+    return scored(side.rules, events)
+
+
+def scored(task: Mapping[str, Any], events: list[Event]) -> list[Reward]:
+    """The rules' rewards of a log, one a step, the last one told last. Raises `PreferenceError` for a bad task."""
+    try:
+        ruleset = compile_task(check_task(task))
+    except BadTaskError as error:
+        raise PreferenceError(f"task {task.get('id')!r}: {error}") from None
+    return Engine(ruleset, events[0].episode).feed(events).rewards

@@ -1,0 +1,118 @@
+"""A model from preferences: heads, known rows, and a calibration by groups that were left out; never in-sample."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from api.stages.model import schema
+from api.stages.model.calibration import Calibration, calibrate
+from api.stages.model.folder import Model
+from api.stages.model.novelty import Known, known
+from api.stages.model.summing import summed
+from api.stages.model.trees import Trees
+from lab.training.annotators import reconciled
+from lab.training.boosting import Settings, boost
+from lab.training.matrices import Table, folds, groups_of, problem, table
+from lab.training.preferences import Level, Outcome, Pair, Preferences
+
+INNER = 6
+"""Folds of groups for calibration."""
+LEARNT = ("rule", "person", "judge")
+"""Whose outcomes a model is calibrated on: not the spoilt copies, which would change how common failures are, and not
+what the environment paid, which is for measuring alone."""
+
+
+class Scored(NamedTuple):
+    """One outcome as a model says it: summed score, novelty."""
+
+    outcome: Outcome
+    score: float
+    novelty: float
+
+
+class Learner:
+    """Trains with groups left out, over one reading of the preferences."""
+
+    def __init__(self, preferences: Preferences, settings: Settings | None = None, folds: int = INNER) -> None:
+        self.settings = settings or Settings()
+        self.table: Table = table(preferences)
+        self.outcomes = preferences.outcomes
+        self.pairs, self.annotators = reconciled(preferences.pairs)
+        self._folds = folds
+        self._digest = preferences.digest
+        self._files = [str(file) for file in preferences.files]
+
+    def model(self, name: str, weights: Mapping[str, float], without: Collection[str] = ()) -> Model:
+        """The whole: every head, known rows, calibration. ``without``: groups of which nothing is used."""
+        heads = {aspect: self._head(aspect, without) for aspect in ("success", *sorted(weights))}
+        seen = self._known(without)
+        card: dict[str, Any] = {
+            "name": name,
+            "features": schema.VERSION,
+            "data": {"digest": self._digest, "files": self._files, "pairs": len(self.pairs)},
+            "settings": self.settings._asdict(),
+            "annotators": {who: round(value, 3) for who, value in self.annotators.items()},
+            "groups": [group for group in self.groups if group not in without],
+        }
+        scales = {aspect: self._scale(aspect, trees) for aspect, trees in heads.items()}
+        return Model(name, "", heads, dict(weights), scales, seen, self._calibration(without), card)
+
+    @property
+    def groups(self) -> list[str]:
+        """All groups of pairs and outcomes."""
+        return groups_of([*self.pairs, *self.outcomes])
+
+    def _of(self, aspect: str) -> list[Pair]:
+        found = [pair for pair in self.pairs if pair.aspect == aspect]
+        if not found:
+            raise ValueError(f"aspect {aspect!r}: there is no pair of it; wanted at least one")
+        return found
+
+    def _head(self, aspect: str, without: Collection[str]) -> Trees:
+        return boost(problem(self.table, self._of(aspect), without), self.settings)
+
+    def _scale(self, aspect: str, trees: Trees) -> float:
+        """The spread of the head's scores over its trajectories: what makes a score of 1 usual."""
+        sides = {side.key: side for pair in self._of(aspect) for side in (pair.chosen, pair.rejected)}
+        values = [summed(trees.score(self.table.of(side))) for side in sides.values()]
+        return float(np.std(values)) or 1.0
+
+    def _known(self, without: Collection[str]) -> Known:
+        sides = [side for side in self.table.sides if side.group not in without and side.perturbed is None]
+        last = [self.table.of(side)[-1] for side in sides if self.table.length(side)]
+        return known(np.asarray(last))
+
+    def _calibration(self, without: Collection[str]) -> dict[str, Calibration]:
+        """Each outcome scored by a model that saw nothing of its group."""
+        groups = [group for group in self.groups if group not in without]
+        cases: dict[Level, list[Scored]] = defaultdict(list)
+        for left in folds(groups, self._folds):
+            gone = {*without, *left}
+            head, seen = self._head("success", gone), self._known(gone)
+            chosen = [one for one in self.outcomes if one.trajectory.group in left and one.source in LEARNT]
+            for one in self.score(head, seen, chosen):
+                cases[one.outcome.level].append(one)
+        made = {level: _calibrated(some) for level, some in cases.items()}
+        return {level: one for level, one in made.items() if one is not None}
+
+    def score(self, head: Trees, seen: Known, outcomes: Sequence[Outcome]) -> list[Scored]:
+        """What a head says of outcomes of success."""
+        found = []
+        for one in outcomes:
+            rows = self.table.of(one.trajectory)
+            if one.aspect == "success" and len(rows):
+                found.append(Scored(one, summed(head.score(rows)), seen.distance(rows[-1])))
+        return found
+
+
+def _calibrated(cases: Sequence[Scored]) -> Calibration | None:
+    columns: tuple[list[Any], ...] = (
+        [one.score for one in cases],
+        [one.outcome.success for one in cases],
+        [one.novelty for one in cases],
+    )
+    return calibrate(*columns)
