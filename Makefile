@@ -36,9 +36,10 @@ test-all: $(VENV)/ready $(BUNDLE) $(VENV)-pyppeteer/ready $(VENV)-trainers/ready
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest $(ARGS)
 
-check: $(VENV)/ready ## ruff, formatting, mypy strict
+check: $(VENV)/ready ## ruff, formatting, rooms, mypy strict
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --check --quiet .
+	PYTHONPATH=client $(BIN)/lint-imports --cache-dir .build/import-linter >.build/import-linter.txt || { cat .build/import-linter.txt; exit 1; }
 	$(BIN)/mypy
 	$(BIN)/mypy --config-file pyproject.toml client/milestoned_client
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import text
 
-from api.cascade.stages import StageSettings
+from api.core.settings import StageSettings
 from api.stages.base import Question
 from benchmarks.measure import line
 from detectors.task.task_json import task_from_json

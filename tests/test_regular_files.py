@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from agentd.core.settings import OPTIONS
+from agentd.run.options import OPTIONS
 from api.audit.note import PublicKey
-from api.cli.main import COMMANDS, main
+from api.cli.main import COMMANDS, added_commands, main
 from api.core.signing import Signer
 from tests.support.bounded import in_bounds
 
@@ -60,8 +60,8 @@ READ: dict[str, str] = {
     "agentd devtools --token-file": "devtools --cdp http://127.0.0.1:9 --listen 127.0.0.1:0 --token-file {}",
     "agentd join --address-token": "join --service http://127.0.0.1:9 --state {out} --token-file {token} --once "
     "--address http://127.0.0.1:9 --address-token {}",
-    "agentd convert INPUT": "convert {} --out {out}.mrec",
-    "agentd convert --answer": "convert {har} --out {out}.mrec --answer {}",
+    "api convert input": "convert {} --out {out}.mrec",
+    "api convert --answer": "convert {har} --out {out}.mrec --answer {}",
     "agentd read FILE": "read {}",
     "agentd run --edge": "run --service http://127.0.0.1:9 --episode e --state {out} --token-file {token} --edge {}",
     "agentd record --task": "record --cdp http://127.0.0.1:9 --out {out}.mrec --task {}",
@@ -74,7 +74,7 @@ FOLDERS = {
 }  # fmt: skip
 WRITTEN = {
     "api serve --port-file", "api serve --checkpoints", "api task new file", "api audit report --out",
-    "api rm prefer out",    "api rm eval --json", "api rm eval --plot", "agentd record --out", "agentd convert --out",
+    "api rm prefer out",    "api rm eval --json", "api rm eval --plot", "agentd record --out", "api convert --out",
 }  # fmt: skip
 """Written, and never read."""
 ELSEWHERE = {"api serve --model": "a folder or an address", "api rescore --model": "a folder or an address"}
@@ -82,7 +82,7 @@ ELSEWHERE = {"api serve --model": "a folder or an address", "api rescore --model
 
 def arguments() -> Iterator[str]:
     """Every argument that is a path, as ``program command argument``."""
-    for name, (module, _) in COMMANDS.items():
+    for name, (module, _) in {**COMMANDS, **added_commands()}.items():
         parser = argparse.ArgumentParser()
         import_module(module).add(parser)
         yield from _of(parser, f"api {name}")

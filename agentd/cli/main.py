@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from agentd.core.errors import AgentdError
-from agentd.core.settings import Settings, add_options, read_settings
+from agentd.core.settings import Settings
+from agentd.run.options import add_options, read_settings
 
 EXIT_CODES = """exit codes:
-  0  closed and acknowledged (run), written (record, convert), or told to stop: start again to go on; with
+  0  closed and acknowledged (run), written (record), or told to stop: start again to go on; with
      --detach: every source sees, and the daemon runs
   1  something broke that the message names
-  2  wrong options, an unknown episode, another daemon works in --state, or an INPUT that can't be converted
+  2  wrong options, an unknown episode, another daemon works in --state
   3  the service refuses the token
   4  the service refuses the log (another journal wrote to the episode); the journal is kept
   5  the service does not take a daemon of this version (join)
@@ -49,7 +50,6 @@ def _parser() -> argparse.ArgumentParser:
         ("record", "watch without a service and write a recording, until ctrl-C"),
         ("read", "print what the daemon's readers tell of a file: see docs/readers.md"),
         ("devtools", "serve a browser's DevTools to who has a token, for the sandboxes of a fleet"),
-        ("convert", "make a recording of what another program recorded: see docs/recordings.md"),
     ):
         command = commands.add_parser(name, help=short, description=short, epilog=EXIT_CODES, formatter_class=shape)
         command.add_argument("-v", "--verbose", action="store_true", help="log more, for a search for faults")
@@ -74,12 +74,6 @@ def _run(command: str, settings: Settings, *, verbose: bool) -> int:
         from agentd.cli.read import show
 
         print(show(settings))
-        return 0
-    if command == "convert":
-        from lab.convert import convert
-
-        made = convert(settings)
-        print(f"{settings.out}: {made.events} events, {made.steps} steps of a {made.format}")
         return 0
     if command == "join":
         from agentd.fleet.worker import join

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 import httpx
 import structlog
 
+from agentd.core.backoff import Backoff
 from agentd.core.disk_errors import room_in
 from agentd.core.errors import TokenRefusedError, UsageError, VersionRefusedError
 from agentd.core.settings import Settings
 from agentd.fleet.devtools import read_devtools_token
-from agentd.uplink.http import Backoff, problem, retry_after, said, spoke, words
+from agentd.uplink.http import problem, retry_after, said, spoke, words
 from detectors.model.codec import WIRE
 
 ANSWER_S = 10.0

@@ -11,12 +11,13 @@ from typing import Any, Protocol, overload
 
 from agentd.core.errors import UsageError
 from agentd.core.logs import set_up_quietly
-from agentd.core.settings import OPTIONS, Settings, read_settings
+from agentd.core.settings import Line, Settings
 from agentd.inprocess.harness import Harness
 from agentd.inprocess.thread import DaemonThread, Work
 from agentd.inprocess.watch import AsyncWatch, Attaching, Watch
 from agentd.run.daemon import Opened
 from agentd.run.daemon import run as run_daemon
+from agentd.run.options import OPTIONS, read_settings
 from agentd.run.record import record
 
 PATIENCE_S = 30.0
@@ -113,7 +114,6 @@ async def _attach_async(
 
 def _thread(harness: Harness, settings: Settings, token: str | None) -> DaemonThread:
     from agentd.inprocess.source import InProcessSource, carried
-    from agentd.sources.probes.script import Line
 
     line = Line(lambda: carried(harness), harness.scope)
     settings = replace(settings, connect=lambda plan: InProcessSource(harness, plan), line=line)

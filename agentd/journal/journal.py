@@ -31,6 +31,7 @@ import orjson
 from agentd.core.clock import boot_id
 from agentd.core.disk_errors import room_in
 from agentd.core.errors import JournalError
+from agentd.core.settings import KEEP_BYTES
 from agentd.core.wire_limits import UnfitError, line_of
 from agentd.journal.pending_gaps import Owed
 from agentd.journal.store import STATE_SOURCES, Row, Store
@@ -38,8 +39,6 @@ from detectors.model.codec import GENESIS, join_segment, sha256
 
 SEGMENT_EVENTS = 500
 SEGMENT_BYTES = 1 << 20
-KEEP_BYTES = 1 << 30
-"""The cap's default: 1 GiB of event lines."""
 RESERVE_BYTES = 1 << 20
 """What steps and the journal's own events may exceed the cap by: a full journal must still say so."""
 

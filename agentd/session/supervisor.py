@@ -13,11 +13,11 @@ from typing import Any
 
 import structlog
 
+from agentd.core.backoff import Backoff
 from agentd.core.extras import display_for, need
 from agentd.core.settings import Settings
 from agentd.core.source import RecallingSource, Source, SourceLostError, StepSource
 from agentd.journal.recorder import Recorder
-from agentd.uplink.http import Backoff
 from detectors.model.kinds import KINDS
 
 FENCE_S = 0.1

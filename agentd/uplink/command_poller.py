@@ -13,10 +13,11 @@ import httpx
 import orjson
 import structlog
 
+from agentd.core.backoff import Backoff
 from agentd.core.wire_limits import UnfitError
 from agentd.session.step_controller import Conductor, NotKeptError
 from agentd.session.step_state import StepError
-from agentd.uplink.http import Backoff, Service, words
+from agentd.uplink.http import Service, words
 
 WAIT_MS = 20_000
 SAYINGS = {

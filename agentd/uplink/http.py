@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from pathlib import Path
 from typing import Any
@@ -11,34 +10,15 @@ import httpx
 import orjson
 import structlog
 
+from agentd.core.backoff import Backoff
 from agentd.core.disk_errors import room_in
 from agentd.core.errors import LogRefusedError, TokenRefusedError, UsageError
 from agentd.core.problems import PROBLEM
 
-FIRST_S = 0.1
-LONGEST_S = 5.0
-"""The wait before a second try, doubled from try to try up to the longest, in seconds."""
 ASKED_MOST_S = 60.0
 """The longest wait that a service may ask for, in seconds."""
 
 log = structlog.get_logger(__name__)
-
-
-class Backoff:
-    """Waits of 0.1, 0.2, 0.4 … 5 seconds; ``reset`` after a success."""
-
-    def __init__(self, first_s: float = FIRST_S, longest_s: float = LONGEST_S) -> None:
-        self._first = self._next = first_s
-        self._longest = longest_s
-
-    def reset(self) -> None:
-        self._next = self._first
-
-    async def wait(self, least_s: float = 0.0) -> None:
-        """Sleep for this try's wait, at least ``least_s``."""
-        delay = max(self._next, least_s)
-        self._next = min(self._next * 2, self._longest)
-        await asyncio.sleep(delay)
 
 
 class Service:

@@ -14,11 +14,12 @@ from collections.abc import Callable
 import httpx
 import structlog
 
+from agentd.core.backoff import Backoff
 from agentd.core.errors import GivenUpError, JournalError, LogRefusedError
 from agentd.core.wire_limits import packed, packer
 from agentd.journal.journal import SEGMENT_EVENTS, Cut
 from agentd.journal.recorder import RETRY_S, Recorder
-from agentd.uplink.http import Backoff, Service, problem, retry_after, said, spoke, words
+from agentd.uplink.http import Service, problem, retry_after, said, spoke, words
 from detectors.model.codec import GENESIS
 
 FOLLOWED_S = 0.075

@@ -10,14 +10,17 @@ from sqlalchemy import bindparam, delete, exists, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.audit.tables import audit_trees, checkpoints, closings, episode_facts, leaves
+from api.audit.tables import audit_trees, checkpoints, episode_facts, leaves
 from api.auth.tables import tokens
 from api.db.database import Database, now
 from api.episodes import tombstones
 from api.episodes.label_index import Finding, has_mark, mark_found
-from api.episodes.label_tables import episode_marks
-from api.log.tables import engine_states, episodes, milestones, rewards, segments, steps, tasks
-from api.log.tables import tombstones as tombstones_table
+from api.episodes.tables import closings, episode_marks, episodes
+from api.episodes.tables import tombstones as tombstones_table
+from api.ingest.tables import engine_states
+from api.log.tables import segments, steps
+from api.rewards.tables import milestones, rewards
+from api.tasks.tables import tasks
 from api.verdicts.tables import escalations, verdicts
 
 TREE = "episodes"

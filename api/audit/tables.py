@@ -10,14 +10,6 @@ from sqlalchemy import BigInteger, Column, Float, Index, Integer, LargeBinary, S
 
 from api.db.base import metadata
 
-closings = Table(
-    "closings",
-    metadata,
-    Column("episode", String(64), primary_key=True),
-    Column("queued_at", String(32), nullable=False),
-)
-"""Closed episodes that wait for their checkpoint; written in the transaction that closes them."""
-
 audit_trees = Table(
     "audit_trees",
     metadata,

@@ -16,9 +16,10 @@ import structlog
 
 from api.cascade.evidence import Seen
 from api.cascade.spending import budgets_of
-from api.cascade.stages import Stages, StageSettings
+from api.cascade.stages import Stages
 from api.cascade.store import Said
 from api.core.metrics import Metrics
+from api.core.settings import StageSettings
 from api.db.database import now
 from api.stages.base import Opinion, Question, Stage
 from api.verdicts.escalations import Asked, Item

@@ -4,33 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+from api.core.settings import StageSettings
 from api.stages.base import Stage
-from detectors.model.types import Budget
 
 TIERS = ("model", "judge")
 
 
 class StageError(ValueError):
     """A stage that was asked for can't be had; the message says which, why and what was wanted."""
-
-
-@dataclass(frozen=True, slots=True)
-class StageSettings:
-    """``model``: a model's folder or a scorer's address; ``judges``: addresses of endpoints; both empty: off.
-
-    ``at_once``: calls of one endpoint that run together at this replica; ``lease_s``: after which the work of a worker
-    that died is taken up; ``budgets``: the operator's, by scope.
-    """
-
-    model: str = ""
-    judges: tuple[str, ...] = ()
-    at_once: int = 8
-    lease_s: float = 30.0
-    budgets: Mapping[str, Budget] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,10 @@ import orjson
 from sqlalchemy import Connection, String, bindparam, delete, func, insert, select, update
 
 from api.db.database import Database, now
-from api.db.group_commit import Together
+from api.episodes.group_commit import Together
+from api.episodes.tables import episodes
 from api.log.arrivals import arriving
-from api.log.tables import arrivals, episodes
+from api.log.tables import arrivals
 from api.rewards.ledger import ASIDE, DECIDE, TOTAL
 from api.rewards.ledger_rows import reward_rows
 from api.verdicts.opinions import Asking, answered

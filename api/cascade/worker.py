@@ -14,11 +14,12 @@ import structlog
 
 from api.cascade.asking import Asker, Later, event_of, pause_s
 from api.cascade.evidence import Readings, Seen
-from api.cascade.stages import Stages, StageSettings
+from api.cascade.stages import Stages
 from api.cascade.store import Said, Verdicts
 from api.core.errors import ProblemError, UnavailableError
 from api.core.metrics import Metrics
 from api.core.notify import ASKED, Notifier, log_of
+from api.core.settings import StageSettings
 from api.stages.base import Opinion
 from api.tasks.store import Tasks
 from api.verdicts.escalations import Asked, Escalations, Item

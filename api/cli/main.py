@@ -1,4 +1,8 @@
-"""`milestoned`: one table of subcommands, each imported only when it is asked for."""
+"""`milestoned`: a table of subcommands, each imported only when it is asked for.
+
+Other distributions, and the lab of this one, add theirs by entry points of the group ``milestoned.commands``:
+each gives a table like `COMMANDS`.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +11,16 @@ import gc
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Any
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("api.cli.serve", "run the service"),
-    "demo": ("lab.cli.demo", "watch a scripted agent earn its rewards, on a shop of ours"),
-    "watch": ("lab.cli.watch", "watch your own browser and see its events as milestones"),
     "task": ("api.cli.task", "check task files before anything runs"),
-    "coverage": ("lab.cli.coverage", "how much of others' benchmarks our tasks say, as tables"),
     "replay": ("api.cli.replay", "score a recording, with no browser and no service"),
     "rescore": ("api.cli.rescore", "score stored episodes or recordings by changed rules, and show what differs"),
     "export": ("api.cli.export", "episodes, rewards and returns-to-go as Parquet files"),
     "audit": ("api.cli.audit", "explain a reward, verify the whole log, report on many episodes"),
-    "rm": ("lab.cli.rm", "train, measure and promote the learned reward model"),
-    "cascade": ("lab.cli.cascade", "measure the tiers beyond the rules against labelled trajectories"),
     "recording": ("api.cli.recording", "show what is in a recording, verify that it is as it was written"),
     "episode": ("api.cli.episode", "open an episode on a running service"),
     "token": ("api.cli.token", "create, list and revoke tokens"),
@@ -32,16 +32,18 @@ COMMANDS: dict[str, tuple[str, str]] = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand and give its exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    commands = {**COMMANDS, **added_commands()}
+    listed = {name: about for name, about in commands.items() if " " not in name}
     parser = argparse.ArgumentParser(
         prog="milestoned",
         description="Says, step by step, what a computer-use agent's work was worth.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="commands:\n" + "\n".join(f"  {name:<9} {says}" for name, (_, says) in COMMANDS.items()),
+        epilog="commands:\n" + "\n".join(f"  {name:<9} {says}" for name, (_, says) in listed.items()),
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
-    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help="one of those below")
+    parser.add_argument("command", choices=listed, metavar="COMMAND", help="one of those below")
     name = parser.parse_args(arguments[:1]).command
-    module, says = COMMANDS[name]
+    module, says = commands[name]
     command = argparse.ArgumentParser(prog=f"milestoned {name}", description=says[0].upper() + says[1:] + ".")
     gc.disable()  # imports make objects that stay: looking for garbage among them is a sixth of their time
     found = import_module(module)
@@ -51,6 +53,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     found.add(command)
     args = command.parse_args(arguments[1:])
     return int(args.run(args) or 0)
+
+
+def added_commands() -> dict[str, tuple[str, str]]:
+    """The commands that installed distributions add, as `COMMANDS` has its own."""
+    added: dict[str, tuple[str, str]] = {}
+    for entry in entry_points(group="milestoned.commands"):
+        added.update(entry.load())
+    return added
 
 
 def plugged_in() -> bool:

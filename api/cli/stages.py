@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from api.cascade.spending import budget_of, together
-from api.cascade.stages import StageSettings
+from api.core.settings import StageSettings
 from detectors.model.types import Budget
 
 

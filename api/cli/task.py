@@ -6,11 +6,13 @@ import argparse
 import re
 import sys
 from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
 
 import orjson
 
 from api.cli.common import overrides
+from api.cli.main import added_commands
 from api.replay.recordings import RecordingError
 from api.replay.task_tests import BadTestError, as_bytes, bundled, lacking, read_events, run_tests
 from api.rewards.explaining import Explained, in_general, of_events
@@ -23,7 +25,6 @@ from detectors.model.codec import CodecError
 from detectors.model.types import Task
 from detectors.task.ruleset import Ruleset, compile_task
 from detectors.task.task_json import task_to_json
-from lab.cli import task_import
 
 TEMPLATE = Path(__file__).with_name("new_task.yaml")
 
@@ -48,7 +49,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     test.set_defaults(run=_test)
     for command in (check, explain, test):
         command.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="replace a top-level key")
-    task_import.add(commands.add_parser("import", help="make task files of another benchmark's tasks"))
+    for name, (module, says) in added_commands().items():
+        if name.startswith("task "):
+            import_module(module).add(commands.add_parser(name.partition(" ")[2], help=says))
     schema = commands.add_parser("schema", help="print the JSON Schema of task files")
     schema.set_defaults(run=_schema)
 

@@ -12,11 +12,12 @@ import orjson
 from sqlalchemy import bindparam, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from api.commands.tables import commands
 from api.core.errors import EpisodeClosedError, KeyReusedError, WrongStepError
 from api.core.notify import Notifier, commands_of
 from api.db.database import Database
 from api.episodes.store import locked, mark_closing
-from api.log.tables import commands, steps
+from api.log.tables import steps
 from detectors.model.codec import canonical
 
 _PAGE = 1_000

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from api.cascade.stages import StageSettings
+from detectors.model.types import Budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,21 @@ class Limits:
     detection_bytes: int = 2 * 1024 * 1024 * 1024
     task_bytes: int = 256 * 1024
     rescore_episodes: int = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class StageSettings:
+    """``model``: a model's folder or a scorer's address; ``judges``: addresses of endpoints; both empty: off.
+
+    ``at_once``: calls of one endpoint that run together at this replica; ``lease_s``: after which the work of a worker
+    that died is taken up; ``budgets``: the operator's, by scope.
+    """
+
+    model: str = ""
+    judges: tuple[str, ...] = ()
+    at_once: int = 8
+    lease_s: float = 30.0
+    budgets: Mapping[str, Budget] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from sqlalchemy import delete, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from api.db.database import Database, now
-from api.log.tables import idempotency
+from api.episodes.tables import idempotency
 
 
 class Given(NamedTuple):

@@ -11,8 +11,7 @@ from typing import Any, Literal, get_args
 from sqlalchemy import ColumnElement, exists, insert, literal, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.episodes.label_tables import episode_marks
-from api.log.tables import episodes
+from api.episodes.tables import episode_marks, episodes
 from detectors.model.codec import canonical, sha256
 
 Finding = Literal["masked", "gap", "tamper"]

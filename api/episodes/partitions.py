@@ -14,10 +14,10 @@ from datetime import UTC, date, datetime, timedelta
 from sqlalchemy import select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from api.db.base import PARTITIONED
 from api.db.database import Database
-from api.log.tables import commands, episodes, milestones, rewards, segments, steps
+from api.episodes.tables import episodes
 
-TABLES = tuple(table.name for table in (segments, steps, milestones, rewards, commands))
 ADVISORY_KEY = 0x6D696C70
 """Any number that nobody else takes in this database: one at a time changes partitions."""
 KEEP_EMPTY = timedelta(days=2)
@@ -78,7 +78,7 @@ class Partitions:
             past = [day for day in await _days(conn) if day < today() - KEEP_EMPTY]
             gone = [day for day in past if await _is_empty(conn, day)]
             for day in gone:
-                for table in TABLES:
+                for table in PARTITIONED:
                     await conn.execute(text(f"DROP TABLE {_name(table, day)}"))
         return gone
 
@@ -111,13 +111,13 @@ async def _lock(conn: AsyncConnection) -> None:
 
 
 async def _days(conn: AsyncConnection) -> list[date]:
-    names = (await conn.execute(_ATTACHED, {"table": TABLES[0]})).scalars()
+    names = (await conn.execute(_ATTACHED, {"table": PARTITIONED[0]})).scalars()
     return sorted(datetime.strptime(name.rpartition("_")[2], "%Y%m%d").date() for name in names)
 
 
 async def _attach(conn: AsyncConnection, day: date) -> None:
     first, beyond = _bounds(day)
-    for table in TABLES:
+    for table in PARTITIONED:
         name = _name(table, day)
         await conn.execute(text(f"CREATE TABLE {name} (LIKE {table} INCLUDING ALL)"))
         await conn.execute(
@@ -126,7 +126,7 @@ async def _attach(conn: AsyncConnection, day: date) -> None:
 
 
 async def _is_empty(conn: AsyncConnection, day: date) -> bool:
-    for table in TABLES:
+    for table in PARTITIONED:
         if (await conn.execute(text(f"SELECT 1 FROM {_name(table, day)} LIMIT 1"))).first() is not None:
             return False
     ours = episodes.c.id.startswith(_bounds(day)[0], autoescape=True)

@@ -14,8 +14,7 @@ from sqlalchemy import and_, false, func, or_, select, true
 
 from api.db.database import Database
 from api.episodes.label_index import Finding, finding_key, has_mark, label_key
-from api.episodes.label_tables import episode_marks
-from api.log.tables import episodes
+from api.episodes.tables import episode_marks, episodes
 
 Sort = Literal["newest", "oldest", "best", "worst"]
 SORTS: tuple[Sort, ...] = get_args(Sort)

@@ -15,10 +15,9 @@ from api.core.errors import KeyReusedError, NotFoundError, ProblemError
 from api.core.keys import Keys
 from api.db.database import Database, now
 from api.episodes.label_index import label_rows
-from api.episodes.label_tables import episode_marks
 from api.episodes.partitions import Partitions, today
+from api.episodes.tables import episode_marks, episodes
 from api.episodes.tombstones import find, gone, refuse_deleted
-from api.log.tables import episodes
 from api.tasks.store import Opening
 from detectors.model.codec import GENESIS, canonical
 

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from api.core.errors import GoneError
 from api.core.signing import Signer, verify
 from api.db.database import Database, now
-from api.log.tables import tombstones
+from api.episodes.tables import tombstones
 from detectors.model.codec import canonical
 
 PREAMBLE = b"milestoned tombstone 1\n"

@@ -20,6 +20,7 @@ from api.core.errors import ConflictError, CostlySegmentError, RulesetChangedErr
 from api.episodes.store import Episodes
 from api.ingest.appender import Log
 from api.log.reader import decoded
+from api.log.segments import StoredSegments
 from detectors.model.codec import encode_segment
 from detectors.model.types import Event
 
@@ -30,13 +31,15 @@ STRANGE = "this build has not the rules under which the episode was opened"
 Words = tuple[str, str, Mapping[str, Any]]
 
 
-async def end(log: Log, episodes: Episodes, commands: Commands, episode: str, why: str) -> None:
+async def end(
+    log: Log, segments: StoredSegments, episodes: Episodes, commands: Commands, episode: str, why: str
+) -> None:
     """See to it that the log of ``episode`` has an end, whoever writes it. Raises `ConflictError` if it can't be."""
     for tried in range(_TRIES):
         row = await episodes.get(episode)
         if row.status == "closed":
             return
-        rows = await log.after(episode, row.through - 1, 1) if row.through else ()
+        rows = await segments.after(episode, row.through - 1, 1) if row.through else ()
         at = decoded(bytes(rows[0].frame))[-1].at if rows else 0
         asked = await commands.steps_asked(episode)
         try:

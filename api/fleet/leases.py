@@ -23,9 +23,9 @@ from sqlalchemy.exc import IntegrityError
 
 from api.core.notify import Notifier, Topic
 from api.db.database import Database, now
+from api.episodes.tables import episodes
 from api.fleet.store import hand_over, offered
 from api.fleet.tables import leases, sandboxes
-from api.log.tables import episodes
 from detectors.model.codec import canonical
 
 Selector = Mapping[str, str]

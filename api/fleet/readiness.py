@@ -11,8 +11,8 @@ from api.core.notify import Deadline, Notifier, log_of
 from api.episodes.store import Episodes
 from api.fleet import leases
 from api.fleet.leases import Leases
-from api.ingest.appender import Log
 from api.log.reader import decoded
+from api.log.segments import StoredSegments
 
 _SEGMENTS_A_LOOK = 64
 _REMEMBERED = 1_024
@@ -35,8 +35,8 @@ class Sight(NamedTuple):
 class Readiness:
     """Reads the gaps of whole sources out of logs. A gap of a part of a page is none of these: it comes and goes."""
 
-    def __init__(self, log: Log, episodes: Episodes, leases: Leases, notifier: Notifier) -> None:
-        self._log, self._episodes, self._leases, self._notifier = log, episodes, leases, notifier
+    def __init__(self, segments: StoredSegments, episodes: Episodes, leases: Leases, notifier: Notifier) -> None:
+        self._segments, self._episodes, self._leases, self._notifier = segments, episodes, leases, notifier
         self._seen: OrderedDict[str, Sight] = OrderedDict()
 
     def forget(self) -> None:
@@ -73,7 +73,9 @@ class Readiness:
 
     async def _sight(self, episode: str, through: int) -> Sight:
         sight = self._seen.get(episode, Sight(0, {}))
-        while sight.through < through and (rows := await self._log.after(episode, sight.through, _SEGMENTS_A_LOOK)):
+        while sight.through < through and (
+            rows := await self._segments.after(episode, sight.through, _SEGMENTS_A_LOOK)
+        ):
             frames = [bytes(row.frame) for row in rows]
             sight = Sight(rows[-1].last, await asyncio.to_thread(_after, dict(sight.sources), frames))
         self._seen[episode] = sight

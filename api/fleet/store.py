@@ -16,8 +16,8 @@ from api.core.errors import ForbiddenError, NotFoundError, SandboxTakenError
 from api.core.keys import token_hash
 from api.core.notify import Topic
 from api.db.database import Database, now
+from api.episodes.tables import episodes
 from api.fleet.tables import leases, sandboxes
-from api.log.tables import episodes
 from api.log.writer import GroupWriter
 from detectors.model.codec import canonical
 

@@ -133,7 +133,7 @@ async def recording(request: Request) -> Response:
     name = {"content-disposition": f'attachment; filename="{row.id}.mrec"'}
     # Read first: of a step that is decided meanwhile the file then says that it waits, and never the reverse.
     said = frame_of([bytes(one.body) for one in await parts.verdicts.rows(row.id)])
-    return StreamingResponse(_then(parts.log.frames(row.id), said), media_type="application/zstd", headers=name)
+    return StreamingResponse(_then(parts.segments.frames(row.id), said), media_type="application/zstd", headers=name)
 
 
 async def _then(frames: AsyncIterator[bytes], last: bytes) -> AsyncIterator[bytes]:

@@ -71,7 +71,14 @@ async def append(request: Request) -> Response:
                 return answer({"through": through, "head": head, "followed": followed})
     except CostlySegmentError as refused:
         # Its daemon can't go on after it, so the log ends here: whoever waits for its rewards is answered.
-        await end(parts.log, parts.episodes, parts.commands, episode, f"a segment is too costly: {refused.detail}")
+        await end(
+            parts.log,
+            parts.segments,
+            parts.episodes,
+            parts.commands,
+            episode,
+            f"a segment is too costly: {refused.detail}",
+        )
         raise
     except ConflictError as refused:
         ended = await parts.leases.given_up(who.tenant, episode)

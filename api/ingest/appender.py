@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import structlog
 from sqlalchemy import Executable, bindparam, delete, select, update
 
-from api.audit.tables import closings
+from api.commands.tables import commands
 from api.core.errors import (
     ConflictError,
     CostlySegmentError,
@@ -34,15 +34,18 @@ from api.core.settings import Limits
 from api.db.database import Database, now
 from api.episodes.position import Standing
 from api.episodes.store import Episodes
+from api.episodes.tables import closings, episodes
 from api.ingest.advance import STATE_EVERY, Advance, Write, advance
 from api.ingest.crew import Crew, DiedError, Feed, LostError
 from api.ingest.engines import Engines, Live, Stored
+from api.ingest.tables import engine_states
 from api.ingest.wire import Found
 from api.log.arrivals import arriving
-from api.log.tables import commands, engine_states, episodes, milestones, rewards, segments, steps
+from api.log.tables import segments, steps
 from api.log.upserts import Changes, Rows
 from api.log.writer import GroupWriter, OutrunError
 from api.rewards.ledger import ESCALATING, TOTAL, Ledger
+from api.rewards.tables import milestones, rewards
 from api.verdicts.escalations import queueing
 from detectors.model.codec import sha256
 from detectors.model.types import Segment
@@ -83,12 +86,6 @@ STATEMENTS: Mapping[Write, Executable] = {
 
 _SAME = select(segments.c.digest).where(
     segments.c.episode == bindparam("episode"), segments.c.first == bindparam("first")
-)
-_NEXT = (
-    select(segments.c.first, segments.c.last, segments.c.frame)
-    .where(segments.c.episode == bindparam("episode"), segments.c.last > bindparam("after"))
-    .order_by(segments.c.first)
-    .limit(bindparam("count"))
 )
 
 
@@ -282,16 +279,6 @@ class Log:
         self._notifier.tell(log_of(live.episode))
         if rows["ask"]:
             self._notifier.tell(ASKED)
-
-    async def after(self, episode: str, after: int, count: int) -> Sequence[Any]:
-        """At most ``count`` stored segments (first, last, frame) that hold events beyond ``after``."""
-        return await self._database.all(_NEXT, {"episode": episode, "after": after, "count": count})
-
-    async def frames(self, episode: str, after: int = 0) -> AsyncIterator[bytes]:
-        """Every stored frame beyond event ``after``, in order, one in memory at a time."""
-        while rows := await self.after(episode, after, 1):
-            after = rows[0].last
-            yield bytes(rows[0].frame)
 
 
 def _costly(why: str) -> CostlySegmentError:

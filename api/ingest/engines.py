@@ -23,7 +23,9 @@ from api.db.database import Database
 from api.episodes.position import Standing
 from api.episodes.store import Episodes
 from api.ingest.placeholder_engine import Stranger
-from api.log.tables import engine_states, milestones, rewards, segments
+from api.ingest.tables import engine_states
+from api.log.tables import segments
+from api.rewards.tables import milestones, rewards
 from api.tasks.store import Tasks
 from detectors.engine.engine import Engine
 from detectors.model.codec import decode_segment

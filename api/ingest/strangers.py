@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from api.auth.tables import tokens
 from api.core.errors import RulesetChangedError
 from api.db.database import Database
-from api.log.tables import episodes
+from api.episodes.tables import episodes
 from api.tasks.store import Tasks
 
 _UNDER = (episodes.c.task_number, episodes.c.digest)

@@ -9,8 +9,8 @@ import orjson
 from sqlalchemy import bindparam, delete, insert, select
 
 from api.db.database import Database, now
+from api.episodes.tables import episodes
 from api.labelling.tables import preferences
-from api.log.tables import episodes
 from api.verdicts.recorded import GIVEN
 from api.verdicts.tables import escalations, verdicts
 

@@ -18,11 +18,11 @@ from api.core.errors import GoneError, NotFoundError
 from api.core.notify import ANY_LOG, Notifier, log_of
 from api.episodes.label_index import label_text
 from api.episodes.store import Episodes
-from api.ingest.appender import Log
 from api.live.fanout import Shared
 from api.live.live_subscribers import Followers
 from api.log.arrivals import START, Arrivals, Place
 from api.log.reader import decoded, event_to_json
+from api.log.segments import StoredSegments
 from api.rewards.ledger import ASIDE, Ledger
 
 KINDS = ("event", "milestone", "reward")
@@ -71,7 +71,7 @@ class Streams:
 
     def __init__(
         self,
-        log: Log,
+        segments: StoredSegments,
         ledger: Ledger,
         episodes: Episodes,
         arrivals: Arrivals,
@@ -79,7 +79,7 @@ class Streams:
         followers: Followers,
         heartbeat_s: float,
     ) -> None:
-        self._log, self._ledger, self._episodes, self._arrivals = log, ledger, episodes, arrivals
+        self._segments, self._ledger, self._episodes, self._arrivals = segments, ledger, episodes, arrivals
         self._notifier, self._followers, self._heartbeat_s = notifier, followers, heartbeat_s
         self.pieces: Shared[Piece] = Shared(lambda piece: sum(len(one.body) for one in piece.frames), KEPT_BYTES)
         self.decided: Shared[Sequence[int]] = Shared(len, 0)  # asked together, never kept
@@ -168,7 +168,7 @@ class Streams:
         return await self.decided.get((episode, after), since, read) or ()
 
     async def _read(self, episode: str, after: int) -> Piece | None:
-        rows = await self._log.after(episode, after, 1)
+        rows = await self._segments.after(episode, after, 1)
         if not rows:
             return None
         events = [event for event in decoded(bytes(rows[0].frame)) if event.seq > after]

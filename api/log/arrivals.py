@@ -25,7 +25,8 @@ from sqlalchemy import (
 )
 
 from api.db.database import Database
-from api.log.tables import arrivals, episodes
+from api.episodes.tables import episodes
+from api.log.tables import arrivals
 from api.log.upserts import Rows
 
 KEPT = 500_000

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import zstandard
 
-from api.ingest.appender import Log
+from api.log.segments import StoredSegments
 from detectors.model.codec import decode_segment
 from detectors.model.types import Event
 
@@ -36,8 +36,8 @@ def _last_at(frame: bytes) -> int:
 class Follower:
     """Reads logs back."""
 
-    def __init__(self, log: Log) -> None:
-        self._log = log
+    def __init__(self, segments: StoredSegments) -> None:
+        self._segments = segments
 
     async def page(
         self, episode: str, after: int, limit: int, kinds: frozenset[str]
@@ -45,7 +45,7 @@ class Follower:
         """At most ``limit`` events beyond ``after``, and where the next page begins (None: at the log's end)."""
         found: list[dict[str, Any]] = []
         for _ in range(_SEGMENTS_A_PAGE // _SEGMENTS_A_LOOK):
-            rows = await self._log.after(episode, after, _SEGMENTS_A_LOOK)
+            rows = await self._segments.after(episode, after, _SEGMENTS_A_LOOK)
             for row in rows:
                 for event in decoded(bytes(row.frame)):
                     if event.seq <= after or (kinds and event.kind not in kinds):
@@ -62,7 +62,7 @@ class Follower:
         """The events ``first`` to ``last``, as far as they are there; of the log no more is read than holds them."""
         found: list[Event] = []
         after = first - 1
-        while after < last and (rows := await self._log.after(episode, after, _SEGMENTS_A_LOOK)):
+        while after < last and (rows := await self._segments.after(episode, after, _SEGMENTS_A_LOOK)):
             for row in rows:
                 if row.first <= last:
                     found += [event for event in decoded(bytes(row.frame)) if first <= event.seq <= last]
@@ -74,11 +74,11 @@ class Follower:
 
         A daemon that lost its journal goes on from there: time must not run backwards in a log.
         """
-        rows = await self._log.after(episode, through - 1, 1) if through else ()
+        rows = await self._segments.after(episode, through - 1, 1) if through else ()
         return await asyncio.to_thread(_last_at, bytes(rows[0].frame)) if rows else None
 
     async def events(self, episode: str) -> AsyncIterator[Event]:
         """Every event so far."""
-        async for frame in self._log.frames(episode):
+        async for frame in self._segments.frames(episode):
             for event in decoded(frame):
                 yield event

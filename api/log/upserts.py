@@ -32,7 +32,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.types import TypeEngine
 
-from api.log.tables import episodes
+from api.episodes.tables import episodes
 
 Stood = tuple[int, str]
 """An episode's ``through`` and ``head``, as somebody saw them."""

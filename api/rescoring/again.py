@@ -22,9 +22,10 @@ import structlog
 
 from api.cascade.asking import Asker, Later, event_of
 from api.cascade.evidence import Seen
-from api.cascade.stages import Stages, StageSettings
+from api.cascade.stages import Stages
 from api.core.errors import ProblemError
 from api.core.metrics import Metrics
+from api.core.settings import StageSettings
 from api.replay.recordings import RecordingError, read_frames
 from api.rescoring.offline_questions import Run, forget, opened
 from api.rescoring.work import Material, said_of

@@ -13,7 +13,10 @@ import orjson
 from sqlalchemy import bindparam, select
 
 from api.db.database import Database
-from api.log.tables import episodes, milestones, rewards, segments, tasks
+from api.episodes.tables import episodes
+from api.log.tables import segments
+from api.rewards.tables import milestones, rewards
+from api.tasks.tables import tasks
 from api.verdicts.tables import verdicts
 
 PAGE = 64

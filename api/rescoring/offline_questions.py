@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 
 from api.db.base import metadata
 from api.db.database import Database
-from api.db.group_commit import Together
+from api.episodes.group_commit import Together
 from api.verdicts.opinions import Opinions
 from api.verdicts.tables import budgets, opinions
 

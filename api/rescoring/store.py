@@ -16,7 +16,7 @@ from sqlalchemy import bindparam, delete, func, insert, select, update
 
 from api.core.errors import NotFoundError, TooManyError
 from api.db.database import Database, now
-from api.log.tables import episodes
+from api.episodes.tables import episodes
 from api.rescoring.tables import rescored, rescores
 from detectors.model.codec import canonical
 

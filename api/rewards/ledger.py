@@ -12,7 +12,8 @@ from typing import Any
 from sqlalchemy import Float, Numeric, bindparam, case, cast, func, select, update
 
 from api.db.database import Database
-from api.log.tables import episodes, milestones, rewards
+from api.episodes.tables import episodes
+from api.rewards.tables import milestones, rewards
 from api.verdicts.recorded import DECIDED
 from api.verdicts.tables import verdicts
 

@@ -32,8 +32,8 @@ from api.core.settings import Settings
 from api.core.signing import Signer
 from api.core.yaml_text import ApartReader
 from api.db.database import Database
-from api.db.group_commit import Together
 from api.db.migrate import upgrade
+from api.episodes.group_commit import Together
 from api.episodes.idempotency import Answers
 from api.episodes.search import Search
 from api.episodes.store import Episodes
@@ -53,6 +53,7 @@ from api.live.streams import Streams
 from api.log.arrivals import Arrivals
 from api.log.broadcast import Broadcast
 from api.log.reader import Follower
+from api.log.segments import StoredSegments
 from api.rescoring.background import Rescorer
 from api.rescoring.store import Rescores
 from api.rewards.credits import Credits
@@ -93,6 +94,7 @@ class Parts:
     ledger: Ledger
     crew: Crew
     log: Log
+    segments: StoredSegments
     rewards: RewardReader
     signer: Signer
     owner: Owner
@@ -140,13 +142,14 @@ class Parts:
         signer, audits = Signer.load(settings), Audits(database)
         removal, answers, arrivals = Removal(database, signer, notifier), Answers(database), Arrivals(database)
         followers = Followers(notifier)
-        streams = Streams(log, ledger, episodes, arrivals, notifier, followers, limits.heartbeat_s)
-        outlines = Outlines(log)
+        segments = StoredSegments(database)
+        streams = Streams(segments, ledger, episodes, arrivals, notifier, followers, limits.heartbeat_s)
+        outlines = Outlines(segments)
         runner, together = uuid.uuid4().hex, Together(database)
         escalations, verdicts = Escalations(database, together, runner), Verdicts(database, together)
-        opinions, readings = Opinions(together, database.embedded, runner), Readings(log)
+        opinions, readings = Opinions(together, database.embedded, runner), Readings(segments)
         sandboxes, leases = Sandboxes(database), Leases(database, notifier, 2 * limits.sandbox_lost_s / LOOKS)
-        readiness = Readiness(log, episodes, leases, notifier)
+        readiness = Readiness(segments, episodes, leases, notifier)
         for remembering in (engines, episodes, ledger, streams, outlines, readings, readiness):
             notifier.on_gone(remembering.forget)
         rescores = Rescores(database)
@@ -168,13 +171,14 @@ class Parts:
             ledger=ledger,
             crew=crew,
             log=log,
+            segments=segments,
             rewards=rewards,
             signer=signer,
             owner=Owner(PublicKey(signer.name, signer.public)),
             audits=audits,
             checkpointer=Checkpointer(audits, ledger, signer, delivery_of(settings.checkpoints), metrics),
             gauges=Gauges(metrics, episodes, sandboxes, leases, escalations, HealthGauges(audits, metrics.registry)),
-            follower=Follower(log),
+            follower=Follower(segments),
             readiness=readiness,
             followers=followers,
             streams=streams,
@@ -191,7 +195,7 @@ class Parts:
                 leases,
                 Strangers(database, tasks),
                 notifier,
-                partial(end, log, episodes, commands),
+                partial(end, log, segments, episodes, commands),
                 limits.sandbox_lost_s,
                 limits.keys_kept_days,
             ),

@@ -20,7 +20,8 @@ from api.db.base import metadata
 from api.db.database import Database
 from api.db.migrate import current, upgrade, wanted
 from api.episodes.partitions import day_of, make_room
-from api.log.tables import arrivals, episodes, segments
+from api.episodes.tables import episodes
+from api.log.tables import arrivals, segments
 from detectors.model.codec import GENESIS, canonical, sha256
 
 TOGETHER = 100

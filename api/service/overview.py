@@ -7,10 +7,11 @@ from typing import Any
 
 from sqlalchemy import bindparam, func, select
 
-from api.audit.tables import closings, leaves
+from api.audit.tables import leaves
 from api.db.database import Database
+from api.episodes.tables import closings, episodes
 from api.fleet.tables import leases
-from api.log.tables import episodes, milestones
+from api.rewards.tables import milestones
 
 _tenant: Any = bindparam("tenant")
 _OPENERS = (

@@ -14,31 +14,24 @@ import orjson
 from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from api.audit.tables import closings, episode_facts
+from api.audit.tables import episode_facts
+from api.commands.tables import commands
 from api.core.errors import ForeignKeyError
 from api.core.notify import GONE, Notifier
 from api.core.signing import Signer
 from api.db.database import Database
-from api.db.group_commit import ALONE
+from api.episodes.group_commit import ALONE
 from api.episodes.label_index import has_mark, label_key
-from api.episodes.label_tables import episode_marks
 from api.episodes.partitions import Partitions
 from api.episodes.store import locked
+from api.episodes.tables import closings, episode_marks, episodes, idempotency, tombstones
 from api.episodes.tombstones import document, tombstone_row
 from api.fleet.tables import sandboxes
+from api.ingest.tables import engine_states
 from api.labelling.store import removed_with
 from api.log.broadcast import CHANNEL
-from api.log.tables import (
-    commands,
-    engine_states,
-    episodes,
-    idempotency,
-    milestones,
-    rewards,
-    segments,
-    steps,
-    tombstones,
-)
+from api.log.tables import segments, steps
+from api.rewards.tables import milestones, rewards
 from api.verdicts.opinions import given_up
 from api.verdicts.tables import escalations, opinions, verdicts
 

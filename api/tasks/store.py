@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from api.core.errors import NotFoundError, RulesetChangedError, TaskExistsError
 from api.db.database import Database
-from api.log.tables import tasks
+from api.tasks.tables import tasks
 from detectors.model.codec import canonical
 from detectors.model.errors import DetectorError
 from detectors.model.types import Task

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
-from api.ingest.appender import Log
 from api.log.reader import decoded
+from api.log.segments import StoredSegments
 from api.rewards.explaining import Explained
 from api.timeline.timeline import Outline
 
@@ -23,8 +23,8 @@ MOST_EXPLAINED = 32
 class Outlines:
     """The outlines of one replica."""
 
-    def __init__(self, log: Log) -> None:
-        self._log = log
+    def __init__(self, segments: StoredSegments) -> None:
+        self._segments = segments
         self._kept: OrderedDict[str, Outline] = OrderedDict()
         self._explained: OrderedDict[tuple[str, int], list[Explained]] = OrderedDict()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -50,7 +50,7 @@ class Outlines:
         async with lock:
             outline = self._kept.pop(episode, None) or Outline()
             while outline.through < through:
-                rows = await self._log.after(episode, outline.through, SEGMENTS_A_LOOK)
+                rows = await self._segments.after(episode, outline.through, SEGMENTS_A_LOOK)
                 if not rows:
                     break
                 await asyncio.to_thread(_take, outline, rows)

@@ -13,8 +13,8 @@ from sqlalchemy import bindparam, func, literal, select, tuple_, update
 
 from api.db.clock import clock
 from api.db.database import Database
-from api.db.group_commit import Together
-from api.log.tables import episodes
+from api.episodes.group_commit import Together
+from api.episodes.tables import episodes
 from api.log.upserts import Rows
 from api.verdicts.tables import escalations, verdicts
 

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Insert, bindparam, delete, insert, select, up
 from sqlalchemy.dialects import postgresql, sqlite
 
 from api.db.clock import clock
-from api.db.group_commit import Together
+from api.episodes.group_commit import Together
 from api.verdicts.tables import budgets, opinions
 from detectors.model.codec import canonical
 from detectors.model.types import Budget

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from agentd.core.errors import UsageError
 from agentd.core.regular_file import NotRegularError, read_regular
-from agentd.core.settings import Settings
 from agentd.journal.recordings import must_be_free, segments, write_recording
 from lab.convert.formats import FORMATS, Format, recognise
 from lab.convert.source import Source
@@ -14,6 +15,25 @@ from lab.convert.tape import Tape
 
 MAX_ANSWER = 1 << 20
 """Bytes of an agent's answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What is converted, and how.
+
+    ``input`` becomes the recording ``out``, which is replaced only with ``force``. ``format`` is one of `FORMATS`, or
+    None where the content tells. ``vouch``: nouns or kinds of events of which the input hides nothing; ``mask``: more
+    names of secrets; ``cookies``: those whose values are told; ``answer``: a file with what the agent said in the end.
+    """
+
+    input: Path
+    out: Path
+    force: bool = False
+    format: str | None = None
+    vouch: tuple[str, ...] = ()
+    mask: tuple[str, ...] = ()
+    cookies: tuple[str, ...] = ()
+    answer: Path | None = None
 
 
 class Made(NamedTuple):
@@ -24,19 +44,17 @@ class Made(NamedTuple):
     steps: int
 
 
-def convert(settings: Settings) -> Made:
+def convert(settings: Conversion) -> Made:
     """Convert ``settings.input`` to ``settings.out``. Raises `ConvertError`, `UsageError`, `AgentdError`."""
-    assert settings.input is not None
-    assert settings.out is not None
     must_be_free(settings.out, force=settings.force)
     source = Source(settings.input)
-    format = FORMATS[settings.from_] if settings.from_ else recognise(source)
-    tape = record(source, format, settings.vouch, settings.mask, _answer(settings), settings.cookie)
+    format = FORMATS[settings.format] if settings.format else recognise(source)
+    tape = record(source, format, settings.vouch, settings.mask, _answer(settings), settings.cookies)
     write_recording(segments(f"cnv-{source.sha256[:12]}", tape.lines), settings.out, force=settings.force)
     return Made(format.says, len(tape.lines), tape.step + 1)
 
 
-def _answer(settings: Settings) -> str | None:
+def _answer(settings: Conversion) -> str | None:
     if settings.answer is None:
         return None
     try:

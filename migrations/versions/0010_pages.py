@@ -14,8 +14,7 @@ from alembic import op
 
 from api.audit.tables import episode_facts
 from api.episodes.label_index import Finding, finding_key, label_rows
-from api.episodes.label_tables import episode_marks
-from api.log.tables import episodes
+from api.episodes.tables import episode_marks, episodes
 
 revision = "0010"
 down_revision = "0009"

@@ -11,7 +11,8 @@ import structlog
 
 from agentd.cli.main import main
 from agentd.core.errors import UsageError
-from agentd.core.settings import OPTIONS, Settings, read_settings
+from agentd.core.settings import Settings
+from agentd.run.options import OPTIONS, read_settings
 from agentd.session.supervisor import sources_of
 from agentd.sources.cdp import CdpSource
 

@@ -16,8 +16,8 @@ import zstandard
 from sqlalchemy import text
 
 from api.app import create_app
-from api.cascade.stages import Stages, StageSettings
-from api.core.settings import Limits, Settings
+from api.cascade.stages import Stages
+from api.core.settings import Limits, Settings, StageSettings
 from detectors.model.codec import GENESIS, encode_segment, sha256
 from detectors.model.types import Event
 from tests.support.logs import Said, log

@@ -84,7 +84,7 @@ def replayed(id: str, log: list[Any]) -> list[bytes]:
 async def whole_log(service: Service, id: str) -> list[Any]:
     from api.log.reader import decoded
 
-    return [event async for frame in service.app.state.parts.log.frames(id) for event in decoded(frame)]
+    return [event async for frame in service.app.state.parts.segments.frames(id) for event in decoded(frame)]
 
 
 @pytest.mark.parametrize(("said", "limits", "why"), CASES.values(), ids=CASES)
@@ -169,7 +169,7 @@ async def test_a_stored_state_that_is_of_no_use_is_made_again_from_the_log(
         row = {"episode": id, "through": 5, "body": b"{}"}
         from sqlalchemy import insert
 
-        from api.log.tables import engine_states
+        from api.ingest.tables import engine_states
 
         async with parts.database.write() as conn:
             await conn.execute(insert(engine_states), row)

@@ -71,7 +71,7 @@ async def lose_everybody(*services: Service) -> None:
 
 def eyes(service: Service) -> Watch:
     parts = service.app.state.parts
-    ended = partial(end, parts.log, parts.episodes, parts.commands)
+    ended = partial(end, parts.log, parts.segments, parts.episodes, parts.commands)
     strangers = Strangers(parts.database, parts.tasks)
     return Watch(parts.sandboxes, parts.leases, strangers, parts.notifier, ended, LOST_S, 7)
 
@@ -308,7 +308,7 @@ async def test_a_fault_of_ours_does_not_end_the_watch(service: Service) -> None:
         asked.append(episode)
         if len(asked) == 1:
             raise KeyError(episode)
-        await end(parts.log, parts.episodes, parts.commands, episode, why)
+        await end(parts.log, parts.segments, parts.episodes, parts.commands, episode, why)
 
     strangers = Strangers(parts.database, parts.tasks)
     watch = Watch(parts.sandboxes, parts.leases, strangers, parts.notifier, fails_first, 0.6, 7)

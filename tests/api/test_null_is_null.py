@@ -27,7 +27,7 @@ from agentd.cli.main import _parser as agentd_parser
 from agentd.journal.journal import Journal
 from agentd.journal.recorder import Recorder
 from agentd.session.local_scoring import Edge
-from api.cli.main import COMMANDS, main
+from api.cli.main import COMMANDS, added_commands, main
 from detectors.task.ruleset import compile_task
 from detectors.task.task_json import task_from_json
 from tests.api.processes import ROOT
@@ -496,6 +496,7 @@ OTHERS = {
     "db adopt-key": "a key",
     "db prune": "tombstones",
     "db move": "copies",
+    "convert": "a recording, and how many events and steps; what they come to as `replay` says it",
 }
 """Commands without a reward of their own, and why."""
 
@@ -512,7 +513,7 @@ def leaves(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
 
 def test_every_command_is_in_a_table() -> None:
     there: set[str] = set()
-    for name, (module, _) in COMMANDS.items():
+    for name, (module, _) in {**COMMANDS, **added_commands()}.items():
         parser = argparse.ArgumentParser(prog=name)
         import_module(module).add(parser)
         there |= set(leaves(name, parser))
@@ -534,7 +535,6 @@ DAEMON = {
     "record": "events and how many",
     "read": "what a file says",
     "devtools": "a browser's DevTools",
-    "convert": "a recording, and how many events and steps; what they come to as `replay` says it",
 }
 """The commands of `agentd`, and what number for a reward they give."""
 
@@ -546,7 +546,7 @@ def test_every_command_of_the_daemon_is_in_the_table_and_only_one_scores() -> No
     scoring = {name for name, one in commands.choices.items() if "--edge" in one._option_string_actions}
     assert scoring == {"run"}
     engines = {path.name for path in (ROOT / "agentd").rglob("*.py") if "detectors.engine.engine" in path.read_text()}
-    assert engines == {"edge.py"}, "whoever runs the rules in the daemon gives rewards: hold it here"
+    assert engines == {"local_scoring.py"}, "whoever runs the rules in the daemon gives rewards: hold it here"
 
 
 async def test_the_daemon_s_own_hint_is_null_where_nothing_is_known(unknown: Way, tmp_path: Path) -> None:

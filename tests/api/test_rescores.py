@@ -13,8 +13,9 @@ import pytest
 from sqlalchemy import select, text, update
 
 from api.auth.store import Terms
-from api.log.tables import episodes, rewards
+from api.episodes.tables import episodes
 from api.rescoring.background import Rescorer
+from api.rewards.tables import rewards
 from tests.api.service import TASK, Service, Store, eventually, running
 from tests.rescoring.corpus import changed, rescore, said, written
 

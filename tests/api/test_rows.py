@@ -12,13 +12,15 @@ import pytest
 from sqlalchemy import insert, literal, select, text, update
 from sqlalchemy.exc import IntegrityError
 
-from api.audit.tables import closings
 from api.core.settings import Settings
 from api.db.database import Database
 from api.db.migrate import upgrade
 from api.episodes.partitions import Partitions
-from api.log.tables import arrivals, episodes, rewards, steps, tasks
+from api.episodes.tables import closings, episodes
+from api.log.tables import arrivals, steps
 from api.log.upserts import Changes, Rows, Stood, Writing
+from api.rewards.tables import rewards
+from api.tasks.tables import tasks
 from detectors.model.codec import GENESIS
 from tests.api.service import Store, eventually
 from tests.support.postgres import needs_postgres

@@ -275,11 +275,11 @@ async def test_a_commit_that_overtakes_another_costs_the_watcher_neither(store: 
             async with parts.database.writer.begin() as held:
                 await held.execute(statement, {"episode": slow})
                 await service.tell(fast, key, *SAID)
-                assert await parts.arrivals.after(START) == []
+                assert await parts.arrivals.list_after(START) == []
                 assert await parts.arrivals.unsettled(START)
             got = await watcher.has(len(SAID))
             assert {one.data["episode"] for one in got} == {fast}
-        assert [row.episode for row in await parts.arrivals.after(START)] == [slow, fast]
+        assert [row.episode for row in await parts.arrivals.list_after(START)] == [slow, fast]
 
 
 @pytest.mark.parametrize("store", ["postgres"], indirect=True)

@@ -8,8 +8,7 @@ from pathlib import Path
 import orjson
 
 from api.app import create_app
-from api.cascade.stages import StageSettings
-from api.core.settings import Settings
+from api.core.settings import Settings, StageSettings
 from detectors.model.types import Budget
 from tests.api.service import ADMIN, SECRET
 from tests.cascade.listening import listen

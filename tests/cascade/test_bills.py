@@ -11,8 +11,8 @@ from sqlalchemy import select
 
 from api.core.settings import Settings
 from api.db.database import Database
-from api.db.group_commit import Together
 from api.db.migrate import upgrade
+from api.episodes.group_commit import Together
 from api.verdicts.opinions import STAGE, Asking, Opinions, answered
 from api.verdicts.tables import budgets, opinions
 from detectors.model.types import Budget

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from api.cascade.stages import StageSettings
+from api.core.settings import StageSettings
 from detectors.model.types import Budget
 from tests.api.service import Service, Store, eventually, running
 from tests.cascade.stage import MODEL, Endpoint, stages

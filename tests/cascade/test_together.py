@@ -13,8 +13,8 @@ from sqlalchemy.exc import OperationalError
 from api.core.errors import UnavailableError
 from api.core.settings import Settings
 from api.db.database import Database
-from api.db.group_commit import Together
 from api.db.migrate import upgrade
+from api.episodes.group_commit import Together
 from api.verdicts.tables import budgets
 from tests.api.service import Store
 

@@ -11,9 +11,10 @@ import pytest
 from sqlalchemy import select
 
 from api.cascade.evidence import Seen
-from api.cascade.stages import Stages, StageSettings
+from api.cascade.stages import Stages
 from api.cascade.store import Verdicts
 from api.core.errors import UnavailableError
+from api.core.settings import StageSettings
 from api.stages.base import Opinion, Question
 from api.verdicts.escalations import Escalations
 from api.verdicts.opinions import STAGE, Begun, Opinions

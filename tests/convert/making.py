@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from agentd.core.settings import Settings
 from api.replay.recordings import read_recording
 from detectors.model.types import Event
-from lab.convert import convert
+from lab.convert import Conversion, convert
 
 CASES = Path(__file__).resolve().parents[3] / "shared" / "cases"
 
@@ -26,7 +25,7 @@ def cases(folder: str, pattern: str) -> Any:
 def converted(path: Path, folder: Path, **settings: Any) -> list[Event]:
     """The events of ``path``'s recording, as any reader gets them."""
     out = folder / "made.mrec"
-    convert(Settings(input=path, out=out, force=True, **settings))
+    convert(Conversion(input=path, out=out, force=True, **settings))
     return [event for segment in read_recording(out) for event in segment.events]
 
 

@@ -7,14 +7,13 @@ from pathlib import Path
 import orjson
 import pytest
 
-from agentd.core.settings import Settings
 from api.replay.recording_check import findings
 from api.replay.recordings import replay
 from api.tasks.task_files import check_task
 from detectors.model.kinds import KINDS, SOURCES
 from detectors.model.rewards import encode_reward
 from detectors.task.ruleset import compile_task
-from lab.convert import convert
+from lab.convert import Conversion, convert
 from lab.convert.formats import FORMATS, recognise
 from lab.convert.source import Source
 from tests.convert.hand_made import SECRET, one_of_each
@@ -48,7 +47,7 @@ def test_converted_twice_it_is_the_same_bytes(format: str, tmp_path: Path) -> No
     other = path.rename(path.with_name("renamed" + path.suffix))
     made = []
     for name in ("one.mrec", "two.mrec"):
-        convert(Settings(input=other, out=tmp_path / name))
+        convert(Conversion(input=other, out=tmp_path / name))
         made.append((tmp_path / name).read_bytes())
     assert made[0] == made[1]
 

@@ -16,7 +16,7 @@ import yaml
 
 import agentd.cli.main
 import api.cli.main
-from agentd.core.settings import OPTIONS
+from agentd.run.options import OPTIONS
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -209,7 +209,7 @@ def environment() -> Iterator[tuple[str, str]]:
 
 
 def test_every_variable_that_is_set_is_read() -> None:
-    settings = (ROOT / "api" / "settings.py").read_text()
+    settings = (ROOT / "api" / "core" / "settings.py").read_text()
     start = (DEPLOY / "sandbox" / "start").read_text()
     known = {"POSTGRES_USER", "POSTGRES_PASSWORD", "POSTGRES_DB", "PGDATA"}  # the image's own documentation
     known |= {"DISPLAY", "DBUS_SESSION_BUS_ADDRESS"}
@@ -240,7 +240,7 @@ def test_ports_and_files_are_the_same_everywhere() -> None:
 
 
 def test_the_health_that_is_asked_for_is_a_route() -> None:
-    operations = (ROOT / "api" / "routes" / "operations.py").read_text()
+    operations = (ROOT / "api" / "http" / "operations.py").read_text()
     asked = set(re.findall(r"path: (/\w+)", (DEPLOY / "kubernetes" / "service.yaml").read_text()))
     for path in asked | set(re.findall(r"8420(/\w+)'", (ROOT / "docker-compose.yml").read_text())):
         assert f'"{path}"' in operations, path

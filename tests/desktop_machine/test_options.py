@@ -12,7 +12,8 @@ import pytest
 
 from agentd.core.errors import UsageError
 from agentd.core.extras import display_for, need
-from agentd.core.settings import Settings, read_settings
+from agentd.core.settings import Settings
+from agentd.run.options import read_settings
 from agentd.session.supervisor import unwatched
 from tests.desktop_machine.conftest import ROOT
 

@@ -1,4 +1,4 @@
-"""Files of every format that `agentd convert` reads, broken in every place; run as a program within time and memory.
+"""Files of every format that `milestoned convert` reads, broken in every place; run within time and memory.
 
 `python -m tests.fuzz.hostile_captures FORMAT` makes mutants of a sound file: values of its JSON replaced by some of
 `HOSTILE`, keys taken away, the bytes cut short and bytes changed, at places of a fixed sequence. Each mutant converts,
@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from agentd.core.errors import UsageError
-from agentd.core.settings import Settings
-from lab.convert import convert
+from lab.convert import Conversion, convert
 from tests.convert.hand_made import one_of_each
 
 MAX_SECONDS = 2.0
@@ -156,7 +155,7 @@ def check(name: str, content: bytes, suffix: str, folder: Path, given: str) -> s
     file.write_bytes(content)
     began = time.process_time()
     try:
-        convert(Settings(input=file, out=out, force=True, from_=given))
+        convert(Conversion(input=file, out=out, force=True, format=given))
     except UsageError as error:
         said = str(error)
         if "wanted" not in said or str(file) not in said or len(said) > 2000:
@@ -170,7 +169,7 @@ def main(format: str) -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         sound = one_of_each(folder)[format]
-        convert(Settings(input=sound, out=folder / "sound.mrec"))
+        convert(Conversion(input=sound, out=folder / "sound.mrec"))
         with open("/proc/self/statm") as file:
             limit = int(file.read().split()[0]) * resource.getpagesize() + MAX_GROWTH
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

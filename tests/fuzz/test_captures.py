@@ -1,4 +1,4 @@
-"""Immunity 14 for `agentd convert`: no file makes it throw, slow, or large; it converts, or says what was wanted."""
+"""Immunity 14 for `milestoned convert`: no file makes it throw, slow, or large; it converts or is refused."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def test_immunity_10_weak_matchers(text: str) -> None:
 
 def test_immunity_10_no_page_globals() -> None:
     """No expression goes near the page's variables, or near the display in which it shows what it paid."""
-    sources = (Path(__file__).parents[2] / "api" / "importing" / "miniwob").rglob("*.py")
+    sources = (Path(__file__).parents[2] / "lab" / "benchmarks" / "miniwob").rglob("*.py")
     bodies = [part for source in sources for part in source.read_text().split('"""') if "return {" in part]
     assert len(bodies) > 25
     for body in bodies:

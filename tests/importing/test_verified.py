@@ -128,7 +128,7 @@ def test_a_conversion_takes_the_answer_and_tells_named_cookies(tmp_path: Path) -
     """What a HAR lacks, and what is masked in it unless the operator says that it is no secret."""
     (tmp_path / "answer.json").write_text('{"status": "SUCCESS"}')
     source = write(tmp_path / "a.har", A_HAR)
-    told = converted(source, tmp_path, answer=tmp_path / "answer.json", cookie=("sid",))
+    told = converted(source, tmp_path, answer=tmp_path / "answer.json", cookies=("sid",))
     assert of(told, "agent.answered") == [{"text": '{"status": "SUCCESS"}'}]
     assert "sid=***" in str(converted(source, tmp_path)[-5:] + converted(source, tmp_path))
 

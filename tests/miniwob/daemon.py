@@ -7,11 +7,11 @@ from pathlib import Path
 
 from milestoned_client import Episode
 
-from agentd.core.settings import read_settings
 from agentd.inprocess.thread import DaemonThread
 from agentd.inprocess.watch import Watch
 from agentd.run.daemon import Opened
 from agentd.run.daemon import run as run_daemon
+from agentd.run.options import read_settings
 
 READY_S = 60.0
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from agentd.core.settings import Line
 from agentd.core.source import SourceLostError
 from agentd.sources.cdp.attach.isolated_world import Isolated, targets
 from agentd.sources.cdp.transport.address import websocket_address
@@ -21,14 +22,6 @@ from detectors.matchers import url_matches
 from detectors.task.script_calls import refusal
 
 MOST_TABS = 8
-
-
-class Line(NamedTuple):
-    """Another way to the browser than its port: what opens a connection, raising `SourceLostError`, and the browser
-    context that it is for (None: all)."""
-
-    open: Callable[[], Awaitable[Connection]]
-    scope: str | None = None
 
 
 class Browser:

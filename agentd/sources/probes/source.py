@@ -13,13 +13,14 @@ from typing import Any, NamedTuple, Protocol
 
 import structlog
 
+from agentd.core.settings import Line
 from agentd.core.source import Sink
 from agentd.masking import Masker
 from agentd.sources.probes.answer import Answer, ProbeFailedError, told
 from agentd.sources.probes.command import CommandProbe
 from agentd.sources.probes.file import FileProbe
 from agentd.sources.probes.get import GetProbe
-from agentd.sources.probes.script import Browser, Line, ScriptProbe
+from agentd.sources.probes.script import Browser, ScriptProbe
 
 AGAIN_S = 1.0
 """How often what could not be answered at the start is asked again, in seconds, until the first step ends."""

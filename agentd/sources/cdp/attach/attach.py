@@ -17,10 +17,10 @@ from agentd.sources.cdp.attach.history_query import ANSWER, HistoryQuestion
 from agentd.sources.cdp.attach.precedence import Precedence
 from agentd.sources.cdp.attach.script import PageScript
 from agentd.sources.cdp.attach.shadow_roots import Suspects
-from agentd.sources.cdp.folds import tabs
 from agentd.sources.cdp.state.capture_plan import Asks
 from agentd.sources.cdp.state.request_backfill import LISTING
 from agentd.sources.cdp.state.state import WORKERS, SessionState
+from agentd.sources.cdp.state.targets import is_page
 from agentd.sources.cdp.transport.connection import CdpError, Connection, Params, Reply
 
 # A page is attached to from its tab: attached to directly, it would get no prerendering, which sites can tell.
@@ -141,7 +141,7 @@ class Attachment:
         if info["type"] == "tab":
             self._watch(session, self._connection.send("Target.setAutoAttach", _auto_attach(_PAGES), session))
             return
-        if info["type"] == "page" and not tabs.is_page(info):
+        if info["type"] == "page" and not is_page(info):
             self._left_out.add(session)
             self._connection.send("Target.detachFromTarget", {"sessionId": session})
             return

@@ -14,7 +14,7 @@ from agentd.masking import names
 from detectors.model.kinds import wanted
 from detectors.model.kinds.page import PAGE
 
-BUNDLE = Path(__file__).with_name("page") / "observer.bundle.js"
+BUNDLE = Path(__file__).parents[1] / "page" / "observer.bundle.js"
 VISUAL = BUNDLE.with_name("visual.bundle.js")
 DOM_PLACEHOLDER = "__MILESTONED_DOM__"
 PLACEHOLDER = '"__MILESTONED_CONFIG__"'

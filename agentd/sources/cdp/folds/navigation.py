@@ -69,18 +69,6 @@ def crashed(browser: Browser, session: SessionState) -> Iterator[Seen]:
         yield Seen("page.failed", _where(browser, session.root) | {"url": known.url, "error": "crashed"})
 
 
-def is_being_left(browser: Browser, frame: str | None, loader: str) -> bool:
-    """Whether the frame's document ``loader`` makes way for another one, or one that it stands in does."""
-    while frame is not None:
-        began, known = browser.underway.get(frame, {}), browser.frames.get(frame)
-        onward = str(began.get("loaderId") or "")
-        stays = str(began.get("navigationType", "")).lower().endswith("samedocument") or onward in browser.errors
-        if onward and not stays and onward not in (loader, known.loader if known else loader):
-            return True
-        frame, loader = known.parent if known else None, ""
-    return False
-
-
 def gone(browser: Browser, frame: str) -> Iterator[Seen]:
     """The frame and all under it are no more."""
     for one in (*reversed(browser.below(frame)), frame):

@@ -7,8 +7,8 @@ from typing import Any
 
 from agentd.sources.cdp.state.gaps import DOWNLOADS, REQUESTS, gap
 from agentd.sources.cdp.state.state import Browser, Params, Seen, SessionState
+from agentd.sources.cdp.state.targets import is_page
 
-_OURS_NOT = ("devtools://", "chrome-extension://", "chrome-untrusted://")
 LONGEST_TITLE = 1000
 ACTIVATED = "tab.activated"
 
@@ -16,13 +16,6 @@ ACTIVATED = "tab.activated"
 def is_tab(info: Params) -> bool:
     """Whether a target is a tab or popup that a person uses, not the browser's own interface or a tool."""
     return is_page(info) and not info.get("subtype")  # a subtype marks a page that is prepared, not shown
-
-
-def is_page(info: Params) -> bool:
-    """Whether a target is a page that stands in a tab, or will when somebody goes there."""
-    if info.get("type") != "page" or info.get("subtype") not in (None, "", "prerender"):
-        return False
-    return not str(info.get("url", "")).startswith(_OURS_NOT)
 
 
 def told(browser: Browser, method: str, params: Params) -> Iterator[Seen]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from agentd.sources.cdp.folds import navigation
 from agentd.sources.cdp.network import (
     answers,
     bodies,
@@ -342,7 +341,7 @@ class Network:
         aborted = params.get("errorText") == _ABORTED and request.status is not None
         taken = aborted and request.kind != _STREAM  # a stream has no other end than this one
         is_document = number == request.loader
-        if taken and not is_document and navigation.is_being_left(browser, request.base.get("frame"), request.loader):
+        if taken and not is_document and browser.is_being_left(request.base.get("frame"), request.loader):
             yield from self._leave(number, request)  # aborted with its document, after the server took it
         elif taken and request.status in _NOTHING_MORE:
             yield from self._finished(number, aborted=is_document)

@@ -158,6 +158,17 @@ class Browser:
             state = self.sessions[session] = SessionState(tab=session, root=session, is_page=True)
         return state
 
+    def is_being_left(self, frame: str | None, loader: str) -> bool:
+        """Whether the frame's document ``loader`` makes way for another one, or one that it stands in does."""
+        while frame is not None:
+            began, known = self.underway.get(frame, {}), self.frames.get(frame)
+            onward = str(began.get("loaderId") or "")
+            stays = str(began.get("navigationType", "")).lower().endswith("samedocument") or onward in self.errors
+            if onward and not stays and onward not in (loader, known.loader if known else loader):
+                return True
+            frame, loader = known.parent if known else None, ""
+        return False
+
     def below(self, frame: str) -> list[str]:
         """All frames under ``frame``, deepest last."""
         found = [frame]

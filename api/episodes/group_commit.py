@@ -15,7 +15,7 @@ from sqlalchemy import Connection, bindparam, func, select
 
 from api.core.errors import UnavailableError
 from api.db.database import Database
-from api.log.tables import episodes
+from api.episodes.tables import episodes
 
 T = TypeVar("T")
 TOGETHER = 64

@@ -1,0 +1,26 @@
+"""Waits between two tries of what may go well later."""
+
+from __future__ import annotations
+
+import asyncio
+
+FIRST_S = 0.1
+LONGEST_S = 5.0
+"""The wait before a second try, doubled from try to try up to the longest, in seconds."""
+
+
+class Backoff:
+    """Waits of 0.1, 0.2, 0.4 … 5 seconds; ``reset`` after a success."""
+
+    def __init__(self, first_s: float = FIRST_S, longest_s: float = LONGEST_S) -> None:
+        self._first = self._next = first_s
+        self._longest = longest_s
+
+    def reset(self) -> None:
+        self._next = self._first
+
+    async def wait(self, least_s: float = 0.0) -> None:
+        """Sleep for this try's wait, at least ``least_s``."""
+        delay = max(self._next, least_s)
+        self._next = min(self._next * 2, self._longest)
+        await asyncio.sleep(delay)
