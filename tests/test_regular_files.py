@@ -24,7 +24,7 @@ from tests.support.bounded import in_bounds
 TASK = Path(__file__).parents[1] / "examples" / "shop" / "task.yaml"
 SIGNER = Signer(bytes(32))
 KEY = PublicKey(SIGNER.name, SIGNER.public).text()
-MOST_MEMORY = 200 << 20
+MAX_MEMORY = 200 << 20
 """Of the whole process, of which some commands' libraries take more than half."""
 
 READ: dict[str, str] = {
@@ -136,5 +136,5 @@ def test_a_pipe_is_not_waited_for_and_a_device_is_not_read(argument: str, kind: 
     code, said, peak = in_bounds(*shlex.split(line), module=module, patience_s=120)
     assert code != 0, said
     assert "Traceback" not in said, said
-    assert peak < MOST_MEMORY
+    assert peak < MAX_MEMORY
     assert any(words in said for words in REFUSED), said

@@ -10,7 +10,7 @@ import orjson
 from detectors.model.kinds import KINDS, SOURCES
 
 ROOT = Path(__file__).parent.parent
-LONGEST = 60
+MAX_CHARACTERS = 60
 """Characters of any one text in an example."""
 
 INTRO = """# Events
@@ -56,7 +56,7 @@ def events_page() -> str:
 
 def _short(value: Any) -> Any:
     if isinstance(value, str):
-        return value if len(value) <= LONGEST else value[: LONGEST - 1] + "…"
+        return value if len(value) <= MAX_CHARACTERS else value[: MAX_CHARACTERS - 1] + "…"
     if isinstance(value, list):
         return [_short(item) for item in value[:4]] + (["…"] if len(value) > 4 else [])
     if isinstance(value, dict):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 
 FIRST_S = 0.1
-LONGEST_S = 5.0
+MAX_S = 5.0
 """The wait before a second try, doubled from try to try up to the longest, in seconds."""
 
 
 class Backoff:
     """Waits of 0.1, 0.2, 0.4 … 5 seconds; ``reset`` after a success."""
 
-    def __init__(self, first_s: float = FIRST_S, longest_s: float = LONGEST_S) -> None:
+    def __init__(self, first_s: float = FIRST_S, longest_s: float = MAX_S) -> None:
         self._first = self._next = first_s
         self._longest = longest_s
 

@@ -7,7 +7,7 @@ from typing import Any
 
 OPENS = ("gap.began", "alarm.raised")
 ENDS = ("gap.ended", "alarm.ended")
-MOST = 4_096
+MAX_GAPS = 4_096
 """Sources and parts kept apart; what is beyond is counted as dropped."""
 
 Told = tuple[str, Mapping[str, Any]]
@@ -31,7 +31,7 @@ class Owed:
             # The whole source's gap ends its partial ones, which are told anew after it.
             for part in [one for one in self._owed if one[:2] == (noun, source) and one[2] is not None]:
                 del self._owed[part]
-        if key not in self._owed and len(self._owed) >= MOST:
+        if key not in self._owed and len(self._owed) >= MAX_GAPS:
             return False
         told = self._owed.setdefault(key, [])
         if kind in OPENS and told and told[-1][0] in ENDS:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from itertools import accumulate
 
-SHORTEST, LONGEST = 13, 19
+MIN_DIGITS, MAX_DIGITS = 13, 19
 
 _ISSUERS: tuple[tuple[int, int, range], ...] = (
     # first and last prefix, lengths
@@ -40,13 +40,13 @@ _ISSUERS: tuple[tuple[int, int, range], ...] = (
 _RUN = re.compile(r"(?<![\w+.])[0-9]{3,19}(?:([ \u00a0\u2009\u202f-])[0-9]{1,19}(?:\1[0-9]{1,19})*)?(?![\w]|[.][0-9])")
 _DIGITS = re.compile("[0-9]+")
 _IBAN = re.compile(r"(?<!\w)[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]{1,4}){3,8}(?!\w)")
-_LONGEST_GROUP, _MOST_GROUPS = 8, 7
+_MAX_GROUP_LENGTH, _MAX_GROUPS = 8, 7
 _ENOUGH = re.compile(r"[0-9](?:[ \u00a0\u2009\u202f-]?[0-9]){12}")
 
 
 def mask_cards(text: str, mask: str) -> str:
     """``text`` with every card number replaced by ``mask``."""
-    if len(text) < SHORTEST or _ENOUGH.search(text) is None:
+    if len(text) < MIN_DIGITS or _ENOUGH.search(text) is None:
         return text
     ibans = [found.span() for found in _IBAN.finditer(text) if is_iban(found[0])]
     pieces, done = [], 0
@@ -67,7 +67,7 @@ def _cards(run: re.Match[str]) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     first = 0
     while first < len(groups):
-        furthest = min(len(groups), first + _MOST_GROUPS)
+        furthest = min(len(groups), first + _MAX_GROUPS)
         ways = (n for n in range(furthest, first, -1) if _is(digits[ends[first] : ends[n]], groups[first:n]))
         last = next(ways, 0)
         if last:
@@ -77,11 +77,12 @@ def _cards(run: re.Match[str]) -> list[tuple[int, int]]:
 
 
 def _is(number: str, groups: list[tuple[int, str]]) -> bool:
-    if not SHORTEST <= len(number) <= LONGEST:
+    if not MIN_DIGITS <= len(number) <= MAX_DIGITS:
         return False
     # As people write it: whole, or in groups of three to eight of which the last may be shorter.
     written = len(groups) == 1 or (
-        all(3 <= len(group) <= _LONGEST_GROUP for _, group in groups[:-1]) and len(groups[-1][1]) <= _LONGEST_GROUP
+        all(3 <= len(group) <= _MAX_GROUP_LENGTH for _, group in groups[:-1])
+        and len(groups[-1][1]) <= _MAX_GROUP_LENGTH
     )
     return written and is_card(number)
 

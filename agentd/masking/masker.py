@@ -15,7 +15,7 @@ from agentd.masking.programs import Command
 from agentd.masking.tokens import mask_tokens
 
 MASK = "***"
-DEEPEST = 64
+MAX_DEPTH = 64
 """Levels of a JSON value that are told; what lies deeper is masked as a whole."""
 
 _USERINFO = re.compile(r"^([a-z][a-z0-9+.-]*://)[^/?#@]*@", re.IGNORECASE)
@@ -25,7 +25,7 @@ _SCHEME = re.compile(r"^([A-Za-z][\w-]*)\s+\S")
 _SPACE = re.compile(r"(\s+)")
 _ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*:/)?/[^\s?#;]*[?#;@]", re.IGNORECASE)
 _PATH_PARAMETER = re.compile(r";([^;=/]{1,200})=([^;/]+)")
-_DEEPEST_ADDRESS = 5
+_MAX_ADDRESS_DEPTH = 5
 """Addresses within an address's parameters that are read; one that lies deeper is masked as a whole."""
 
 SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie", "set-cookie2", "cookie2"})
@@ -114,7 +114,7 @@ class Masker:
         return masked
 
     def _json(self, value: Any, name: str, depth: int) -> Any:
-        if isinstance(value, dict | list) and depth >= DEEPEST:
+        if isinstance(value, dict | list) and depth >= MAX_DEPTH:
             return MASK
         if isinstance(value, dict):
             return {key: self._json(item, key, depth + 1) for key, item in value.items()}
@@ -140,7 +140,7 @@ class Masker:
             masked = self._json(inner, name, depth + 1)
             return value if masked == inner else orjson.dumps(masked).decode()
         if _ADDRESS.match(value):
-            return self._mask_url(value, within + 1) if within < _DEEPEST_ADDRESS else MASK
+            return self._mask_url(value, within + 1) if within < _MAX_ADDRESS_DEPTH else MASK
         return self.mask_text(value)
 
     def _mask_argument(self, argument: str, before: str) -> str:

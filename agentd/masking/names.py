@@ -30,14 +30,14 @@ NOT = ("pagetoken", "nexttoken", "continuationtoken", "synctoken", "resumetoken"
 """What ends so is a place in a list, no secret."""
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
-LONGEST = 200
+MAX_NAME_LENGTH = 200
 """Characters of a name, from its end, that are looked at."""
 
 
 def words(name: str) -> tuple[str, ...]:
     """The words of a name in lower case; digits belong to the word before them."""
     found: list[str] = []
-    for word in _WORD.findall(name[-LONGEST:]):
+    for word in _WORD.findall(name[-MAX_NAME_LENGTH:]):
         if word.isdigit() and found:
             found[-1] += word
         else:

@@ -14,9 +14,9 @@ from typing import Any, BinaryIO, cast
 
 from agentd.readers.bounds import UNPACKED, DamagedError, HeavyError
 
-MOST = 1_000
+MAX_ENTRIES = 1_000
 """Entries that are told."""
-MOST_SEEN = 100_000
+MAX_ENTRIES_SEEN = 100_000
 """Entries of an archive that is listed at all."""
 
 
@@ -44,8 +44,8 @@ def read_tar(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
     try:
         with tarfile.open(fileobj=_Bounded(_unpacked(file)), mode="r|") as archive:
             for one in archive:
-                if len(entries) >= MOST_SEEN:
-                    raise HeavyError(f"more than {MOST_SEEN} entries")
+                if len(entries) >= MAX_ENTRIES_SEEN:
+                    raise HeavyError(f"more than {MAX_ENTRIES_SEEN} entries")
                 more: dict[str, Any] = {"folder": True} if one.isdir() else {}
                 more |= {"link": one.linkname} if one.issym() or one.islnk() else {}
                 more |= {} if more or one.isreg() else {"special": True}
@@ -64,9 +64,9 @@ def bounded_zip(file: BinaryIO) -> None:
 
 
 def _listed(entries: list[dict[str, Any]]) -> dict[str, Any]:
-    if len(entries) > MOST_SEEN:
+    if len(entries) > MAX_ENTRIES_SEEN:
         raise HeavyError(f"{len(entries)} entries")
-    return {"entries": entries[: MOST + 1], "count": len(entries), "bytes": sum(one["size"] for one in entries)}
+    return {"entries": entries[: MAX_ENTRIES + 1], "count": len(entries), "bytes": sum(one["size"] for one in entries)}
 
 
 def _unpacked(file: BinaryIO) -> BinaryIO:

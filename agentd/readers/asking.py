@@ -11,9 +11,9 @@ from typing import Any
 
 import orjson
 
-from agentd.readers.bounds import MOST
+from agentd.readers.bounds import MAX_BYTES
 
-TOLD = 2 * MOST
+TOLD = 2 * MAX_BYTES
 """Bytes that are taken from the child; facts are smaller."""
 _ENVIRONMENT = {"LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
 """All that a reader is told of the machine: none of the daemon's secrets."""

@@ -7,14 +7,14 @@ from typing import Any
 
 import orjson
 
-MOST = 64 << 10
+MAX_BYTES = 64 << 10
 """Bytes that facts may have as JSON."""
-MOST_NODES = 20_000
+MAX_NODES = 20_000
 """Values in facts: what refers to itself a thousandfold, as YAML can, ends here."""
-DEEPEST = 32
-LONGEST = 32_000
+MAX_DEPTH = 32
+MAX_CHARACTERS = 32_000
 """Characters of one text."""
-LONGEST_LIST = 1_000
+MAX_ITEMS = 1_000
 TEXT_BYTES = 32 << 20
 """Files that are read into memory may have this many bytes; of archives and media the whole is never read."""
 UNPACKED = 256 << 20
@@ -34,12 +34,13 @@ class LargeError(Exception):
 
 
 def fitted(facts: dict[str, Any]) -> tuple[dict[str, Any], bool]:
-    """``facts`` as JSON of at most `MOST` bytes, and whether something was left out: ends of texts and lists first."""
-    length, items = LONGEST, LONGEST_LIST
+    """``facts`` as JSON of at most `MAX_BYTES` bytes, and whether something was left out: ends of texts and lists
+    first."""
+    length, items = MAX_CHARACTERS, MAX_ITEMS
     while True:
         clip = _Clip(length, items)
         clipped = clip.value(facts, 0)
-        if len(orjson.dumps(clipped)) <= MOST:
+        if len(orjson.dumps(clipped)) <= MAX_BYTES:
             return clipped, clip.cut
         length, items = max(16, length // 2), max(4, items * 2 // 3)
         if (length, items) == (16, 4):
@@ -50,12 +51,12 @@ class _Clip:
     def __init__(self, length: int, items: int) -> None:
         self._length = length
         self._items = items
-        self._left = MOST_NODES
+        self._left = MAX_NODES
         self.cut = False
 
     def value(self, value: Any, depth: int) -> Any:
         self._left -= 1
-        if self._left < 0 or depth > DEEPEST:
+        if self._left < 0 or depth > MAX_DEPTH:
             self.cut = True
             return None
         if isinstance(value, str):

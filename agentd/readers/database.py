@@ -13,8 +13,8 @@ from agentd.readers.bounds import DamagedError
 from agentd.readers.tables import sheet
 from agentd.readers.texts import whole
 
-MOST_TABLES = 32
-MOST_ROWS = 500
+MAX_TABLES = 32
+MAX_ROWS = 500
 _JOURNAL_MODE = slice(18, 20)
 _DENIED = (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH, sqlite3.SQLITE_PRAGMA)
 
@@ -56,19 +56,19 @@ def _read(database: sqlite3.Connection, query: str | None) -> dict[str, Any]:
         found = _rows(database, "", query)
         return {"sheets": [found], "cut": "more" in found}
     sheets = []
-    for name in names[:MOST_TABLES]:
+    for name in names[:MAX_TABLES]:
         quoted = '"' + name.replace('"', '""') + '"'
         (count,) = database.execute(f"SELECT count(*) FROM {quoted}").fetchone()
         sheets.append(_rows(database, name, f"SELECT * FROM {quoted}") | {"count": count})
-    cut = len(names) > MOST_TABLES or any("more" in one for one in sheets)
+    cut = len(names) > MAX_TABLES or any("more" in one for one in sheets)
     return {"sheets": sheets, "tables": names, "cut": cut}
 
 
 def _rows(database: sqlite3.Connection, name: str, query: str) -> dict[str, Any]:
     done = database.execute(query)
     columns = [column[0] for column in done.description or ()]
-    rows = [[_cell(cell) for cell in row] for row in done.fetchmany(MOST_ROWS + 1)]
-    return sheet(name, [columns, *rows[:MOST_ROWS]], **({"more": True} if len(rows) > MOST_ROWS else {}))
+    rows = [[_cell(cell) for cell in row] for row in done.fetchmany(MAX_ROWS + 1)]
+    return sheet(name, [columns, *rows[:MAX_ROWS]], **({"more": True} if len(rows) > MAX_ROWS else {}))
 
 
 def _cell(value: Any) -> Any:

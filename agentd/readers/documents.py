@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, BinaryIO
 
 from agentd.readers.archives import bounded_zip
-from agentd.readers.bounds import LONGEST_LIST
+from agentd.readers.bounds import MAX_ITEMS
 from agentd.readers.sheets import damaged, open_document
 from agentd.readers.tables import sheet
 
@@ -21,7 +21,7 @@ def read_docx(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
     bounded_zip(file)
     with damaged("docx", OpcError):
         document = Document(file)
-        paragraphs = [_paragraph(one) for one in document.paragraphs[: LONGEST_LIST + 1]]
+        paragraphs = [_paragraph(one) for one in document.paragraphs[: MAX_ITEMS + 1]]
         tables = [sheet("", [[cell.text for cell in row.cells] for row in one.rows]) for one in document.tables]
         first = document.sections[0] if document.sections else None
         around = {name: _text(getattr(first, name).paragraphs) for name in ("header", "footer")} if first else {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, BinaryIO
 
-from agentd.readers.bounds import DEEPEST, DamagedError, HeavyError
+from agentd.readers.bounds import MAX_DEPTH, DamagedError, HeavyError
 from agentd.readers.tables import sheet
 from agentd.readers.texts import decoded, whole
 
@@ -28,7 +28,7 @@ def read_xml(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _element(element: Any, depth: int) -> Any:
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         return None
     found: dict[str, Any] = {f"@{_local(name)}": value for name, value in element.attrib.items()}
     for child in element:

@@ -6,7 +6,7 @@ from typing import Any, BinaryIO
 
 from agentd.readers.sheets import damaged
 
-MOST_PAGES = 200
+MAX_PAGES = 200
 
 
 def read_pdf(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
@@ -18,7 +18,7 @@ def read_pdf(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
         reader = PdfReader(file)
         if reader.is_encrypted and not reader.decrypt(""):
             return {"text": "", "pages": [], "count": 0, "encrypted": True, "cut": True}
-        pages = [page.extract_text() for page in reader.pages[:MOST_PAGES]]
+        pages = [page.extract_text() for page in reader.pages[:MAX_PAGES]]
         about = reader.metadata
         said = {name: getattr(about, name, None) for name in ("title", "author")}
         count = len(reader.pages)

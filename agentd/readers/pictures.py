@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 from agentd.readers.bounds import DamagedError, HeavyError
 
-MOST_PIXELS = 64_000_000
+MAX_PIXELS = 64_000_000
 GRID = 64
 """The picture's brightness is told in this many cells across and down (`gray`)."""
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "ICO")
@@ -32,7 +32,7 @@ def read_image(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             picture = Image.open(file, formats=_FORMATS)
-            if picture.width * picture.height > MOST_PIXELS:
+            if picture.width * picture.height > MAX_PIXELS:
                 raise HeavyError(f"{picture.width} by {picture.height} pixels")
             kind, mode, frames = str(picture.format), picture.mode, getattr(picture, "n_frames", 1)
             rgba = picture.convert("RGBA")

@@ -12,13 +12,13 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from agentd.readers.archives import bounded_zip
-from agentd.readers.bounds import LONGEST_LIST, DamagedError
+from agentd.readers.bounds import MAX_ITEMS, DamagedError
 from agentd.readers.tables import sheet
 from agentd.readers.texts import whole
 
-MOST_SHEETS = 32
-MOST_COLUMNS = 256
-MOST_FORMULAS = LONGEST_LIST + 1
+MAX_SHEETS = 32
+MAX_COLUMNS = 256
+MAX_FORMULAS = MAX_ITEMS + 1
 """One more than is told, so that it is told cut."""
 UNREADABLE = (
     KeyError, ValueError, TypeError, AttributeError, IndexError, zipfile.BadZipFile, EOFError, SyntaxError,
@@ -51,24 +51,24 @@ def read_xlsx(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
     with damaged("xlsx", InvalidFileException):
         computed = load_workbook(io.BytesIO(data), data_only=True, keep_links=False)
         written = load_workbook(io.BytesIO(data), keep_links=False)
-        sheets = [_sheet(one, written[one.title]) for one in computed.worksheets[:MOST_SHEETS]]
+        sheets = [_sheet(one, written[one.title]) for one in computed.worksheets[:MAX_SHEETS]]
         active = computed.active.title if computed.active is not None else None
-        cut = len(computed.worksheets) > MOST_SHEETS or any(_is_wide(one) for one in computed.worksheets)
+        cut = len(computed.worksheets) > MAX_SHEETS or any(_is_wide(one) for one in computed.worksheets)
     return {"sheets": sheets, "active": active, "cut": cut}
 
 
 def _is_wide(one: Any) -> bool:
     """Whether something stands beyond the columns that are told: programs store empty cells there for their looks."""
-    if one.max_column <= MOST_COLUMNS:
+    if one.max_column <= MAX_COLUMNS:
         return False
-    return any(cell.value is not None for (_, column), cell in one._cells.items() if column > MOST_COLUMNS)
+    return any(cell.value is not None for (_, column), cell in one._cells.items() if column > MAX_COLUMNS)
 
 
 def _sheet(one: Any, written: Any) -> dict[str, Any]:
-    columns, last = min(one.max_column, MOST_COLUMNS), min(one.max_row, LONGEST_LIST + 1)
+    columns, last = min(one.max_column, MAX_COLUMNS), min(one.max_row, MAX_ITEMS + 1)
     rows = [list(row) for row in one.iter_rows(max_row=last, max_col=columns, values_only=True)]
     cells = (cell for row in written.iter_rows(max_row=last, max_col=columns) for cell in row if cell.data_type == "f")
-    formulas = {cell.coordinate: getattr(cell.value, "text", cell.value) for cell in islice(cells, MOST_FORMULAS)}
+    formulas = {cell.coordinate: getattr(cell.value, "text", cell.value) for cell in islice(cells, MAX_FORMULAS)}
     more: dict[str, Any] = {"formulas": formulas} if formulas else {}
     more |= {"hidden": True} if one.sheet_state != "visible" else {}
     more |= {"frozen": one.freeze_panes} if one.freeze_panes else {}
@@ -82,11 +82,11 @@ def read_ods(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
     document = open_document(file, "ods")
     with damaged("ods"):
         tables = document.body.tables
-        for table in tables[:MOST_SHEETS]:
+        for table in tables[:MAX_SHEETS]:
             table.rstrip(aggressive=True)
-            rows = [list(row)[:MOST_COLUMNS] for row in islice(table.iter_values(), LONGEST_LIST + 1)]
+            rows = [list(row)[:MAX_COLUMNS] for row in islice(table.iter_values(), MAX_ITEMS + 1)]
             sheets.append(sheet(table.name, rows) | {"size": [table.height, table.width]})
-    return {"sheets": sheets, "cut": len(tables) > MOST_SHEETS or any(one["size"][1] > MOST_COLUMNS for one in sheets)}
+    return {"sheets": sheets, "cut": len(tables) > MAX_SHEETS or any(one["size"][1] > MAX_COLUMNS for one in sheets)}
 
 
 def open_document(file: BinaryIO, wanted: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 from agentd.readers.archives import bounded_zip
 from agentd.readers.sheets import damaged, open_document
 
-MOST_SLIDES = 300
+MAX_SLIDES = 300
 
 
 def read_pptx(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def read_pptx(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
     bounded_zip(file)
     with damaged("pptx", PythonPptxError):
         presentation = Presentation(file)
-        slides = [_slide(one) for one in islice(presentation.slides, MOST_SLIDES)]
+        slides = [_slide(one) for one in islice(presentation.slides, MAX_SLIDES)]
         return _facts(slides, len(presentation.slides))
 
 
@@ -46,7 +46,7 @@ def read_odp(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
                 "texts": [text for one in page.get_elements("descendant::text:p") if (text := one.inner_text)],
                 "images": len(page.get_elements("descendant::draw:image")),
             }
-            for page in pages[:MOST_SLIDES]
+            for page in pages[:MAX_SLIDES]
         ]
         return _facts(slides, len(pages))
 

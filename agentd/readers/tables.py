@@ -6,7 +6,7 @@ import csv
 import io
 from typing import Any, BinaryIO
 
-from agentd.readers.bounds import LONGEST_LIST, DamagedError
+from agentd.readers.bounds import MAX_ITEMS, DamagedError
 from agentd.readers.texts import decoded
 
 
@@ -26,6 +26,6 @@ def read_csv(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def sheet(name: str, rows: list[list[Any]], **more: Any) -> dict[str, Any]:
-    """A sheet as facts; ``size``: its rows and columns, of which the first `LONGEST_LIST` are told."""
+    """A sheet as facts; ``size``: its rows and columns, of which the first `MAX_ITEMS` are told."""
     size = [len(rows), max(map(len, rows), default=0)]
-    return {"name": name, "rows": rows[: LONGEST_LIST + 1], "size": size, **more}
+    return {"name": name, "rows": rows[: MAX_ITEMS + 1], "size": size, **more}

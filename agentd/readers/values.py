@@ -7,10 +7,10 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from agentd.readers.bounds import DEEPEST, DamagedError, HeavyError
+from agentd.readers.bounds import MAX_DEPTH, DamagedError, HeavyError
 from agentd.readers.texts import whole
 
-MAX_YAML_DEPTH = 8 * DEEPEST
+MAX_YAML_DEPTH = 8 * MAX_DEPTH
 """Beyond it making values of YAML would end the process; facts are told to a smaller depth."""
 
 

@@ -23,7 +23,7 @@ from detectors.model.kinds import KINDS
 FENCE_S = 0.1
 SEAL_S = 10.0
 """The longest that all work before one seal may take together, in seconds; each source keeps to its own budget."""
-LONGEST_S = 2.0
+MAX_RETRY_S = 2.0
 """The longest wait before a lost source is tried again, in seconds; the first is 0.1."""
 
 log = structlog.get_logger(__name__)
@@ -275,7 +275,7 @@ class Supervisor:
             await self.changed.wait()
 
     async def _keep(self, source: Source) -> None:
-        backoff = Backoff(longest_s=LONGEST_S)
+        backoff = Backoff(longest_s=MAX_RETRY_S)
         sink = self._recorder.sink(source.name)
 
         def ready() -> None:

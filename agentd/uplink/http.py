@@ -15,7 +15,7 @@ from agentd.core.disk_errors import room_in
 from agentd.core.errors import LogRefusedError, TokenRefusedError, UsageError
 from agentd.core.problems import PROBLEM
 
-ASKED_MOST_S = 60.0
+MAX_RETRY_AFTER_S = 60.0
 """The longest wait that a service may ask for, in seconds."""
 
 log = structlog.get_logger(__name__)
@@ -124,10 +124,10 @@ def problem(response: httpx.Response) -> dict[str, Any]:
 
 
 def retry_after(response: httpx.Response) -> float:
-    """Seconds that the service asks to wait, at most `ASKED_MOST_S`; 0 where it asks nothing understandable.
+    """Seconds that the service asks to wait, at most `MAX_RETRY_AFTER_S`; 0 where it asks nothing understandable.
 
     Up to a quarter is added by chance: a fleet that was refused together does not come back together.
     """
     text = response.headers.get("retry-after", "")
     asked = float(text) if text.isascii() and text.isdigit() else 0.0
-    return min(asked, ASKED_MOST_S) * random.uniform(1.0, 1.25)
+    return min(asked, MAX_RETRY_AFTER_S) * random.uniform(1.0, 1.25)

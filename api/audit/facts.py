@@ -37,8 +37,8 @@ _SYNTAX = (
     "unexpected argument",
     "missing argument",
 )
-_MOST = 50
-_LONGEST = 200
+_MAX_ITEMS = 50
+_MAX_CHARACTERS = 200
 
 
 @dataclass(slots=True)
@@ -129,8 +129,8 @@ class FactReader:
 
     def _address(self, seq: int, kind: str, data: Mapping[str, Any]) -> None:
         url = str(data.get("url", ""))
-        if kind in ("page.navigated", "tab.opened") and is_odd(url) and len(self.facts.tamper) < _MOST:
-            self.facts.tamper.append([seq, self._step, url[:_LONGEST], names_a_secret(url)])
+        if kind in ("page.navigated", "tab.opened") and is_odd(url) and len(self.facts.tamper) < _MAX_ITEMS:
+            self.facts.tamper.append([seq, self._step, url[:_MAX_CHARACTERS], names_a_secret(url)])
 
     def finish(self, rewards: Iterable[Mapping[str, Any]]) -> Facts:
         """The facts, with what the sealed rewards say."""
@@ -194,7 +194,7 @@ def names_a_secret(url: str) -> bool:
 
 def is_syntax_error(error: Any) -> bool:
     """Whether a tool could not even make sense of the call; any other failure is one of execution."""
-    text = str(error or "")[:_LONGEST].casefold()
+    text = str(error or "")[:_MAX_CHARACTERS].casefold()
     return any(word in text for word in _SYNTAX)
 
 
@@ -212,4 +212,4 @@ def causes(reason: str | None) -> list[tuple[str, int]]:
 
 
 def _same(why: str) -> str:
-    return re.sub(r"\d+", "N", why)[:_LONGEST]
+    return re.sub(r"\d+", "N", why)[:_MAX_CHARACTERS]

@@ -28,7 +28,7 @@ from api.verdicts.words import abstained, checked, kept
 from detectors.model.types import Ask, Budget
 
 BACK_OFF_S = 1.0
-LONGEST_S = 60.0
+MAX_RETRY_S = 60.0
 BUSY_S = 0.2
 """When to look again for an answer that somebody else waits for."""
 
@@ -158,7 +158,7 @@ async def _opinion(stage: Stage, question: Question, tier: str) -> Opinion:
 def pause_s(attempts: int) -> float:
     """Longer with each attempt, and spread, so that who failed together does not come back together."""
     doubled = BACK_OFF_S * float(2 ** min(attempts, 16))
-    return min(LONGEST_S, doubled) * random.uniform(0.5, 1.0)
+    return min(MAX_RETRY_S, doubled) * random.uniform(0.5, 1.0)
 
 
 def event_of(opinion: Opinion, through: int) -> dict[str, object]:

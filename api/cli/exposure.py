@@ -15,7 +15,7 @@ from api.core.settings import Settings
 from api.db.database import Database, is_missing, now
 from api.db.migrate import upgrade
 
-SHORTEST = 32
+MIN_TOKEN_LENGTH = 32
 """Characters of an operator's own admin token, at least: shorter ones are guessed by whoever may try."""
 
 
@@ -90,7 +90,11 @@ def _guessed_in(file: Path) -> str | None:
 
 
 def _guessed(what: str, token: str) -> str | None:
-    return f"{what}: shorter than {SHORTEST} characters, which can be guessed" if len(token) < SHORTEST else None
+    return (
+        f"{what}: shorter than {MIN_TOKEN_LENGTH} characters, which can be guessed"
+        if len(token) < MIN_TOKEN_LENGTH
+        else None
+    )
 
 
 def _loopback(host: str) -> bool:

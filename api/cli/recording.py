@@ -21,8 +21,8 @@ from detectors.model.types import Event
 
 SOUND, BROKEN, USAGE, OPEN = 0, 1, 2, 3
 """Exit codes: sound and closed; changed, cut or none at all; no such file or kind; sound, but its episode is open."""
-MOST_FINDINGS = 20
-MOST_NAME = 100
+MAX_FINDINGS = 20
+MAX_NAME = 100
 """Characters of a kind's or a source's name that are remembered."""
 
 
@@ -94,8 +94,8 @@ class _Passed:
             del segment, event
 
     def _count(self, event: Event) -> None:
-        self.kinds[event.kind[:MOST_NAME]] += 1
-        self.sources[event.source[:MOST_NAME]] += 1
+        self.kinds[event.kind[:MAX_NAME]] += 1
+        self.sources[event.source[:MAX_NAME]] += 1
         if event.kind == "step.began" and type(event.data.get("step")) is int:
             self.steps.add(event.data["step"])
         elif event.kind in ("gap.began", "gap.ended"):
@@ -206,12 +206,12 @@ def verify(args: argparse.Namespace) -> int:
     packed = read_file(args.recording)
     passed, said = _Passed(packed, args.recording), read_bodies(packed, args.recording)
     events = passed.events()
-    found = list(itertools.islice(findings(events), MOST_FINDINGS + 1))
+    found = list(itertools.islice(findings(events), MAX_FINDINGS + 1))
     deque(events, maxlen=0)
     assert passed.last is not None
     head, last = passed.head, passed.last
     found += itertools.islice(
-        findings_of_said([orjson.loads(body) for body in said], passed.steps, last.seq), MOST_FINDINGS + 1
+        findings_of_said([orjson.loads(body) for body in said], passed.steps, last.seq), MAX_FINDINGS + 1
     )
     if layout_of(packed, args.recording).checksum is None:
         found.insert(0, "no checksum stands at its end: it was cut there, or was never written as a recording file")
@@ -220,10 +220,10 @@ def verify(args: argparse.Namespace) -> int:
     said_head = sha256(said[-1]) if said else GENESIS
     if args.verdicts_head not in (None, said_head):
         found.insert(0, f"the last verdict's digest is {said_head}; wanted {args.verdicts_head}")
-    for text in found[:MOST_FINDINGS]:
+    for text in found[:MAX_FINDINGS]:
         print(f"{args.recording}: {clip(text, 300)}", file=sys.stderr)
     if found:
-        more = f"more than {MOST_FINDINGS}" if len(found) > MOST_FINDINGS else str(len(found))
+        more = f"more than {MAX_FINDINGS}" if len(found) > MAX_FINDINGS else str(len(found))
         print(f"{args.recording}: not sound: {more} findings", file=sys.stderr)
         return BROKEN
     is_open = last.kind != "episode.closed"

@@ -36,7 +36,7 @@ from api.http.timeouts import patient
 from api.rescoring.crews import cores
 
 BACKLOG = 2_048
-WORKERS, MOST_WORKERS = 4, 64
+WORKERS, MAX_WORKERS = 4, 64
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -213,8 +213,8 @@ def _seconds(text: str) -> float:
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) > MOST_WORKERS:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r}; wanted a whole number from 0 to {MOST_WORKERS}")
+    if not text.isdecimal() or int(text) > MAX_WORKERS:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r}; wanted a whole number from 0 to {MAX_WORKERS}")
     return int(text)
 
 

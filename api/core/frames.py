@@ -12,7 +12,7 @@ from detectors.model.codec import CodecError, decode_segment
 from detectors.model.kinds import KINDS
 from detectors.model.types import Event, Segment
 
-MOST = 2**31 - 1
+MAX_NUMBER = 2**31 - 1
 """The highest number of a step or a command."""
 
 NUMBERED = frozenset(name for name, kind in KINDS.items() if kind.source in ("steps", "journal"))
@@ -102,9 +102,9 @@ def _check(event: Event, last: int) -> None:
         value = event.data.get(name)
         if value is None and name == "command":
             continue
-        if type(value) is not int or not 0 <= value <= MOST:
+        if type(value) is not int or not 0 <= value <= MAX_NUMBER:
             raise MalformedSegmentError(
-                f"event {event.seq}: {name} is {value!r:.80}, wanted a whole number up to {MOST}"
+                f"event {event.seq}: {name} is {value!r:.80}, wanted a whole number up to {MAX_NUMBER}"
             )
 
 

@@ -26,7 +26,7 @@ from detectors.model.errors import DetectorError
 
 LOOKS = 6
 """Looks, and beats, within the time after which a silent sandbox is lost."""
-LONGEST_LOOK_S = 5.0
+MAX_LOOK_S = 5.0
 
 End = Callable[[str, str], Awaitable[None]]
 """Ends an episode's log, for a reason."""
@@ -51,7 +51,7 @@ class Watch:
         self._strangers, self._swept = strangers, -math.inf
         self._closing: frozenset[str] = frozenset()
         self._lost_s, self._kept_days = lost_s, kept_days
-        self._look_s = min(lost_s / LOOKS, LONGEST_LOOK_S)
+        self._look_s = min(lost_s / LOOKS, MAX_LOOK_S)
         self._pulse = Pulse(lost_s, self._look_s)
         self._task: asyncio.Task[None] | None = None
 

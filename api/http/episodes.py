@@ -38,13 +38,13 @@ from api.http.support import (
 from api.service.container import Parts
 
 router = APIRouter(tags=["episodes"])
-_LONGEST_REASON = 500
+_MAX_REASON_LENGTH = 500
 _REASON = {
     "name": "reason",
     "in": "query",
     "required": True,
     "description": "Why; the tombstone says it for ever.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": _LONGEST_REASON},
+    "schema": {"type": "string", "minLength": 1, "maxLength": _MAX_REASON_LENGTH},
 }
 
 
@@ -179,8 +179,8 @@ async def delete(request: Request) -> Response:
     reason = request.query_params.get("reason", "")
     try:
         who = await caller(request, ADMIN)
-        if not 0 < len(reason) <= _LONGEST_REASON:
-            raise InvalidError(f"reason: {len(reason)} characters, wanted 1 to {_LONGEST_REASON}")
+        if not 0 < len(reason) <= _MAX_REASON_LENGTH:
+            raise InvalidError(f"reason: {len(reason)} characters, wanted 1 to {_MAX_REASON_LENGTH}")
         return answer(await parts_of(request).removal.delete(episode, reason, who.id))
     except GoneError as gone:
         return answer(gone.more)

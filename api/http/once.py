@@ -21,7 +21,7 @@ from api.http.support import PROBLEM, parts_of
 
 Work = Callable[[str | None], Awaitable[Response]]
 Change = Callable[[bytes], bytes]
-_LONGEST_KEY = 255
+_MAX_KEY_LENGTH = 255
 _PASSING = TooManyError.status
 
 
@@ -40,8 +40,8 @@ async def once(
     key = request.headers.get("idempotency-key")
     if key is None:
         return await work(None)
-    if not 0 < len(key) <= _LONGEST_KEY:
-        raise InvalidError(f"Idempotency-Key: {len(key)} characters, wanted 1 to {_LONGEST_KEY}")
+    if not 0 < len(key) <= _MAX_KEY_LENGTH:
+        raise InvalidError(f"Idempotency-Key: {len(key)} characters, wanted 1 to {_MAX_KEY_LENGTH}")
     intent = _digest("\n".join((who.id, request.method, request.url.path, key)).encode())
     digest = _digest(body)
     locks: WeakValueDictionary[str, Lock] = request.app.state.intents

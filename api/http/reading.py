@@ -13,7 +13,7 @@ from fastapi.responses import StreamingResponse
 from api.core.errors import InvalidError
 from api.http.describe import problems, query
 from api.http.shapes import EventsShape, TrajectoryShape, VerdictsShape
-from api.http.support import READ, SEQ_MOST, answer, caller, parts_of, whole_query
+from api.http.support import MAX_SEQ, READ, answer, caller, parts_of, whole_query
 from api.rewards.trajectory import transitions
 from api.verdicts.recording_verdicts import frame_of
 from detectors.engine.attribution import CREDITS, Credit
@@ -52,7 +52,7 @@ def _credit_to(request: Request) -> Credit:
     responses={200: {"model": EventsShape}, **problems(401, 403, 404, 422)},
     openapi_extra={
         "parameters": [
-            query("after", "Events with a higher number.", SEQ_MOST),
+            query("after", "Events with a higher number.", MAX_SEQ),
             query("limit", "The most events to give.", 5_000, 500),
             _KIND,
         ]
@@ -63,7 +63,7 @@ async def events(request: Request) -> Response:
     await caller(request, READ)
     parts = parts_of(request)
     episode = request.path_params["episode"]
-    after = whole_query(request, "after", 0, SEQ_MOST)
+    after = whole_query(request, "after", 0, MAX_SEQ)
     limit = max(1, whole_query(request, "limit", 500, parts.settings.limits.page))
     row = await parts.episodes.get(episode)
     kinds = frozenset(request.query_params.getlist("kind"))
@@ -75,7 +75,7 @@ async def events(request: Request) -> Response:
     "/v1/episodes/{episode}/verdicts",
     summary="What was said beyond the rules",
     responses={200: {"model": VerdictsShape}, **problems(401, 403, 404, 422)},
-    openapi_extra={"parameters": [query("after", "Those with a higher number.", SEQ_MOST)]},
+    openapi_extra={"parameters": [query("after", "Those with a higher number.", MAX_SEQ)]},
 )
 async def verdicts(request: Request) -> Response:
     """The episode's log of verdicts: each names its stage, model, prompt, evidence, votes and cost, and the one before.
@@ -86,7 +86,7 @@ async def verdicts(request: Request) -> Response:
     parts = parts_of(request)
     episode = request.path_params["episode"]
     await parts.episodes.get(episode)
-    found = await parts.verdicts.of(episode, whole_query(request, "after", 0, SEQ_MOST))
+    found = await parts.verdicts.of(episode, whole_query(request, "after", 0, MAX_SEQ))
     waiting = [{"step": row.step, "item": row.item, "audit": row.audit} for row in await parts.escalations.of(episode)]
     return answer({"verdicts": found, "waiting": waiting})
 

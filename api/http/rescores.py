@@ -31,7 +31,7 @@ from api.tasks.task_files import BadTaskError, check_task
 
 router = APIRouter(tags=["rescores"])
 _LISTED = 100
-_MOST = 100
+_MAX_PAGE = 100
 _NUMBERS = 2**31 - 1
 _STATUSES = ("same", "changed", "failed")
 _STATUS = {
@@ -135,7 +135,7 @@ async def one(request: Request) -> Response:
     openapi_extra={
         "parameters": [
             query("after", "Results with a higher number.", _NUMBERS),
-            query("limit", "The most results to give.", _MOST, 20),
+            query("limit", "The most results to give.", _MAX_PAGE, 20),
             _STATUS,
         ]
     },
@@ -145,7 +145,7 @@ async def results(request: Request) -> Response:
     who = await caller(request, READ)
     row = await parts_of(request).rescores.get(who.tenant, request.path_params["rescore"])
     after = whole_query(request, "after", 0, _NUMBERS)
-    limit = max(1, whole_query(request, "limit", 20, _MOST))
+    limit = max(1, whole_query(request, "limit", 20, _MAX_PAGE))
     status = request.query_params.get("status")
     if status is not None and status not in _STATUSES:
         raise InvalidError(f"status: got {status[:40]!r}, wanted {', '.join(_STATUSES)}")

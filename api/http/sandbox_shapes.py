@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from api.core.frames import MOST
+from api.core.frames import MAX_NUMBER
 from api.http.support import Body
 
 LABELS = 32
@@ -28,7 +28,7 @@ class Register(Body):
     address: Annotated[str, Field(max_length=512)] | None = None
     labels: Annotated[Labels, Field(default_factory=dict)]
     agentd: Version
-    wire: Annotated[int, Field(ge=1, le=MOST)]
+    wire: Annotated[int, Field(ge=1, le=MAX_NUMBER)]
 
 
 class Failed(Body):

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
 from api.core.errors import InvalidError, ProblemError
-from api.core.frames import MOST
+from api.core.frames import MAX_NUMBER
 from api.core.notify import Deadline
 from api.http.describe import problems, takes
 from api.http.shapes import Wait
@@ -19,7 +19,7 @@ from api.scoring.score import Score
 from api.scoring.scorer import Sample
 
 router = APIRouter(tags=["rewards"])
-MOST_LETTERS = 1_000_000
+MAX_CHARACTERS = 1_000_000
 """Of an answer: a policy that thinks aloud says a hundred thousand, and must not spoil its batch."""
 
 
@@ -27,11 +27,11 @@ class SampleShape(Body):
     """One sample: named by its own members, or by a label as the data set carries it."""
 
     episode: Annotated[str, Field(max_length=64)] | None = None
-    step: Annotated[int, Field(ge=0, le=MOST)] | None = None
+    step: Annotated[int, Field(ge=0, le=MAX_NUMBER)] | None = None
     task: Annotated[str, Field(max_length=512)] | None = None
     version: Annotated[str, Field(max_length=256)] | None = None
     label: Any = None
-    answer: Annotated[str, Field(max_length=MOST_LETTERS)] | None = None
+    answer: Annotated[str, Field(max_length=MAX_CHARACTERS)] | None = None
 
 
 class ScoreBody(Body):

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 
 from api.auth.store import Principal
 from api.core.errors import ConflictError, CostlySegmentError, SandboxLostError, TooManyError
-from api.core.frames import MOST
+from api.core.frames import MAX_NUMBER
 from api.fleet.ending import end
 from api.http.describe import WAIT, body, problems, query
 from api.http.shapes import AppendedShape, CommandsShape, PlanShape
@@ -105,14 +105,16 @@ async def _appender(request: Request, episode: str) -> Principal:
     "/v1/episodes/{episode}/commands",
     summary="What the harness said",
     responses={200: {"model": CommandsShape}, **problems(401, 403, 404, 422)},
-    openapi_extra={"parameters": [query("after", "The last command that was journalled.", MOST), WAIT]},
+    openapi_extra={"parameters": [query("after", "The last command that was journalled.", MAX_NUMBER), WAIT]},
 )
 async def commands(request: Request) -> Response:
     """Commands beyond number `after`, as soon as there is one: the daemon's open channel."""
     episode = request.path_params["episode"]
     await caller(request, NOBODY, own=episode)
     parts = parts_of(request)
-    found = await parts.channel.next_commands(episode, whole_query(request, "after", 0, MOST), deadline_of(request))
+    found = await parts.channel.next_commands(
+        episode, whole_query(request, "after", 0, MAX_NUMBER), deadline_of(request)
+    )
     return answer({"commands": found})
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from api.core.frames import MOST
+from api.core.frames import MAX_NUMBER
 from api.http.sandbox_shapes import LeaseShape
 from api.http.support import Body
 from detectors.engine.attribution import Credit
@@ -39,7 +39,7 @@ class OpenEpisode(Body):
 class BeginStep(Body):
     """Begin a step: the next one by default; the one that began last again changes nothing."""
 
-    step: Annotated[int, Field(ge=0, le=MOST)] | None = None
+    step: Annotated[int, Field(ge=0, le=MAX_NUMBER)] | None = None
     action: Any = None
     wait_ms: Wait = 10_000
 
@@ -88,7 +88,7 @@ class Item(Body):
     """One step of one episode."""
 
     episode: Annotated[str, Field(max_length=64)]
-    step: Annotated[int, Field(ge=0, le=MOST)]
+    step: Annotated[int, Field(ge=0, le=MAX_NUMBER)]
 
 
 class Query(Body):

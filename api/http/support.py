@@ -26,7 +26,7 @@ from api.core.errors import (
     UnauthorizedError,
     UnavailableError,
 )
-from api.core.frames import MOST, nested_beyond
+from api.core.frames import MAX_NUMBER, nested_beyond
 from api.core.json_values import fault_of
 from api.core.notify import Deadline
 from api.service.container import Parts
@@ -40,7 +40,7 @@ TRAINER = frozenset(("admin", "trainer"))
 READ = frozenset(("admin", "trainer", "read"))
 METRICS = frozenset(("admin", "metrics"))
 SANDBOX = frozenset(("admin", "sandbox"))
-SEQ_MOST = 2**63 - 1
+MAX_SEQ = 2**63 - 1
 DEPTH = 100
 """How deep a body may be nested: what becomes an event fits into a segment."""
 MAX_VALUES = 1_000_000
@@ -206,7 +206,7 @@ def whole_query(request: Request, name: str, default: int, most: int) -> int:
 def whole_header(request: Request, name: str, default: int = 0) -> int:
     """A whole number of a header, from 0. Raises `InvalidError`."""
     text = request.headers.get(name)
-    return default if text is None else whole(name, text, SEQ_MOST)
+    return default if text is None else whole(name, text, MAX_SEQ)
 
 
 def whole(name: str, text: str, most: int) -> int:
@@ -223,8 +223,8 @@ def deadline_of(request: Request) -> Deadline:
 
 def checked_step(step: int) -> int:
     """``step`` as a number that the log can hold. Raises `NotFoundError`."""
-    if step > MOST:
-        raise NotFoundError(f"step: got {step}, wanted at most {MOST}")
+    if step > MAX_NUMBER:
+        raise NotFoundError(f"step: got {step}, wanted at most {MAX_NUMBER}")
     return step
 
 

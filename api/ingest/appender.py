@@ -53,7 +53,7 @@ from detectors.model.types import Segment
 _INLINE_BYTES = 64 * 1024
 """Larger frames are unpacked and fed beside the event loop, so that others are not kept waiting."""
 
-_OUTRUN_MOST = 5
+_MAX_ATTEMPTS = 5
 _TRIES = 2
 """Processes that may die over one segment."""
 _COSTLY_KEPT = 1_024
@@ -184,12 +184,12 @@ class Log:
             raise _costly(why)
 
     async def _append_first(self, episode: str, frame: bytes, feed: Feed) -> Acknowledged:
-        for _ in range(_OUTRUN_MOST):
+        for _ in range(_MAX_ATTEMPTS):
             try:
                 return await self._append(episode, frame, feed)
             except OutrunError:  # what was decided, was decided by an older row: read it, decide again
                 continue
-        raise UnavailableError(f"episode: other replicas moved {episode} on {_OUTRUN_MOST} times meanwhile")
+        raise UnavailableError(f"episode: other replicas moved {episode} on {_MAX_ATTEMPTS} times meanwhile")
 
     async def _append(self, episode: str, frame: bytes, feed: Feed) -> Acknowledged:
         live = self._engines.kept(episode)
@@ -221,14 +221,14 @@ class Log:
         """
         segment = read_appended(frame, episode, self._limits)
         async with self._engines.lock(episode):
-            for _ in range(_OUTRUN_MOST):
+            for _ in range(_MAX_ATTEMPTS):
                 live = await self._engines.stand_in(episode)
                 _, found = await self._feed(segment, live)
                 if found is None:
                     raise _refusal(live.at, segment)
                 with suppress(OutrunError):
                     return await self._write(live, found, frame)
-        raise UnavailableError(f"episode: other replicas moved {episode} on {_OUTRUN_MOST} times meanwhile")
+        raise UnavailableError(f"episode: other replicas moved {episode} on {_MAX_ATTEMPTS} times meanwhile")
 
     async def _feed(self, segment: Segment, live: Live) -> Found:
         if not live.at.continued_by(segment):

@@ -32,7 +32,7 @@ KEPT_BYTES = 32 * 1024 * 1024
 """Rendered pieces that are kept for those who come a little later."""
 LAGGING_AFTER = 64
 """Segments that a watcher gets one upon the other before it is told how far behind it is."""
-MOST_SEQ = 2**63 - 1
+MAX_SEQ = 2**63 - 1
 AGAIN_S = 0.05
 """How soon to look again where a transaction that still runs holds arrivals back."""
 
@@ -219,7 +219,7 @@ class Streams:
             if time.monotonic() - told >= self._heartbeat_s:
                 told = time.monotonic()
                 # Its id lets a watcher who is told little go on from here and not from what it was told last.
-                yield _sent("place", _id(place, MOST_SEQ), b"{}")
+                yield _sent("place", _id(place, MAX_SEQ), b"{}")
 
     async def moved(self, tenant: str, place: Place, seconds: float) -> Place:
         """Wait until something beyond ``place`` arrived of the tenant, for so many seconds at most; how far all is.
@@ -271,7 +271,7 @@ class Streams:
         """What one arrival tells: a segment, or the reward of a step that was decided."""
         if row.first == ASIDE:
             body, _ = await self._ledger.stored(row.episode, row.last)
-            return () if body is None else (Frame(MOST_SEQ, 2, body),)
+            return () if body is None else (Frame(MAX_SEQ, 2, body),)
         piece = await self._piece(row.episode, row.first - 1, None)
         return () if piece is None else piece.frames
 

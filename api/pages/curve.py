@@ -11,7 +11,7 @@ from api.exporting.returns import returns_to_go
 
 WIDTH, HEIGHT = 960.0, 150.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 12.0, 18.0, 22.0
-_MOST_TICKS = 10
+_MAX_TICKS = 10
 
 
 class Bar(NamedTuple):
@@ -76,7 +76,7 @@ def curve(rewards: Sequence[Mapping[str, Any]]) -> Curve | None:
     def y(value: float) -> float:
         return round(_TOP + (high - value) / (high - low) * (HEIGHT - _TOP - _BOTTOM), 2)
 
-    every = max(1, -(-len(rewards) // _MOST_TICKS))
+    every = max(1, -(-len(rewards) // _MAX_TICKS))
     return Curve(
         line=_points(totals, x, y),
         to_go=_points(to_go, x, y),

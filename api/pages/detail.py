@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from api.core.errors import NotFoundError
-from api.http.support import SEQ_MOST, whole
+from api.http.support import MAX_SEQ, whole
 from api.pages.episode_view import Seen
 from api.rewards.event_text import telling
 from api.rewards.explaining import of_events
@@ -20,14 +20,14 @@ from detectors.model.types import MilestoneSpec
 from detectors.sdk.registry import Rule, rules
 from detectors.task.task_json import condition_to_json
 
-MOST_CHARACTERS = 20_000
+MAX_CHARACTERS = 20_000
 """Of one event that are shown."""
 
 
 async def detail_of(parts: Parts, now: Seen, query: Mapping[str, str], span: Span | None) -> dict[str, Any]:
     """What the panel shows: of ``event``, else of ``milestone``, else of the step. Raises `NotFoundError`."""
     if "event" in query:
-        return await _event(parts, now, whole("event", query["event"], SEQ_MOST))
+        return await _event(parts, now, whole("event", query["event"], MAX_SEQ))
     if "milestone" in query:
         return await _milestone(parts, now, query["milestone"])
     reward = now.paid.get(span.step) if span is not None else None
@@ -44,7 +44,7 @@ async def _event(parts: Parts, now: Seen, seq: int) -> dict[str, Any]:
     by = [one["id"] for one in now.reached if seq in one["evidence"]]
     return {
         "of": "event", "event": event, "telling": telling(event), "evidence": [seq], "by": list(dict.fromkeys(by)),
-        "text": text[:MOST_CHARACTERS], "cut": len(text) > MOST_CHARACTERS, "key": now.outline.span_of(seq).key,
+        "text": text[:MAX_CHARACTERS], "cut": len(text) > MAX_CHARACTERS, "key": now.outline.span_of(seq).key,
     }  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from fastapi.responses import StreamingResponse
 from api.core.errors import InvalidError
 from api.core.notify import log_of
 from api.episodes.store import describe
-from api.http.support import SEQ_MOST, parts_of, while_known, whole, whole_query
+from api.http.support import MAX_SEQ, parts_of, while_known, whole, whole_query
 from api.pages.curve import HEIGHT, WIDTH, curve
 from api.pages.detail import detail_of
 from api.pages.episode_view import Seen, seen
@@ -27,7 +27,7 @@ from api.service.container import Parts
 from api.timeline.timeline import Line, Span, fits, folded
 from detectors.model.types import Task
 
-MOST_LINES = 400
+MAX_LINES = 400
 """Lines of one step that are sent at once; the rest is a link away."""
 SEARCHED = 5_000
 """Events that one search looks through; where it ends, the next goes on."""
@@ -48,7 +48,7 @@ async def episode(request: Request) -> Response:
     lines: list[Line] = []
     more = None
     if chosen is not None:
-        lines, more = await _lines(parts, now, chosen, whole_query(request, "after", 0, SEQ_MOST))
+        lines, more = await _lines(parts, now, chosen, whole_query(request, "after", 0, MAX_SEQ))
     told = await detail_of(parts, now, query, chosen)
     data = {**_paid(now), "chosen": chosen, "lines": lines, "more": more, "detail": told}
     return page("episode.html", headers=FRAMED, shown=now.outline.spans, slot_of=_slots(now), **data)
@@ -58,7 +58,7 @@ async def episode(request: Request) -> Response:
 async def now(request: Request) -> Response:
     """What may have changed: all but the steps before the one that is at place ``from`` of the outline."""
     found = await seen(request)
-    spans = found.outline.spans[whole_query(request, "from", 0, SEQ_MOST) :]
+    spans = found.outline.spans[whole_query(request, "from", 0, MAX_SEQ) :]
     return page(
         "episode/now.html", shown=spans, slot_of=_slots(found), chosen=None, lines=[], more=None, **_paid(found)
     )
@@ -71,7 +71,7 @@ async def window(request: Request) -> Response:
     span = _chosen(request.query_params, found)
     if span is None:
         raise InvalidError(f"step: got {request.query_params['step'][:40]!r}, to which the log has not come")
-    lines, more = await _lines(parts_of(request), found, span, whole_query(request, "after", 0, SEQ_MOST))
+    lines, more = await _lines(parts_of(request), found, span, whole_query(request, "after", 0, MAX_SEQ))
     here = f"/episodes/{found.row.id}"
     return page("episode/window.html", span=span, lines=lines, more=more, here=here)
 
@@ -88,14 +88,14 @@ async def detail(request: Request) -> Response:
 async def search(request: Request) -> Response:
     """Lines that have the words ``q``, of the sources ``source``, after the event ``after``."""
     found = await seen(request)
-    query, after = request.query_params, whole_query(request, "after", 0, SEQ_MOST)
+    query, after = request.query_params, whole_query(request, "after", 0, MAX_SEQ)
     sources = frozenset(filter(None, query.getlist("source")))
     events = await parts_of(request).follower.between(found.row.id, after + 1, after + SEARCHED)
     lines = [one for one in folded(events, found.evidence) if fits(one, query.get("q", "").strip(), sources)]
-    at = [found.outline.span_of(line.first).key for line in lines[:MOST_LINES]]
+    at = [found.outline.span_of(line.first).key for line in lines[:MAX_LINES]]
     following = after + SEARCHED if after + SEARCHED < found.row.through else None
-    if len(lines) > MOST_LINES:
-        following = lines[MOST_LINES - 1].last
+    if len(lines) > MAX_LINES:
+        following = lines[MAX_LINES - 1].last
     return page(
         "episode/found.html", found=list(zip(at, lines, strict=False)), following=following,
         through=min(found.row.through, after + SEARCHED), here=f"/episodes/{found.row.id}",
@@ -130,7 +130,7 @@ async def _lines(parts: Parts, now: Seen, span: Span, after: int) -> tuple[list[
     """The lines of a step beyond event ``after``, and the event after which there are more."""
     events = await parts.follower.between(now.row.id, max(span.first, after + 1), span.last)
     lines = folded(events, now.evidence)
-    return lines[:MOST_LINES], lines[MOST_LINES - 1].last if len(lines) > MOST_LINES else None
+    return lines[:MAX_LINES], lines[MAX_LINES - 1].last if len(lines) > MAX_LINES else None
 
 
 def _chosen(query: Mapping[str, str], now: Seen) -> Span | None:
@@ -141,7 +141,7 @@ def _chosen(query: Mapping[str, str], now: Seen) -> Span | None:
             raise InvalidError(f"step: got {asked[:40]!r}, wanted `opening` or the number of a step")
         return next((span for span in now.outline.spans if span.key == asked), None)
     if "event" in query:
-        return now.outline.span_of(whole("event", query["event"], SEQ_MOST))
+        return now.outline.span_of(whole("event", query["event"], MAX_SEQ))
     times = [one["step"] for one in now.reached if one["id"] == query.get("milestone", one["id"])]
     named = {-1 if span.step is None else span.step: span for span in now.outline.spans}
     return named.get(max(times, default=NEVER)) or now.outline.spans[-1]
@@ -175,7 +175,7 @@ async def live(request: Request) -> Response:
 def _shown_through(request: Request) -> int:
     """What the page has: what it was rendered with, or what it was told of last before the connection was lost."""
     last = request.headers.get("last-event-id", "")
-    return int(last) if re.fullmatch(r"\d{1,12}", last) else whole_query(request, "after", 0, SEQ_MOST)
+    return int(last) if re.fullmatch(r"\d{1,12}", last) else whole_query(request, "after", 0, MAX_SEQ)
 
 
 async def _moves(parts: Parts, episode: str, through: int) -> AsyncIterator[bytes]:

@@ -26,7 +26,7 @@ from api.rescoring.corpus import Corpus, Stored
 from api.service.container import Parts
 
 TOGETHER = 500
-MOST = 1_000
+MAX_EPISODES = 1_000
 """Episodes in one file of recordings or of Parquet tables; `milestoned export` has no limit."""
 GAMMA = 0.99
 FORMATS = ("csv", "parquet", "recordings")
@@ -51,9 +51,11 @@ async def export(request: Request) -> Response:
         first = await parts.search.page(wanted, TOGETHER)  # what is refused is, before the answer begins
         told = _csv(parts, wanted, *first)
         return StreamingResponse(told, 200, as_file("episodes.csv"), "text/csv; charset=utf-8")
-    rows, more = await parts.search.page(wanted, MOST)
+    rows, more = await parts.search.page(wanted, MAX_EPISODES)
     if more is not None:
-        raise InvalidError(f"episodes: more than {MOST} are selected, wanted fewer; `milestoned export` has no limit")
+        raise InvalidError(
+            f"episodes: more than {MAX_EPISODES} are selected, wanted fewer; `milestoned export` has no limit"
+        )
     closed = [row for row in rows if row.status == "closed"]
     if not closed:
         raise InvalidError("episodes: none that is closed is selected, wanted one at least")

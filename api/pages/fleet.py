@@ -24,7 +24,7 @@ RATE_S = 300.0
 EVERY_S = 2.0
 """How often the page is told to look again where no log of its tenant moved: heartbeats move no log."""
 
-LEAST_S = 0.1
+MIN_INTERVAL_S = 0.1
 """How long the next word of a busy fleet waits."""
 
 router = APIRouter(include_in_schema=False)
@@ -98,5 +98,5 @@ async def _moves(parts: Parts, tenant: str) -> AsyncIterator[bytes]:
     place = await parts.arrivals.last()
     while not parts.notifier.stopped:
         place = await parts.streams.moved(tenant, place, EVERY_S)
-        await asyncio.sleep(LEAST_S)
+        await asyncio.sleep(MIN_INTERVAL_S)
         yield b"event: moved\ndata: \n\n"

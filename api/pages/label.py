@@ -28,7 +28,7 @@ from detectors.model.types import Verdict
 
 AROUND = 6
 """Steps before the one that is asked about that are shown with it."""
-MOST_EPISODES = 2_000
+MAX_EPISODES = 2_000
 """Recordings in one file of preferences."""
 
 router = APIRouter(include_in_schema=False)
@@ -84,8 +84,8 @@ async def export(request: Request) -> Response:
     parts = parts_of(request)
     words = await parts.preferences.all(who.tenant)
     ids = sorted({id for word in words for id in (word.first, word.second) if id})
-    if len(ids) > MOST_EPISODES:
-        raise InvalidError(f"preferences: they are about {len(ids)} episodes, wanted at most {MOST_EPISODES}")
+    if len(ids) > MAX_EPISODES:
+        raise InvalidError(f"preferences: they are about {len(ids)} episodes, wanted at most {MAX_EPISODES}")
     rows = [await parts.episodes.get(id) for id in ids]
     return await zipped("preferences.zip", _files(words, whole(Corpus(parts.database), rows)))
 

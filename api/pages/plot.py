@@ -14,7 +14,7 @@ import orjson
 from api.pages.render import number, percent
 from api.rewards.event_text import clip
 
-_LONGEST = 13
+_MAX_NAME_LENGTH = 13
 """How wide a name may be on the axis."""
 
 
@@ -91,4 +91,4 @@ def _plot(
     top: float | None = None,
     share: bool = False,
 ) -> Plot:
-    return Plot(kind, [clip(one, _LONGEST) for one in names], [clip(one) for one in names], series, top, share)
+    return Plot(kind, [clip(one, _MAX_NAME_LENGTH) for one in names], [clip(one) for one in names], series, top, share)

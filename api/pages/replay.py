@@ -17,13 +17,13 @@ import orjson
 from fastapi import APIRouter, Request, Response
 
 from api.core.errors import NotFoundError
-from api.http.support import JSON, SEQ_MOST, parts_of, whole_query
+from api.http.support import JSON, MAX_SEQ, parts_of, whole_query
 from api.pages.render import HEADERS, page, static_path
 from api.pages.replaying import is_whole, shown
 from api.pages.viewer import viewer
 from detectors.model.types import Event
 
-MOST_CHARACTERS = 8 << 20
+MAX_CHARACTERS = 8 << 20
 """Of recorded text in one answer; a message is never cut."""
 LOOK = 500
 """Events that are read at once."""
@@ -70,11 +70,11 @@ async def replay(request: Request) -> Response:
 async def visual(request: Request) -> Response:
     """The replay's events after the event ``after``, tab by tab, and where the next answer begins."""
     await viewer(request)
-    parts, after = parts_of(request), whole_query(request, "after", 0, SEQ_MOST)
+    parts, after = parts_of(request), whole_query(request, "after", 0, MAX_SEQ)
     row = await parts.episodes.get(request.path_params["episode"])
     first, last = (await parts.outlines.of(row.id, row.through)).visual
     at, found, size = max(after + 1, first), list[Event](), 0
-    while last and at <= last and (size < MOST_CHARACTERS or not is_whole(found[-1])):
+    while last and at <= last and (size < MAX_CHARACTERS or not is_whole(found[-1])):
         events = await parts.follower.between(row.id, at, min(last, at + LOOK - 1))
         recorded = [event for event in events if event.kind == "visual.recorded"]
         found += recorded

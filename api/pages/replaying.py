@@ -18,10 +18,10 @@ FULL, INCREMENTAL, META = 2, 3, 4
 MUTATION, RESIZED, STYLE_RULE, STYLE_DECLARED, ADOPTED = 0, 4, 8, 13, 15
 SOURCES = frozenset((0, 1, 2, 3, 4, 5, 6, 8, 12, 13, 15))
 """Which of rrweb's incremental events are shown: none that draws on a canvas, loads a font, plays or runs a plug-in."""
-MOST_PIXELS = 20_000
-DEEPEST = 120
+MAX_PIXELS = 20_000
+MAX_DEPTH = 120
 """Elements within each other: each takes two levels of the JSON that the frame is sent, of which there may be 254."""
-DEEPEST_SHEET = 8
+MAX_SHEET_DEPTH = 8
 _NAME = re.compile(r"[a-z_][a-z0-9_.:-]{0,80}", re.IGNORECASE)
 _SHOWN = re.compile(r"\s*data:image/(png|jpe?g|gif|webp|avif|bmp)[;,]", re.IGNORECASE)
 _CSS = re.compile(
@@ -118,7 +118,7 @@ def _changed(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _node(node: Any, depth: int) -> Any:
-    if not isinstance(node, dict) or depth > DEEPEST:
+    if not isinstance(node, dict) or depth > MAX_DEPTH:
         return {"type": 3, "textContent": "", "id": node.get("id", -1) if isinstance(node, dict) else -1}
     kept = {name: node[name] for name in ("type", "id", "rootId", "isShadow", "isShadowHost", "isSVG") if name in node}
     if node.get("type") in (3, 4, 5):
@@ -162,7 +162,7 @@ def _acts(name: str, value: Any) -> bool:
 def _sheet(value: Any, depth: int) -> Any:
     if isinstance(value, str):
         return _css(value)
-    if depth > DEEPEST_SHEET:
+    if depth > MAX_SHEET_DEPTH:
         return None
     if isinstance(value, list):
         return [_sheet(one, depth + 1) for one in value]
@@ -177,7 +177,7 @@ def _css(text: Any) -> str:
 
 def _size(data: Mapping[str, Any]) -> dict[str, int]:
     return {
-        name: min(max(int(data[name]), 1), MOST_PIXELS) if _number(data.get(name)) else 800
+        name: min(max(int(data[name]), 1), MAX_PIXELS) if _number(data.get(name)) else 800
         for name in ("width", "height")
     }
 

@@ -17,7 +17,7 @@ from api.pages.render import page
 
 COOKIE = "milestoned"
 FOR_S = 12 * 3600
-MOST = 4_096
+MAX_FORM_BYTES = 4_096
 
 router = APIRouter(include_in_schema=False)
 
@@ -59,7 +59,7 @@ async def login(request: Request) -> Response:
 @router.post("/login")
 async def log_in(request: Request) -> Response:
     """Take the token; a wrong one is told so beside the field."""
-    form = await sent_form(request, MOST)
+    form = await sent_form(request, MAX_FORM_BYTES)
     token, following = form.get("token", [""])[0].strip(), _inner(form.get("next", [""])[0])
     try:
         allowed(await known(parts_of(request), f"Bearer {token}"), READ)

@@ -35,7 +35,7 @@ MAX_FRAME_TEXT = 5 << 20
 """Bytes of text that one frame may unpack to, and the window that it may need: what the wire takes of a segment."""
 MAX_RATIO = 1_000
 """How many times its frame a text may be; what writes frames makes none of more than half of that."""
-_LONGEST_HEADER = 18
+_MAX_HEADER_LENGTH = 18
 _MAGIC = b"\x28\xb5\x2f\xfd"
 _REPEATED = 1
 """The block type that holds one byte, to be repeated."""
@@ -194,7 +194,7 @@ def _end_of(packed: bytes, at: int, path: Path | str) -> int:
 
 def _stated(packed: bytes, at: int, end: int, path: Path | str) -> int:
     """How long the frame's text is, by its head. Raises `RecordingError` for more than it may be."""
-    size = int(zstandard.get_frame_parameters(packed[at : at + _LONGEST_HEADER]).content_size)
+    size = int(zstandard.get_frame_parameters(packed[at : at + _MAX_HEADER_LENGTH]).content_size)
     if size in (zstandard.CONTENTSIZE_UNKNOWN, zstandard.CONTENTSIZE_ERROR):
         raise RecordingError(f"{path}: the frame at byte {at} does not state its size; wanted one that does")
     if size > MAX_FRAME_TEXT or size > MAX_RATIO * (end - at):
@@ -207,14 +207,14 @@ def _stated(packed: bytes, at: int, end: int, path: Path | str) -> int:
 
 def _frame_end(packed: bytes, at: int) -> int | None:
     """Where a zstd frame ends, by its blocks' headers (RFC 8878); None where those are cut."""
-    head = packed[at : at + _LONGEST_HEADER]
+    head = packed[at : at + _MAX_HEADER_LENGTH]
     if is_skippable(packed, at):
         return at + HEAD_BYTES + int.from_bytes(head[4:HEAD_BYTES], "little") if len(head) >= HEAD_BYTES else None
     try:
         parameters = zstandard.get_frame_parameters(head)
         at += zstandard.frame_header_size(head)
     except zstandard.ZstdError:
-        if len(head) < _LONGEST_HEADER and head[: len(_MAGIC)] == _MAGIC[: len(head)]:
+        if len(head) < _MAX_HEADER_LENGTH and head[: len(_MAGIC)] == _MAGIC[: len(head)]:
             return None
         raise
     last = False

@@ -10,7 +10,7 @@ from api.rewards.rendering import number_in_words
 from detectors.model.codec import canonical
 from detectors.model.types import Event
 
-LONGEST = 110
+MAX_CHARACTERS = 110
 _FIELDS: Mapping[str, str] = {
     "episode": "task reason converted", "gap": "source of reason", "alarm": "source of reason",
     "journal": "source count",
@@ -41,7 +41,7 @@ def telling(event: Event) -> str:
     return clip(" ".join(part for part in parts if part))
 
 
-def clip(text: str, width: int = LONGEST) -> str:
+def clip(text: str, width: int = MAX_CHARACTERS) -> str:
     """``text`` on one line, printable, not wider than ``width``."""
     clean = " ".join("".join(char if _prints(char) else " " for char in text[: 4 * width]).split())
     return clean if len(clean) <= width else clean[: width - 1] + "…"

@@ -12,14 +12,14 @@ from typing import Any
 import orjson
 
 from api.core.errors import InvalidError
-from api.core.frames import MOST
+from api.core.frames import MAX_NUMBER
 
 EPISODE = ("episode_id", "episode")
 TASK = ("task_id", "task")
 VERSION = ("task_version", "version")
 NESTED = ("milestoned", "extra_info", "metadata", "verifier_metadata", "ground_truth", "label", "task_data")
 """Members in which a reference may be carried, one inside the other."""
-DEEPEST = 3
+MAX_DEPTH = 3
 WANTED = "an episode id, a task id, or an object with episode_id (and step) or task_id"
 
 
@@ -39,7 +39,7 @@ class Reference:
 def reference_of(*carried: Any) -> Reference:
     """The first reference in what was carried. Raises `InvalidError` where there is none."""
     for one in carried:
-        found = _look(one, DEEPEST)
+        found = _look(one, MAX_DEPTH)
         if found:
             return found
     shown = ", ".join(repr(one)[:80] for one in carried if one is not None) or "nothing"
@@ -91,6 +91,6 @@ def _step(value: Any) -> int | None:
         return None
     if isinstance(value, str) and value.isdecimal() and len(value) < 19:
         value = int(value)
-    if type(value) is not int or not 0 <= value <= MOST:
-        raise InvalidError(f"step: got {value!r}, wanted a whole number from 0 to {MOST}")
+    if type(value) is not int or not 0 <= value <= MAX_NUMBER:
+        raise InvalidError(f"step: got {value!r}, wanted a whole number from 0 to {MAX_NUMBER}")
     return value

@@ -18,7 +18,7 @@ import structlog
 
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """Answers that say nothing of the question: the same one may be answered a moment later."""
-LONGEST_WAIT_S = 5.0
+MAX_WAIT_S = 5.0
 _ANSWER_BYTES = 4 * 1024 * 1024
 
 log = structlog.get_logger(__name__)
@@ -138,10 +138,10 @@ class Peer:
 
     def _pause(self, tries_left: int, wanted_s: float | None) -> float:
         if wanted_s is not None:
-            return min(wanted_s, LONGEST_WAIT_S)
+            return min(wanted_s, MAX_WAIT_S)
         doubled = self._settings.pause_s * 2 ** (self._settings.retries - tries_left)
         # Spread, so that workers who failed together do not come back together.
-        return float(min(doubled, LONGEST_WAIT_S) * random.uniform(0.5, 1.0))
+        return float(min(doubled, MAX_WAIT_S) * random.uniform(0.5, 1.0))
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from detectors.matchers.lenient_kinds import KINDS
-from detectors.matchers.structures import MOST
+from detectors.matchers.structures import MAX_ITEMS
 
 Schema = dict[str, Any]
 _TEXTS: Schema = {"type": "array", "items": {"type": "string"}}
@@ -38,7 +38,7 @@ def structure() -> Schema:
             _closed({"object": parts, "more": {"type": "boolean", "default": False}}, "object"),
             _closed(
                 {
-                    "items": {"type": "array", "maxItems": MOST, "items": _PART},
+                    "items": {"type": "array", "maxItems": MAX_ITEMS, "items": _PART},
                     "ordered": {"type": "boolean", "default": False},
                 },
                 "items",

@@ -18,7 +18,7 @@ from api.tasks.schema_values import (
 from detectors.sdk.arguments import declared
 from detectors.sdk.registry import Composite, Rule, rules
 from detectors.task.escalation import DECISIVE, REASONS, SCOPES, TIERS
-from detectors.task.probes import LONGEST, MOST, MOST_MS, WHEN
+from detectors.task.probes import MAX_BUDGET_MS, MAX_CHARACTERS, MAX_PROBES, WHEN
 from detectors.task.task_json import COMPONENTS, DEFAULT_WEIGHTS, MAX_ID, MAX_VERSION, TOP
 from detectors.task.tools_preset import DEFAULT, RANGES
 
@@ -67,7 +67,7 @@ def _task_properties() -> Schema:
         "milestones": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/milestone"}},
         "probes": {
             "type": "array",
-            "maxItems": MOST,
+            "maxItems": MAX_PROBES,
             "items": _probe_schema(),
             "description": "Facts that no event shows, read by the daemon. See docs/probes.md.",
         },
@@ -224,12 +224,12 @@ def _rule_schema(found: Rule | Composite) -> Schema:
 
 def _probe_schema() -> Schema:
     as_: Schema = {"enum": ["text", "json"], "default": "text"}
-    text = {**TEXT, "minLength": 1, "maxLength": LONGEST}
+    text = {**TEXT, "minLength": 1, "maxLength": MAX_CHARACTERS}
     moments = {"type": "array", "minItems": 1, "items": {"enum": list(WHEN)}, "default": list(WHEN)}
     common = {
         "id": {"type": "string", "pattern": r"^[A-Za-z0-9][A-Za-z0-9_.\-]*$"},
         "when": {**moments, "description": "At the start always; at the end of every step; at the close."},
-        "budget_ms": {"type": "integer", "minimum": 1, "maximum": MOST_MS, "default": 500},
+        "budget_ms": {"type": "integer", "minimum": 1, "maximum": MAX_BUDGET_MS, "default": 500},
     }
     argv = {"type": "array", "minItems": 1, "items": TEXT}
     kinds: dict[str, Schema] = {

@@ -25,7 +25,7 @@ from detectors.matchers.text import MODES
 from detectors.matchers.typed import TYPES
 from detectors.model.types import Window
 from detectors.sdk.arguments import FieldsMatch, SchemaMatch
-from detectors.sdk.rubric import LONGEST, MOST, Rubric
+from detectors.sdk.rubric import MAX_CHARACTERS, MAX_CRITERIA, Rubric
 
 Schema = dict[str, Any]
 TEXT: Schema = {"type": "string"}
@@ -40,9 +40,9 @@ def object_(properties: Schema, required: tuple[str, ...] = ()) -> Schema:
 
 def rubric_schema() -> Schema:
     """Criteria: texts, or {id, text, required}."""
-    text: Schema = {**TEXT, "minLength": 1, "maxLength": LONGEST}
+    text: Schema = {**TEXT, "minLength": 1, "maxLength": MAX_CHARACTERS}
     line = object_({"id": {"$ref": "#/$defs/id"}, "text": text, "required": {"type": "boolean"}}, ("text",))
-    return {"type": "array", "minItems": 1, "maxItems": MOST, "items": {"anyOf": [text, line]}}
+    return {"type": "array", "minItems": 1, "maxItems": MAX_CRITERIA, "items": {"anyOf": [text, line]}}
 
 
 def window_schema() -> Schema:
@@ -114,7 +114,7 @@ def _state_schema() -> Schema:
     fact = object_(
         {"path": TEXT, "value": {}, "all": values, "none": values, "without": {**values, "items": TEXT}}, ("path",)
     )
-    return {"type": "array", "minItems": 1, "maxItems": state.MOST, "items": fact}
+    return {"type": "array", "minItems": 1, "maxItems": state.MAX_FACTS, "items": fact}
 
 
 def facts_schema() -> Schema:

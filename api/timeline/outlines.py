@@ -14,10 +14,10 @@ from api.rewards.explaining import Explained
 from api.timeline.timeline import Outline
 
 SEGMENTS_A_LOOK = 64
-MOST_SPANS = 200_000
+MAX_SPANS = 200_000
 """Steps of all outlines that are kept; the one that nobody looked at for longest makes room."""
 
-MOST_EXPLAINED = 32
+MAX_EXPLAINED = 32
 
 
 class Outlines:
@@ -41,7 +41,7 @@ class Outlines:
     def explain(self, episode: str, through: int, found: list[Explained]) -> None:
         """Keep what became of each milestone."""
         self._explained[episode, through] = found
-        while len(self._explained) > MOST_EXPLAINED:
+        while len(self._explained) > MAX_EXPLAINED:
             self._explained.popitem(last=False)
 
     async def of(self, episode: str, through: int) -> Outline:
@@ -60,7 +60,7 @@ class Outlines:
     def _keep(self, episode: str, outline: Outline) -> None:
         self._kept[episode] = outline
         spans = sum(len(one.spans) for one in self._kept.values())
-        while spans > MOST_SPANS and len(self._kept) > 1:
+        while spans > MAX_SPANS and len(self._kept) > 1:
             spans -= len(self._kept.popitem(last=False)[1].spans)
 
 

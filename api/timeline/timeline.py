@@ -17,7 +17,7 @@ from detectors.model.types import Event
 
 LOOKS = "visual"
 """The noun, and the source, of events that hold what was seen: they are shown as that, not as lines."""
-MOST_PICTURES = 20_000
+MAX_PICTURES = 20_000
 
 
 @dataclass(slots=True)
@@ -93,7 +93,7 @@ class Outline:
     def _look(self, event: Event) -> None:
         if event.kind == "visual.recorded":
             self.visual = (self.visual[0] or event.seq, event.seq)
-        elif event.kind == "visual.pictured" and len(self.pictures) < MOST_PICTURES:
+        elif event.kind == "visual.pictured" and len(self.pictures) < MAX_PICTURES:
             self.pictures.setdefault(str(event.data.get("sha256")), event.seq)
 
     def _captured(self, event: Event) -> None:

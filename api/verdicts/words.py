@@ -14,7 +14,7 @@ from api.stages.base import Opinion
 from detectors.model.codec import canonical
 from detectors.model.types import Verdict
 
-MOST_EVIDENCE = 64
+MAX_EVIDENCE = 64
 _EVENT = re.compile(r"e(\d{1,18})")
 
 
@@ -48,7 +48,7 @@ def leans_on(record: Mapping[str, Any], through: int) -> list[int]:
     """The numbers of the events that a record cites: ``events``, or ``e7`` among the evidence of its votes."""
     named = record.get("events")
     cited = {seq for seq in named if type(seq) is int} if isinstance(named, list) else set(_cited(record.get("votes")))
-    return sorted(seq for seq in cited if 1 <= seq <= through)[:MOST_EVIDENCE]
+    return sorted(seq for seq in cited if 1 <= seq <= through)[:MAX_EVIDENCE]
 
 
 def _cited(found: Any, evidence: bool = False) -> Iterator[int]:

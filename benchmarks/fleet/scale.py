@@ -12,7 +12,7 @@ from typing import Any
 
 from api.core.settings import Limits
 from api.db.database import SERVER_POOL
-from api.fleet.watch import LONGEST_LOOK_S, LOOKS
+from api.fleet.watch import LOOKS, MAX_LOOK_S
 from api.log.broadcast import RECHECK_S
 from benchmarks.fleet.main import MEASURED
 from benchmarks.measure import line
@@ -55,7 +55,7 @@ def main() -> None:
         line("open files a replica", f"{files:,}", _over(files, FILES))
         limits = Limits()
         line("beats/s", f"{sandboxes * LOOKS / limits.sandbox_lost_s:,.0f}")
-        look = min(limits.sandbox_lost_s / LOOKS, LONGEST_LOOK_S)
+        look = min(limits.sandbox_lost_s / LOOKS, MAX_LOOK_S)
         line("rows/s that all replicas read to see who is alive", f"{replicas * sandboxes / look:,.0f}")
         line("looks/s of those who wait, unasked", f"{2 * sandboxes / RECHECK_S:,.0f}")
         line("notifications/s that each replica hears", f"{rate * ROWS_A_STEP:,.0f}")

@@ -13,7 +13,7 @@ from tests.miniwob.script import Act, Script
 
 Way = Literal["right", "wrong", "random"]
 
-LONGEST = 12
+MAX_ACTIONS = 12
 """Acts of an episode at most."""
 STRAY = "#area :is(button, input, a, span, li, label, td, p, h3, div, rect, circle, polygon, option):visible"
 WAYS: tuple[tuple[Way, float], ...] = (("right", 0.62), ("wrong", 0.26), ("random", 0.12))
@@ -31,7 +31,7 @@ def plan(script: Script, draw: random.Random) -> tuple[Way, float, list[Act]]:
     other = script.wrong if way == "right" else script.right
     for at, act in enumerate(script.right if way == "right" else script.wrong):
         acts += _spoilt(act, other[at % len(other)], draw) if draw.random() < noise else [act]
-    return way, noise, (acts or [stray(draw)])[:LONGEST]
+    return way, noise, (acts or [stray(draw)])[:MAX_ACTIONS]
 
 
 def stray(draw: random.Random) -> Act:

@@ -24,7 +24,7 @@ WARM_MIN = 5.0
 SAMPLE_S = 2.0
 STEPS, FIRST = 40, 5
 """Timed steps of a block, and untimed ones before them."""
-LEAST_ROUNDS = 2
+MIN_ROUNDS = 2
 MIB = 1 << 20
 
 
@@ -139,7 +139,7 @@ def step_times(parts: Parts, scene: Scene, folder: Path, minutes: float) -> dict
     took: dict[str, list[float]] = {way: [] for way in ways}
     until = time.monotonic() + minutes * 60
     rounds = 0
-    while rounds < LEAST_ROUNDS or time.monotonic() < until:
+    while rounds < MIN_ROUNDS or time.monotonic() < until:
         # Each way comes first, second and last in turn: a slow moment of the machine falls on all of them.
         order = [list(ways)[(rounds + place) % len(ways)] for place in range(len(ways))]
         for way in order:

@@ -31,7 +31,7 @@ from milestoned_client.results import (
 
 T = TypeVar("T")
 
-LONGEST_POLL_S = 25.0
+MAX_POLL_S = 25.0
 """How long one request may wait at the service; longer waits are several requests."""
 
 
@@ -67,14 +67,14 @@ class Call(Generic[T]):
 
 
 def milliseconds(seconds: float) -> int:
-    """The wire counts in milliseconds; one request never waits longer than `LONGEST_POLL_S`."""
-    return max(0, round(min(seconds, LONGEST_POLL_S) * 1000))
+    """The wire counts in milliseconds; one request never waits longer than `MAX_POLL_S`."""
+    return max(0, round(min(seconds, MAX_POLL_S) * 1000))
 
 
 def get(path: str, parse: Callable[[Any, bytes], T], wait_s: float = 0.0, **params: str | int | None) -> Call[T]:
     """A GET; parameters that are None are left out."""
     given = {name: value for name, value in params.items() if value is not None}
-    return Call("GET", path, parse, given, wait_s=min(wait_s, LONGEST_POLL_S))
+    return Call("GET", path, parse, given, wait_s=min(wait_s, MAX_POLL_S))
 
 
 def post(path: str, parse: Callable[[Any, bytes], T], wait_s: float = 0.0, **body: Any) -> Call[T]:
@@ -84,7 +84,7 @@ def post(path: str, parse: Callable[[Any, bytes], T], wait_s: float = 0.0, **bod
         path,
         parse,
         content=_encode(body),
-        wait_s=min(wait_s, LONGEST_POLL_S),
+        wait_s=min(wait_s, MAX_POLL_S),
         key=uuid.uuid4().hex,
     )
 

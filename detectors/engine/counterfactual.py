@@ -13,8 +13,8 @@ from detectors.engine.state import State
 from detectors.model.rewards import total
 from detectors.model.types import Milestone, Reward
 
-LEAST = 1e-9
-MOST = 4
+MIN_DIFFERENCE = 1e-9
+MAX_STATES = 4
 """Stories of one episode beside its own; of more unseen things than that, the latest takes the last story's place."""
 
 
@@ -30,7 +30,7 @@ def differs(
     ours, theirs = _paid(milestones), _paid(reward.milestones)
     for id in sorted(ours.keys() | theirs.keys()):
         mine, its = ours.get(id, 0.0), theirs.get(id, 0.0)
-        if abs(mine - its) <= LEAST or (mine > 0 and its == 0 and _has(own, other, index.get(id))):
+        if abs(mine - its) <= MIN_DIFFERENCE or (mine > 0 and its == 0 and _has(own, other, index.get(id))):
             continue
         return (id, f"milestone {id} may have come true") if id in index else (None, f"{id} may be {its:g}")
     if own.success is not None and own.closed and other.success is not own.success:
@@ -43,7 +43,7 @@ def _has(own: State, other: State, n: int | None) -> bool:
     if n is None or n not in own.awards or n not in other.awards:
         return False
     mine, its = own.awards[n], other.awards[n]
-    return its.best - its.base >= mine.best - mine.base - LEAST
+    return its.best - its.base >= mine.best - mine.base - MIN_DIFFERENCE
 
 
 def _paid(milestones: Iterable[Milestone]) -> dict[str, float]:

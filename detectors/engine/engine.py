@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from detectors.engine.conditions import Conditions
-from detectors.engine.counterfactual import MOST, differs
+from detectors.engine.counterfactual import MAX_STATES, differs
 from detectors.engine.credit import Credit
 from detectors.engine.resolution import asks, offered_by
 from detectors.engine.state import State
@@ -164,7 +164,7 @@ class Engine:
         # One in which nothing came of the unseen yet tells of what is unseen now, too.
         if not self._stories or self._stories[-1].state.awards != state.awards:
             # As the state is before anything is read of the event; the engine of the other story reads it too.
-            kept, others = self._stories[: MOST - 1], state.supposed[: MOST - 1]
+            kept, others = self._stories[: MAX_STATES - 1], state.supposed[: MAX_STATES - 1]
             state.supposed = []
             story = State.load(state.dump(), self.ruleset.digest)
             state.supposed = [*others, story]

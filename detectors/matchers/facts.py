@@ -10,7 +10,7 @@ from detectors.matchers.faults import answers
 from detectors.matchers.text import TextMatch
 from detectors.model.errors import SpecError
 
-LONGEST_PATH = 8
+MAX_PATH_LENGTH = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +89,8 @@ def dotted(text: str) -> tuple[str, ...]:
 
 def _path(name: Any, path: tuple[str | int, ...]) -> tuple[str, ...]:
     steps = dotted(str(name))
-    if not all(steps) or len(steps) > LONGEST_PATH:
-        raise SpecError(path, name, f"a dotted path of at most {LONGEST_PATH} names, such as widget.name")
+    if not all(steps) or len(steps) > MAX_PATH_LENGTH:
+        raise SpecError(path, name, f"a dotted path of at most {MAX_PATH_LENGTH} names, such as widget.name")
     return steps
 
 

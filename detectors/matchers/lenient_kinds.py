@@ -18,7 +18,7 @@ from detectors.matchers.typed_base import json_text
 from detectors.matchers.url import MAX_URL
 from detectors.matchers.words import number_in_words
 
-LONGEST = 262_144
+MAX_CHARACTERS = 262_144
 SHORT = 256
 """Characters that a number, an amount, a date and the like may have."""
 _MARKS = {0x2122: None, 0x00AE: None, 0x2120: None, 0x00A9: None}
@@ -47,7 +47,7 @@ _TRUE, _FALSE = {"true", "yes", "y", "1", "t", "on"}, {"false", "no", "n", "0", 
 
 def text_key(raw: Any) -> str:
     """A text without case, marks, accents, control characters and hyphens between letters; white space folded."""
-    text = str(raw)[:LONGEST].translate(_MARKS)
+    text = str(raw)[:MAX_CHARACTERS].translate(_MARKS)
     text = _HYPHENS.sub(" ", unicodedata.normalize("NFKC", text))
     kept = (c if c not in "\t\n\r" else " " for c in text if c in "\t\n\r" or unicodedata.category(c)[0] != "C")
     bare = unicodedata.normalize("NFKD", "".join(kept))
@@ -223,7 +223,7 @@ def _string_list(raw: Any) -> tuple[str, ...]:
 def _markdown(raw: Any) -> str:
     if not isinstance(raw, str) or not raw:
         raise ValueError("a text")
-    return plain_markdown(raw[:LONGEST])
+    return plain_markdown(raw[:MAX_CHARACTERS])
 
 
 class Kind(NamedTuple):

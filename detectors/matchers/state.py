@@ -14,7 +14,7 @@ from detectors.matchers.faults import answers
 from detectors.matchers.typed_base import json_text
 from detectors.model.errors import SpecError
 
-MOST = 256
+MAX_FACTS = 256
 _LISTS = ("all", "none", "without")
 _KEYS = frozenset(("path", "value", *_LISTS))
 
@@ -48,13 +48,13 @@ class StateMatch:
     facts: tuple[Fact, ...]
 
     WANTED: ClassVar[str] = (
-        f"a list of at most {MOST} facts {{path: a JSON Path, value? or all?, none?, without?: lists}}"
+        f"a list of at most {MAX_FACTS} facts {{path: a JSON Path, value? or all?, none?, without?: lists}}"
     )
 
     @classmethod
     def parse(cls, spec: Any, path: tuple[str | int, ...], origin: str | None = None) -> StateMatch:
         """Make it of its JSON form. Raises `SpecError`."""
-        if not isinstance(spec, list) or not 1 <= len(spec) <= MOST:
+        if not isinstance(spec, list) or not 1 <= len(spec) <= MAX_FACTS:
             raise SpecError(path, spec, cls.WANTED)
         return cls(tuple(_fact(one, (*path, n)) for n, one in enumerate(spec)))
 

@@ -10,10 +10,10 @@ import orjson
 
 from detectors.matchers.faults import answers
 from detectors.matchers.lenient import Lenient, Read
-from detectors.matchers.structures import MOST, assigned
+from detectors.matchers.structures import MAX_ITEMS, assigned
 from detectors.model.errors import SpecError
 
-DEEPEST = 8
+MAX_DEPTH = 8
 Path = tuple[str | int, ...]
 
 
@@ -52,7 +52,7 @@ class Items:
     def matches(self, value: Any, read: Read | None = None) -> bool:
         """Whether ``value`` is such a list."""
         found = value if isinstance(value, list) else [] if value is None else [value]
-        if len(found) != len(self.items) or len(found) > MOST:
+        if len(found) != len(self.items) or len(found) > MAX_ITEMS:
             return False
         if self.ordered:
             return all(wanted.matches(one, read) for wanted, one in zip(self.items, found, strict=True))
@@ -85,7 +85,7 @@ def part(spec: Any, path: Path, depth: int = 0) -> Any:
     """One part of a structure. Raises `SpecError`."""
     if spec is None:
         return Nothing()
-    if not isinstance(spec, Mapping) or depth > DEEPEST:
+    if not isinstance(spec, Mapping) or depth > MAX_DEPTH:
         raise SpecError(path, spec, StructureMatch.WANTED)
     if "object" in spec:
         _known(spec, {"object", "more"}, path)
@@ -96,7 +96,7 @@ def part(spec: Any, path: Path, depth: int = 0) -> Any:
     if "items" in spec:
         _known(spec, {"items", "ordered"}, path)
         items, ordered = spec["items"], spec.get("ordered", False)
-        if not isinstance(items, list) or len(items) > MOST or not isinstance(ordered, bool):
+        if not isinstance(items, list) or len(items) > MAX_ITEMS or not isinstance(ordered, bool):
             raise SpecError(path, spec, "{items: […], ordered: true or false}")
         return Items(tuple(part(one, (*path, "items", n), depth + 1) for n, one in enumerate(items)), ordered)
     return Lenient.parse(spec, path)

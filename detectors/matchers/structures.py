@@ -13,7 +13,7 @@ from detectors.matchers import third_party
 from detectors.matchers.typed_base import Form, Path, flag, json_text
 from detectors.model.errors import SpecError
 
-MOST = 256
+MAX_ITEMS = 256
 """Items of a list, rows of a table."""
 
 
@@ -87,7 +87,7 @@ class Listing(Form):
         return self._is(value if isinstance(value, list) else [value])
 
     def _is(self, found: list[Any]) -> bool:
-        return len(found) <= MOST and _same(self.items, found, self.ordered, _cell)
+        return len(found) <= MAX_ITEMS and _same(self.items, found, self.ordered, _cell)
 
 
 def listing(value: Any, options: Mapping[str, Any], path: Path) -> Listing:
@@ -121,13 +121,13 @@ class Table(Form):
 
     def _is(self, rows: list[Any]) -> bool:
         found = rows[1:] if self.header else rows
-        return len(found) <= MOST and _same(self.rows, found, self.ordered, _row)
+        return len(found) <= MAX_ITEMS and _same(self.rows, found, self.ordered, _row)
 
 
 def table(value: Any, options: Mapping[str, Any], path: Path) -> Table:
     """``{table: [[Lamp, {money: 12.5}], …], ordered: true, header: false}``."""
-    if not isinstance(value, list) or not value or len(value) > MOST:
-        raise SpecError(path, value, f"a list of 1 to {MOST} rows")
+    if not isinstance(value, list) or not value or len(value) > MAX_ITEMS:
+        raise SpecError(path, value, f"a list of 1 to {MAX_ITEMS} rows")
     rows = tuple(_texts(row, (*path, n), "a row: a list of texts or their matchers") for n, row in enumerate(value))
     ordered, header = flag(options, "ordered", path, True), flag(options, "header", path)
     return Table(rows, _separator(options, path), ordered, header)
@@ -175,6 +175,6 @@ def _separator(options: Mapping[str, Any], path: Path) -> str:
 def _texts(value: Any, path: Path, wanted: str) -> tuple[Any, ...]:
     from detectors.matchers.text import TextMatch
 
-    if not isinstance(value, list) or not value or len(value) > MOST:
-        raise SpecError(path, value, f"{wanted}, 1 to {MOST}")
+    if not isinstance(value, list) or not value or len(value) > MAX_ITEMS:
+        raise SpecError(path, value, f"{wanted}, 1 to {MAX_ITEMS}")
     return tuple(TextMatch.parse(item, (*path, n)) for n, item in enumerate(value))

@@ -19,10 +19,10 @@ from detectors.model.errors import SpecError
 Mode = Literal["equals", "contains", "starts_with", "ends_with", "glob", "one_of", "number", "typed"]
 MODES: tuple[Mode, ...] = ("equals", "contains", "starts_with", "ends_with", "glob", "one_of", "number")
 
-LONGEST = 20_000
+MAX_TYPED_CHARACTERS = 20_000
 """Characters of a text, its white space folded, that a typed form reads; a longer one is no date and no amount."""
 
-LONGEST_LINEAR = 262_144
+MAX_LINEAR_CHARACTERS = 262_144
 """The same for forms that look *into* a text in linear time: as many as any source tells of a body, a file, a probe,
 so that nobody hides behind padding what must not be there."""
 
@@ -45,7 +45,7 @@ class TextMatch:
     typed: Any = None
     """A typed form (matchers/typed.py)."""
     linear: bool = False
-    """Whether that one reads `LONGEST_LINEAR` characters."""
+    """Whether that one reads `MAX_LINEAR_CHARACTERS` characters."""
     exact: bool = False
     """Whether the texts are addresses."""
 
@@ -99,8 +99,8 @@ class TextMatch:
     def matches(self, text: str) -> bool:
         """Whether ``text``, which is data and nothing else, is what the author asked for."""
         if self.mode == "typed":
-            short = len(text) <= LONGEST or self.linear or len(normal(text)) <= LONGEST
-            return short and len(text) <= LONGEST_LINEAR and bool(self.typed.matches(text))
+            short = len(text) <= MAX_TYPED_CHARACTERS or self.linear or len(normal(text)) <= MAX_TYPED_CHARACTERS
+            return short and len(text) <= MAX_LINEAR_CHARACTERS and bool(self.typed.matches(text))
         if self.mode == "number":
             return self._is_number(number(text))
         folded = literal(text) if self.exact else normal(text)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from detectors.sdk.arguments import arg
 from detectors.sdk.registry import Moment, Standing, composite
 
-MOST_APART = 64
-MOST = 1000
+MAX_DISTINCT = 64
+MAX_TIMES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Args:
     )
 
     def __post_init__(self) -> None:
-        most = MOST_APART if self.distinct else MOST
+        most = MAX_DISTINCT if self.distinct else MAX_TIMES
         highest = self.at_least if self.at_most is None else self.at_most
         if not 1 <= self.at_least <= highest < most:
             raise ValueError(f"at_least from 1, at_most not below it, both below {most}")
@@ -42,7 +42,7 @@ def count(children: Sequence[Standing], own: Standing, child: int, moment: Momen
         read = children[child]
         last, found = own.reached or (0, 0)
         if moment.seen and moment.seq != last and moment.seq in read.at and read.now >= 1.0:
-            last, found = moment.seq, min(found + 1, MOST)
+            last, found = moment.seq, min(found + 1, MAX_TIMES)
         own.reached = [last, found]
     if args.at_most is not None and found > args.at_most:
         return 0.0

@@ -14,7 +14,7 @@ from detectors.sdk.arguments import arg
 from detectors.sdk.registry import Keys, rule
 from detectors.sdk.world import World
 
-AROUND_MOST = 200
+MAX_AROUND_LENGTH = 200
 """Characters that are told of what an element stands in."""
 _MASKS = ("•••", "***")
 """What stands for a secret: put there by the page's observer, and by the daemon."""
@@ -96,7 +96,7 @@ def element_clicked(event: Event, world: World, args: Args) -> Iterator[Reading]
 
 def _hidden(around: str) -> str | None:
     """Why a text that does not match might, were all of it told."""
-    if len(around) >= AROUND_MOST:
+    if len(around) >= MAX_AROUND_LENGTH:
         return "what the element stands in goes on, and only its beginning was told"
     if any(mask in around for mask in _MASKS):
         return "what the element stands in has a secret, kept back"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detectors.matchers.answer import ValueMatch
-from detectors.matchers.facts import LONGEST_PATH, at, dotted
+from detectors.matchers.facts import MAX_PATH_LENGTH, at, dotted
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
@@ -23,8 +23,8 @@ class Args:
 
     def __post_init__(self) -> None:
         steps = dotted(self.path or "x")
-        if not all(steps) or len(steps) > LONGEST_PATH:
-            raise ValueError(f"path: a dotted path of at most {LONGEST_PATH} names, such as body.items.0.id")
+        if not all(steps) or len(steps) > MAX_PATH_LENGTH:
+            raise ValueError(f"path: a dotted path of at most {MAX_PATH_LENGTH} names, such as body.items.0.id")
 
 
 @rule(

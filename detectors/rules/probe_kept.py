@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from detectors.matchers.facts import LONGEST_PATH, at, dotted, leads
+from detectors.matchers.facts import MAX_PATH_LENGTH, at, dotted, leads
 from detectors.model.codec import canonical
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
@@ -27,8 +27,8 @@ class Args:
     def __post_init__(self) -> None:
         if self.rows and self.by is None:
             raise ValueError("by beside rows")
-        if self.path is not None and (not all(dotted(self.path)) or len(dotted(self.path)) > LONGEST_PATH):
-            raise ValueError(f"path: a dotted path of at most {LONGEST_PATH} names")
+        if self.path is not None and (not all(dotted(self.path)) or len(dotted(self.path)) > MAX_PATH_LENGTH):
+            raise ValueError(f"path: a dotted path of at most {MAX_PATH_LENGTH} names")
 
 
 @rule(

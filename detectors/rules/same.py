@@ -10,7 +10,7 @@ from detectors.sdk.arguments import arg
 from detectors.sdk.correlation import HIDDEN
 from detectors.sdk.registry import Moment, Standing, composite
 
-LEAST = 3
+MIN_LENGTH = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Args:
     of_first: str | None = arg("What it is in the first condition's event, where that is another path.", None)
     order: Literal["any", "given"] = arg("given: each must come after the one before, as `a value seen in A`.", "any")
     part: bool = arg(
-        f"Whether it is enough that the value stands as a whole word, of at least {LEAST} characters, in the first's.",
+        f"Whether it suffices that the value stands as a word, of at least {MIN_LENGTH} characters, in the first's.",
         False,
     )
 
@@ -53,7 +53,7 @@ def _chain(bound: Sequence[dict[str, list[int]]], value: str, args: Args) -> boo
         found = values.get(value) or values.get(HIDDEN)
         firsts = [found[0]] if found else []
         lasts = [found[1]] if found else []
-        if place == 0 and args.part and len(value) >= LEAST:
+        if place == 0 and args.part and len(value) >= MIN_LENGTH:
             holding = [times for text, times in values.items() if text == HIDDEN or word_in(value, text)]
             firsts, lasts = [t[0] for t in holding], [t[1] for t in holding]
         if not firsts:

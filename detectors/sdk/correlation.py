@@ -11,7 +11,7 @@ from detectors.model.kinds.shapes import shape_at
 from detectors.model.types import Event
 from detectors.sdk.condition_reads import Read, Reads, told_on_request
 
-LONGEST = 1000
+MAX_CHARACTERS = 1000
 """Characters of a value; a longer one is none: it can't be told from others that begin alike."""
 
 _VALUES = {
@@ -59,4 +59,4 @@ def value_of(event: Event, by: str) -> str | None:
     if found is None:
         return None
     text = normal(found if isinstance(found, str) else json_text(found))
-    return text if 0 < len(text) <= LONGEST else None
+    return text if 0 < len(text) <= MAX_CHARACTERS else None

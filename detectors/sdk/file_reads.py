@@ -19,7 +19,7 @@ Format = Literal[
     "text", "csv", "json", "yaml", "toml", "xml", "html", "ini", "prefs", "gimprc", "sqlite", "xlsx", "ods", "docx",
     "odt", "pptx", "odp", "pdf", "zip", "tar", "image", "media",
 ]  # fmt: skip
-LONGEST = 1_000
+MAX_CHARACTERS = 1_000
 ENDS = frozenset((32_000, 16_000, 8_000, 4_000, 2_000, 1_000, 500, 250, 125, 62, 31, 16))
 """Lengths at which the readers cut texts (agentd/readers/bounds.py): of what is cut, one of these may go on."""
 
@@ -33,7 +33,12 @@ class ReadArgs:
     format: Format | None = arg("What it is read as; without it, what its content and name say.", None)
 
     def __post_init__(self) -> None:
-        if not self.path or len(self.path) > LONGEST or self.path.startswith("/") or ".." in self.path.split("/"):
+        if (
+            not self.path
+            or len(self.path) > MAX_CHARACTERS
+            or self.path.startswith("/")
+            or ".." in self.path.split("/")
+        ):
             raise ValueError("path: relative to the watched folder, without ..")
 
     @property

@@ -12,8 +12,8 @@ from detectors.model.errors import SpecError
 from detectors.model.types import Line
 from detectors.model.validation import Path
 
-MOST = 32
-LONGEST = 2_000
+MAX_CRITERIA = 32
+MAX_CHARACTERS = 2_000
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}")
 
 
@@ -24,14 +24,14 @@ class Rubric:
     lines: tuple[Line, ...]
 
     WANTED: typing.ClassVar[str] = (
-        f"a list of 1 to {MOST} criteria: a text each, or {{id, text, required}}; ids apart, texts of 1 to "
-        f"{LONGEST} characters, one at least required"
+        f"a list of 1 to {MAX_CRITERIA} criteria: a text each, or {{id, text, required}}; ids apart, texts of 1 to "
+        f"{MAX_CHARACTERS} characters, one at least required"
     )
 
     @classmethod
     def parse(cls, spec: Any, path: Path, origin: str | None = None) -> Rubric:
         """Make it of its JSON form. Raises `SpecError`."""
-        if not isinstance(spec, list) or not 1 <= len(spec) <= MOST:
+        if not isinstance(spec, list) or not 1 <= len(spec) <= MAX_CRITERIA:
             raise SpecError(path, spec, cls.WANTED)
         lines = tuple(_line(item, n, (*path, n - 1)) for n, item in enumerate(spec, 1))
         if len({line.id for line in lines}) < len(lines) or not any(line.required for line in lines):
@@ -51,6 +51,6 @@ def _line(item: Any, number: int, path: Path) -> Line:
     id, text, required = given.get("id", f"c{number}"), given.get("text"), given.get("required", True)
     if not isinstance(id, str) or not _ID.fullmatch(id) or not isinstance(required, bool):
         raise SpecError(path, item, Rubric.WANTED)
-    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST:
+    if not isinstance(text, str) or not text.strip() or len(text) > MAX_CHARACTERS:
         raise SpecError(path, item, Rubric.WANTED)
     return Line(id, text, required)

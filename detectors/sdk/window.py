@@ -7,8 +7,8 @@ from typing import Any
 from detectors.model.errors import SpecError
 from detectors.model.types import Window
 
-MOST_STEPS = 100_000
-MOST_SECONDS = 10_000_000
+MAX_STEPS = 100_000
+MAX_SECONDS = 10_000_000
 WANTED = "{steps: a whole number} or {seconds: a number}, or both"
 
 
@@ -17,11 +17,11 @@ def window_from_json(spec: Any, path: tuple[str | int, ...]) -> Window:
     if not isinstance(spec, dict) or not spec or set(spec) - {"steps", "seconds"}:
         raise SpecError(path, spec, WANTED)
     steps, seconds = spec.get("steps"), spec.get("seconds")
-    if "steps" in spec and not (type(steps) is int and 0 <= steps <= MOST_STEPS):
-        raise SpecError((*path, "steps"), steps, f"a whole number from 0 to {MOST_STEPS}")
+    if "steps" in spec and not (type(steps) is int and 0 <= steps <= MAX_STEPS):
+        raise SpecError((*path, "steps"), steps, f"a whole number from 0 to {MAX_STEPS}")
     numeric = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-    if "seconds" in spec and not (numeric and 0 <= float(seconds or 0) <= MOST_SECONDS):
-        raise SpecError((*path, "seconds"), seconds, f"a number from 0 to {MOST_SECONDS}")
+    if "seconds" in spec and not (numeric and 0 <= float(seconds or 0) <= MAX_SECONDS):
+        raise SpecError((*path, "seconds"), seconds, f"a number from 0 to {MAX_SECONDS}")
     return Window(steps, None if seconds is None else float(seconds))
 
 

@@ -17,7 +17,7 @@ from detectors.sdk.registry import rules
 from detectors.sdk.window import window_from_json, window_to_json
 
 KEYS = ("limits", "outcome", "efficiency", "shaping")
-MOST_STEPS = 100_000
+MAX_STEPS = 100_000
 
 
 def endings_from_json(read: Reader, spec: Mapping[str, Any], milestones: Iterable[MilestoneSpec]) -> dict[str, Any]:
@@ -83,9 +83,9 @@ def _efficiency(read: Reader, spec: Any) -> Efficiency:
         if key not in given:
             read.note((*path, key), None, "this key; it must be given")
     weight = read.get(given, "weight", path, lambda v: is_number(v) and v > 0, "a number above 0", 1.0)
-    best = read.get(given, "best", path, lambda v: type(v) is int and 1 <= v < MOST_STEPS, "a whole number from 1", 1)
-    wanted = f"a whole number above best, up to {MOST_STEPS}"
-    worst = read.get(given, "worst", path, lambda v: type(v) is int and best < v <= MOST_STEPS, wanted, MOST_STEPS)
+    best = read.get(given, "best", path, lambda v: type(v) is int and 1 <= v < MAX_STEPS, "a whole number from 1", 1)
+    wanted = f"a whole number above best, up to {MAX_STEPS}"
+    worst = read.get(given, "worst", path, lambda v: type(v) is int and best < v <= MAX_STEPS, wanted, MAX_STEPS)
     return Efficiency(float(weight), best, worst)
 
 

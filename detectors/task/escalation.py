@@ -24,7 +24,7 @@ DECISIVE = ("positive", "negative", "both", "none")
 ITEMS = ("goal", "step")
 """What else is asked about beside milestones, by their ids."""
 SCOPES = ("episode", "task", "tenant", "day")
-MOST_CALLS = 1_000_000_000
+MAX_CALLS = 1_000_000_000
 _KEYS = frozenset("route escalate audit confident tiers weights decisive share patience_s rubric budget".split())
 _PATH: Path = ("escalation",)
 
@@ -178,7 +178,7 @@ def _budget(read: Reader, spec: Any, path: Path) -> Budget:
         return Budget()
     read.unknown(spec, frozenset(("calls", "cost")), path)
     calls = read.get(
-        spec, "calls", path, lambda v: type(v) is int and 0 <= v <= MOST_CALLS, "a whole number of calls from 0"
+        spec, "calls", path, lambda v: type(v) is int and 0 <= v <= MAX_CALLS, "a whole number of calls from 0"
     )
     cost = read.get(spec, "cost", path, lambda v: is_number(v) and v >= 0, "an amount of money from 0")
     return Budget(calls, None if cost is None else float(cost))

@@ -28,9 +28,9 @@ KINDS: Mapping[str, Mapping[str, bool]] = {
 }
 """What each kind is told, and whether it must be."""
 WHEN = ("start", "step", "close")
-MOST = 32
-MOST_MS = 5000
-LONGEST = 10_000
+MAX_PROBES = 32
+MAX_BUDGET_MS = 5000
+MAX_CHARACTERS = 10_000
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}")
 _KEYS = frozenset(("id", "when", "budget_ms", *KINDS))
 
@@ -40,8 +40,8 @@ Note = Callable[[Path, Any, str], None]
 
 def probes_from_json(specs: Any, origin: str | None, note: Note) -> tuple[ProbeSpec, ...]:
     """The probes that a task declares; problems go to ``note``."""
-    if not isinstance(specs, list) or len(specs) > MOST:
-        note(("probes",), specs, f"a list of at most {MOST} probes")
+    if not isinstance(specs, list) or len(specs) > MAX_PROBES:
+        note(("probes",), specs, f"a list of at most {MAX_PROBES} probes")
         return ()
     found = [probe for n, spec in enumerate(specs) if (probe := _probe(spec, ("probes", n), origin, note)) is not None]
     ids = [probe.id for probe in found]
@@ -109,8 +109,8 @@ def _probe(spec: Any, path: Path, origin: str | None, note: Note) -> ProbeSpec |
     if not isinstance(when, list) or not when or any(moment not in WHEN for moment in when):
         note((*path, "when"), when, f"a list of {', '.join(WHEN)}")
         when = []
-    if type(budget) is not int or not 1 <= budget <= MOST_MS:
-        note((*path, "budget_ms"), budget, f"milliseconds, a whole number from 1 to {MOST_MS}")
+    if type(budget) is not int or not 1 <= budget <= MAX_BUDGET_MS:
+        note((*path, "budget_ms"), budget, f"milliseconds, a whole number from 1 to {MAX_BUDGET_MS}")
     args = _args(kind, spec[kind], (*path, kind), origin, note)
     # Without the answer at the start nobody could tell what was so already.
     moments = tuple(moment for moment in WHEN if moment in ("start", *when))
@@ -143,7 +143,7 @@ def _wrong(kind: str, key: str, value: Any, path: Path, origin: str | None) -> s
         return None if value in ("text", "json") else "text or json"
     if key == "argv":
         good = isinstance(value, list) and value and all(isinstance(one, str) for one in value)
-        good = good and bool(value[0]) and sum(map(len, value)) <= LONGEST
+        good = good and bool(value[0]) and sum(map(len, value)) <= MAX_CHARACTERS
         return None if good else "a program and its arguments, a list of texts"
     if kind == "script" and key == "url":
         try:
@@ -151,8 +151,8 @@ def _wrong(kind: str, key: str, value: Any, path: Path, origin: str | None) -> s
         except SpecError as error:
             return error.wanted
         return None
-    if not isinstance(value, str) or not value.strip() or len(value) > LONGEST:
-        return f"a text of at most {LONGEST} characters"
+    if not isinstance(value, str) or not value.strip() or len(value) > MAX_CHARACTERS:
+        return f"a text of at most {MAX_CHARACTERS} characters"
     whole = value.startswith(("http://", "https://"))
     if kind == "get" and not whole and (origin is None or not value.startswith("/")):
         return "an address that begins with http:// or https://, or a path that begins with / and an origin in the task"

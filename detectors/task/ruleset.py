@@ -41,7 +41,7 @@ ASKED = (
 """What a rule's arguments may ask the daemon to keep, by the method ``asks`` → {name: items}."""
 
 
-MOST_LEANING = 256
+MAX_DEPENDENCIES_KEPT = 256
 """Sources and parts of which is remembered whether a rule leans on them."""
 
 Role = Literal["when", "revoke_on", "only_if"]
@@ -138,7 +138,7 @@ class Ruleset:
         (detectors/task/source_dependencies.py)."""
         known = self._leaning.get((source, of))
         if known is None:
-            if len(self._leaning) >= MOST_LEANING:
+            if len(self._leaning) >= MAX_DEPENDENCIES_KEPT:
                 self._leaning.clear()
             known = self._leaning[source, of] = self._leans(source, of)
         return known

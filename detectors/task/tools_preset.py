@@ -43,8 +43,8 @@ TIMES = 10
 """How often one mistake is punished."""
 PREFIX = "tools/"
 """Begins the ids of the milestones that the preset writes."""
-LONGEST_ID = 64
-_SHORTEST = LONGEST_ID - len("execution.")
+MAX_ID_LENGTH = 64
+_MIN_NAME_LENGTH = MAX_ID_LENGTH - len("execution.")
 """How much of a tool's name is left in the longest of its ids."""
 _ANY_ANSWER = {"answer_matches": {"text": {"glob": "*"}}}
 
@@ -179,11 +179,17 @@ def _syntax(
 
 def _right(name: str, when: Any, worth: float, times: int = 1) -> dict[str, Any]:
     more = {"repeat": times} if times > 1 else {}
-    return {"id": f"{PREFIX}{name[:LONGEST_ID]}", "component": "tool", "weight": worth * times, "when": when, **more}
+    return {"id": f"{PREFIX}{name[:MAX_ID_LENGTH]}", "component": "tool", "weight": worth * times, "when": when, **more}
 
 
 def _wrong(name: str, when: Any, worth: float) -> dict[str, Any]:
-    return {"id": f"{PREFIX}{name[:LONGEST_ID]}", "component": "tool", "penalty": -worth, "repeat": TIMES, "when": when}
+    return {
+        "id": f"{PREFIX}{name[:MAX_ID_LENGTH]}",
+        "component": "tool",
+        "penalty": -worth,
+        "repeat": TIMES,
+        "when": when,
+    }
 
 
 def _names(tools: set[str]) -> dict[str, str]:
@@ -194,10 +200,10 @@ def _names(tools: set[str]) -> dict[str, str]:
     plain = {tool: "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in tool) for tool in tools}
     for tool in sorted(tools, key=lambda tool: (plain[tool] != tool, tool)):
         name, number = plain[tool], 1
-        while name[:_SHORTEST] in taken:
+        while name[:_MIN_NAME_LENGTH] in taken:
             number += 1
             tail = f"-{number}"
-            name = plain[tool][: _SHORTEST - len(tail)] + tail
-        taken.add(name[:_SHORTEST])
+            name = plain[tool][: _MIN_NAME_LENGTH - len(tail)] + tail
+        taken.add(name[:_MIN_NAME_LENGTH])
         found[tool] = name
     return found

@@ -17,7 +17,7 @@ from .access_log import AccessLog
 from .state import Order, Session, Shop
 
 PASSWORD = "correct horse battery staple"
-LONGEST_INVOICE_S = 20.0
+MAX_INVOICE_S = 20.0
 
 Page = Callable[[Shop, Session, Request], Awaitable[Response]]
 
@@ -164,7 +164,7 @@ async def _slowly(content: bytes, session: Session, after: int, delay_s: float) 
     half = len(content) // 2
     yield content[:half]
     await asyncio.sleep(delay_s)
-    await session.views_reach(wanted, LONGEST_INVOICE_S)
+    await session.views_reach(wanted, MAX_INVOICE_S)
     yield content[half:]
 
 

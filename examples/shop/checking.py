@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-MOST = 20
+MAX_QUANTITY = 20
 
 
 def problems(fields: dict[str, str]) -> dict[str, str]:
@@ -16,8 +16,8 @@ def problems(fields: dict[str, str]) -> dict[str, str]:
     if len(fields.get("address", "").strip()) < 5:
         found["address"] = "Please give the address to deliver to."
     quantity = fields.get("quantity", "").strip()
-    if not (quantity.isascii() and quantity.isdigit() and 1 <= int(quantity) <= MOST):
-        found["quantity"] = f"Please order between 1 and {MOST} pieces."
+    if not (quantity.isascii() and quantity.isdigit() and 1 <= int(quantity) <= MAX_QUANTITY):
+        found["quantity"] = f"Please order between 1 and {MAX_QUANTITY} pieces."
     if fields.get("terms") != "on":
         found["terms"] = "Please accept the terms."
     return found

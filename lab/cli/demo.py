@@ -38,7 +38,7 @@ from lab.demo.show import Screen, columns
 if TYPE_CHECKING:
     from milestoned_client import Closing, Episode
 
-LONGEST_S = 100.0
+MAX_SESSION_S = 100.0
 """The session takes about ten seconds; beyond this something hangs."""
 
 INVOICE_AFTER = 2
@@ -152,13 +152,13 @@ def _start_beside(
 def _until_closed(follower: Follower, episode: Episode, *others: Part) -> Closing:
     """Let the agent work, close the episode when it is done, and wait until all is shown."""
     *watching, agent = others
-    until = time.monotonic() + LONGEST_S
+    until = time.monotonic() + MAX_SESSION_S
 
     def done() -> bool | None:
         _check(follower, watching)
         return told(agent, "done")
 
-    agent.wait_until("its script was done", done, LONGEST_S)
+    agent.wait_until("its script was done", done, MAX_SESSION_S)
     closing = episode.close("done", wait_s=max(1.0, until - time.monotonic()))
     follower.join(max(1.0, until - time.monotonic()))
     if closing.status != "closed" or follower.is_alive():

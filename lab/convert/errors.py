@@ -6,7 +6,7 @@ from typing import Any
 
 from agentd.core.errors import UsageError
 
-LONGEST = 120
+MAX_CHARACTERS = 120
 
 
 class ConvertError(UsageError):
@@ -16,4 +16,4 @@ class ConvertError(UsageError):
 def shown(value: Any) -> str:
     """A value as it stands in a message."""
     text = repr(value)
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    return text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + "…"

@@ -7,13 +7,13 @@ from html.parser import HTMLParser
 
 _INPUT = re.compile(r"<(?:input|textarea)\b", re.IGNORECASE)
 _SECRET_FILL = re.compile(r"(^|\s)(current-password|new-password|one-time-code|cc-number|cc-csc)(\s|$)")
-LONGEST = 4 << 20
+MAX_CHARACTERS = 4 << 20
 """Characters of a document that are looked at."""
 
 
 def secret_names(html: str) -> set[str]:
     """The names and ids of the document's password fields and the like."""
-    html = html[:LONGEST]
+    html = html[:MAX_CHARACTERS]
     if _INPUT.search(html) is None:
         return set()
     reader = _Fields()

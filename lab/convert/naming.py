@@ -10,9 +10,9 @@ from typing import Any
 
 from lab.convert.dom import Node
 
-LONGEST_NAME = 400
-LONGEST_TEXT = 200
-LONGEST_VALUE = 10_000
+MAX_NAME_LENGTH = 400
+MAX_TEXT_LENGTH = 200
+MAX_VALUE_LENGTH = 10_000
 
 INTERACTIVE = frozenset(
     (
@@ -47,9 +47,9 @@ def element_of(node: Node) -> dict[str, str]:
     found = {"role": role_of(node), "name": name_of(node), "tag": node.tag}
     for key, value in (("id", node.get("id")), ("attr_name", node.get("name")), ("type", type_of(node))):
         if value:
-            found[key] = value[:LONGEST_NAME]
+            found[key] = value[:MAX_NAME_LENGTH]
     if node.tag not in ("input", "textarea", "select", "html", "body") and (text := node.content()):
-        found["text"] = text[:LONGEST_TEXT]
+        found["text"] = text[:MAX_TEXT_LENGTH]
     return found
 
 
@@ -80,7 +80,7 @@ def role_of(node: Node) -> str:
 
 def name_of(node: Node) -> str:
     """The accessible name, by the commonest of its sources."""
-    return " ".join(_name(node).split())[:LONGEST_NAME]
+    return " ".join(_name(node).split())[:MAX_NAME_LENGTH]
 
 
 def _name(node: Node) -> str:
@@ -191,7 +191,7 @@ def filled(node: Node, value: Any, checked: bool | None) -> dict[str, Any]:
     if checked is not None:
         data["checked"] = checked
     texts = [str(one) for one in value] if isinstance(value, list) else [str(value)]
-    if max(map(len, texts), default=0) > LONGEST_VALUE:
+    if max(map(len, texts), default=0) > MAX_VALUE_LENGTH:
         data["cut"] = True
-    told = [text[:LONGEST_VALUE] for text in texts]
+    told = [text[:MAX_VALUE_LENGTH] for text in texts]
     return data | {"value": told if isinstance(value, list) else told[0]}

@@ -9,7 +9,7 @@ from lab.convert.dom import Node
 from lab.convert.page_state import MAIN
 
 DOCUMENT, DOCTYPE, ELEMENT, TEXT = 0, 1, 2, 3
-MOST_NODES = 500_000
+MAX_NODES = 500_000
 _HIDING = ("display:none", "visibility:hidden")
 
 
@@ -29,7 +29,7 @@ class Mirror:
         """A serialised node with all below it."""
         built: Node | None = None
         stack: list[tuple[Any, Node | None]] = [(data, None)]
-        while stack and len(self.nodes) < MOST_NODES:
+        while stack and len(self.nodes) < MAX_NODES:
             item, parent = stack.pop()
             if not isinstance(item, dict) or type(item.get("id")) is not int:
                 continue

@@ -14,8 +14,8 @@ from lab.convert.rrweb_dom import Mirror, frame_of, is_hidden, set_attribute, te
 from lab.convert.tape import Tape
 
 REST_NS = 200_000_000
-LONGEST_TEXT = 2000
-MOST_TEXTS = 200
+MAX_TEXT_LENGTH = 2000
+MAX_TEXTS = 200
 """Texts told of one change."""
 MUTATION, POINTER, SCROLL, INPUT, SELECTION = 0, 2, 3, 5, 14
 """Sources of rrweb's incremental events; others change nothing that is told here."""
@@ -146,17 +146,17 @@ class RrwebPage:
             for text in texts(node):
                 if text.parent is not None:
                     found[id(text.parent)] = text.parent
-        for element in list(found.values())[:MOST_TEXTS]:
+        for element in list(found.values())[:MAX_TEXTS]:
             self._text(at, "text.appeared", element, element.content(), flags)
 
     def _disappeared(self, at: int, node: Node) -> None:
-        for text in list(texts(node))[:MOST_TEXTS]:
+        for text in list(texts(node))[:MAX_TEXTS]:
             self._text(at, "text.disappeared", text, " ".join(text.text.split()), {})
 
     def _text(self, at: int, kind: str, node: Node, text: str, flags: dict[str, bool]) -> None:
         frame, _ = frame_of(node)
         if text:
-            said = {"tab": MAIN, "frame": frame, "text": text[:LONGEST_TEXT]}
+            said = {"tab": MAIN, "frame": frame, "text": text[:MAX_TEXT_LENGTH]}
             self._tape.tell(at, kind, said | flags)
 
     # -- the user
@@ -223,7 +223,7 @@ class RrwebPage:
             start, end = (int(found.get(name) or 0) for name in ("startOffset", "endOffset"))
             text = _between(self._mirror.top, first, start, last, end)
             if text:
-                said = {"tab": MAIN, "frame": frame_of(first)[0], "text": text[:LONGEST_TEXT]}
+                said = {"tab": MAIN, "frame": frame_of(first)[0], "text": text[:MAX_TEXT_LENGTH]}
                 self._tape.tell(at, "text.selected", said)
 
     # -- scrolling

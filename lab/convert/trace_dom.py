@@ -10,8 +10,8 @@ from typing import Any
 
 from lab.convert.dom import Node
 
-MOST_NODES = 200_000
-DEEPEST = 2000
+MAX_NODES = 200_000
+MAX_DEPTH = 2000
 
 VALUE, CHECKED, SELECTED, TARGET = (f"__playwright_{name}_" for name in ("value", "checked", "selected", "target_"))
 """Attributes in which a snapshot keeps what the markup does not show."""
@@ -28,7 +28,7 @@ class FrameHistory:
         self._nodes.append(_numbered(html))
         top = Node("#document")
         shares = False
-        left = MOST_NODES
+        left = MAX_NODES
         stack: list[tuple[Any, int, Node, int]] = [(html, len(self._nodes) - 1, top, 0)]
         while stack and left > 0:
             item, number, parent, depth = stack.pop()
@@ -38,14 +38,14 @@ class FrameHistory:
             elif _is_reference(item):
                 shares = shares or number == len(self._nodes) - 1
                 behind, index = number - item[0][0], item[0][1]
-                if depth < DEEPEST and 0 <= behind < number + 1 and 0 <= index < len(self._nodes[behind]):
+                if depth < MAX_DEPTH and 0 <= behind < number + 1 and 0 <= index < len(self._nodes[behind]):
                     found = self._nodes[behind][index]
                     if not (behind == number and _is_reference(found)):
                         stack.append((found, behind, parent, depth + 1))
             elif _is_element(item):
                 node = Node(item[0].lower(), _attributes(item))
                 parent.append(node)
-                if depth < DEEPEST:
+                if depth < MAX_DEPTH:
                     stack.extend((child, number, node, depth + 1) for child in reversed(item[2:]))
         return top, shares
 

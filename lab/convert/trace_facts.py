@@ -19,7 +19,7 @@ from lab.convert.naming import (
 from lab.convert.trace_dom import CHECKED, SELECTED, TARGET, VALUE, FrameHistory
 from lab.convert.trace_file import Snapshot
 
-MOST_FIELDS = 200
+MAX_FIELDS = 200
 _BUTTONS = frozenset(("submit", "button", "reset", "image", "file", "color"))
 
 
@@ -76,7 +76,7 @@ class Reader:
         for node in tree.walk():
             if node.attrs.get(TARGET) in ("", snapshot.call):
                 marked = node
-            if is_field(node) and len(fields) < MOST_FIELDS:
+            if is_field(node) and len(fields) < MAX_FIELDS:
                 self._field(fields, node)
         return Facts(titles[0] if titles else None, fields, _target(marked), same)
 

@@ -25,7 +25,7 @@ _ONE_FIELD = frozenset(("keyboardPress", "keyboardType", "keyboardInsertText", "
 """Of these, those that may be taken for the user's where exactly one field changed."""
 _KEPT = ("url", "selector", "value", "text", "key", "options", "x", "y", "button", "clickCount", "promptText", "name")
 """Parameters of a call that stand in its action."""
-LONGEST = 1000
+MAX_CHARACTERS = 1000
 
 
 class TracePages:
@@ -98,7 +98,7 @@ class TracePages:
         for name in _KEPT:
             value = call.params.get(name)
             if isinstance(value, str) and value:
-                action[name] = self._parameter(call, name, value)[:LONGEST]
+                action[name] = self._parameter(call, name, value)[:MAX_CHARACTERS]
             elif isinstance(value, int | float):
                 action[name] = value
             elif name == "options" and value:

@@ -25,7 +25,7 @@ from tests.fuzz.hostile_recordings import finding
 from tests.support.bounded import in_bounds
 
 ROUNDS = 400
-MOST_MEMORY = 100 << 20
+MAX_MEMORY = 100 << 20
 """Of the whole process; a command that reads nothing takes some 25 MB of it."""
 TASK = Path(__file__).parents[2] / "examples" / "shop" / "task.yaml"
 CLICK = {"tab": "T", "frame": "T", "trusted": True, "element": {"role": "button", "name": "Go", "tag": "button"}}
@@ -134,7 +134,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(sizes: list[int], command: str,
     code, said, peak = in_bounds("recording", command, bomb, module="api.cli.main")
     assert (code, "Traceback" in said) == (1, False), said
     assert "would unpack" in said
-    assert peak < MOST_MEMORY
+    assert peak < MAX_MEMORY
 
 
 def _chained(value: bytes, count: int) -> bytes:
@@ -175,7 +175,7 @@ def test_a_bomb_whose_frames_look_right_takes_no_memory(what: str, command: str,
     argv = ["replay", bomb, *task] if command == "replay" else ["recording", command, bomb]
     code, said, peak = in_bounds(*argv, module="api.cli.main")
     assert (code in (0, 1), "Traceback" in said) == (True, False), said
-    assert peak < MOST_MEMORY
+    assert peak < MAX_MEMORY
 
 
 def test_a_window_that_nobody_needs_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

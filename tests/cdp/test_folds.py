@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from agentd.sources.cdp.folds.normaliser import Normaliser
-from agentd.sources.cdp.folds.page_events import MOST_HELD
+from agentd.sources.cdp.folds.page_events import MAX_HELD
 from agentd.sources.cdp.state.capture_plan import ALWAYS, Asks
 
 PAGE = {"id": "T", "loaderId": "L1", "url": "https://a.example/"}
@@ -258,7 +258,7 @@ def test_a_page_that_is_prepared_is_told_when_it_is_shown(live: Normaliser) -> N
 
 def test_what_there_was_no_room_for_is_counted_and_told_at_the_fence(fold: Normaliser) -> None:
     """A page that says more than may wait for its document: lost, and on record as lost, once."""
-    for _ in range(MOST_HELD + 3):
+    for _ in range(MAX_HELD + 3):
         assert said(fold, 7, "element.clicked") == []
     [dropped] = fold.fenced()
     assert (dropped.kind, dropped.data["source"], dropped.data["count"]) == ("journal.dropped", "cdp", 3)
@@ -269,7 +269,7 @@ def test_of_a_page_that_was_never_shown_nothing_is_lost(fold: Normaliser) -> Non
     """Prerendered and dropped: nobody saw it. Shown at last, what there was no room for is missed."""
     session = fold.browser.sessions["S"]
     session.hidden = True
-    for _ in range(MOST_HELD + 3):
+    for _ in range(MAX_HELD + 3):
         said(fold, 7, "element.clicked")
     assert list(fold.fenced()) == []
     session.hidden = False

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from agentd.sources.cdp.state.masking import (
-    MOST,
-    MOST_CLEAN,
-    MOST_HASHED,
+    MAX_CLEAN,
+    MAX_HASHED,
+    MAX_NAMES,
     Secrets,
     cover,
     hash53,
@@ -131,11 +131,11 @@ def test_a_word_that_was_none_is_one_once_the_page_tells_it() -> None:
 
 def test_a_value_is_masked_however_often_it_stands_there_and_whatever_came_before() -> None:
     secrets = Secrets("salt", (), [hash53("salthunter2")])
-    for number in range(0, MOST_CLEAN + 5_000, 5_000):
+    for number in range(0, MAX_CLEAN + 5_000, 5_000):
         secrets.mask_text(" ".join(f"w{one}" for one in range(number, number + 5_000)))
-    text = "hunter2 " * (MOST_HASHED // 4)
+    text = "hunter2 " * (MAX_HASHED // 4)
     assert "hunter2" not in secrets.mask_text(text)
-    assert len(secrets._clean) + len(secrets._read) <= MOST_CLEAN + 10_000
+    assert len(secrets._clean) + len(secrets._read) <= MAX_CLEAN + 10_000
 
 
 def test_without_secrets_nothing_is_hashed() -> None:
@@ -145,10 +145,10 @@ def test_without_secrets_nothing_is_hashed() -> None:
 def test_of_too_many_secrets_the_last_ones_are_kept() -> None:
     """The password that is typed now is told last: it must not be the one that is refused."""
     full = Secrets("salt")
-    for number in range(MOST + 1):
+    for number in range(MAX_NAMES + 1):
         full.told({"field": f"field{number}", "hash": hash53(f"saltvalue{number}")})
-    assert full.is_secret(f"field{MOST}", "x")
-    assert full.is_secret("k", f"value{MOST}")
+    assert full.is_secret(f"field{MAX_NAMES}", "x")
+    assert full.is_secret("k", f"value{MAX_NAMES}")
     assert not full.is_secret("field0", "x")
     full.told({"field": "field1"})
     full.told({"field": "one more"})

@@ -12,7 +12,7 @@ from playwright.async_api import Page
 from websockets.asyncio.server import ServerConnection, serve
 
 from agentd.sources.cdp.folds.normaliser import Normaliser
-from agentd.sources.cdp.network.messages import LONGEST_MESSAGE, MOST_A_SECOND
+from agentd.sources.cdp.network.messages import MAX_MESSAGE_LENGTH, MAX_PER_SECOND
 from agentd.sources.cdp.state.capture_plan import Asks
 from tests.cdp.site import Answer, Site
 from tests.cdp.watching import watching
@@ -56,7 +56,7 @@ async def test_frames_go_both_ways(browser: Chromium, page: Page, site: Site, so
         {"base64": base64.b64encode(bytes([1, 2, 255])).decode()},
         {"text": '{"password":"***","n":1}'},
         {"text": "pay ***"},
-        {"text": "x" * LONGEST_MESSAGE, "cut": True},
+        {"text": "x" * MAX_MESSAGE_LENGTH, "cut": True},
     ]
     where = {name: opened[name] for name in ("tab", "frame", "request", "url")}
     assert sent == [where | one for one in told]
@@ -138,10 +138,10 @@ def frame(second: float, text: str = "x", opcode: int = 1) -> dict[str, Any]:
 
 def test_a_flood_is_a_gap_of_messages_and_ends() -> None:
     normaliser = fold()
-    flood = [told(normaliser, "Network.webSocketFrameReceived", **frame(7.5)) for _ in range(MOST_A_SECOND * 3)]
+    flood = [told(normaliser, "Network.webSocketFrameReceived", **frame(7.5)) for _ in range(MAX_PER_SECOND * 3)]
     kinds = [kind for seen in flood for kind, _ in seen]
-    assert kinds == ["message.received"] * MOST_A_SECOND + ["gap.began"]
-    [(_, gap)] = flood[MOST_A_SECOND]
+    assert kinds == ["message.received"] * MAX_PER_SECOND + ["gap.began"]
+    [(_, gap)] = flood[MAX_PER_SECOND]
     assert (gap["source"], gap["of"]) == ("cdp", "message")
     later = told(normaliser, "Network.webSocketFrameReceived", **frame(8.1))
     assert [kind for kind, _ in later] == ["gap.ended", "message.received"]
@@ -149,7 +149,7 @@ def test_a_flood_is_a_gap_of_messages_and_ends() -> None:
 
 def test_a_flood_that_just_stops_ends_at_the_fence() -> None:
     normaliser = fold()
-    for _ in range(MOST_A_SECOND + 1):
+    for _ in range(MAX_PER_SECOND + 1):
         told(normaliser, "Network.webSocketFrameSent", **frame(7.5))
     assert [seen.kind for seen in normaliser.fenced()] == ["gap.ended"]
     assert [seen.kind for seen in normaliser.fenced()] == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Page
 
-from agentd.sources.cdp.state.capture_plan import LONGEST_BODY
+from agentd.sources.cdp.state.capture_plan import MAX_BODY_LENGTH
 from tests.cdp.site import Answer, Site
 from tests.cdp.watching import watching
 from tests.support.chromium import Chromium, needs_chromium
@@ -67,8 +67,8 @@ async def test_a_multipart_body_is_fetched_whole_and_cut(browser: Chromium, page
     body = finished["body"]
     assert 'name="a"\r\n\r\n1\r\n' in body["text"]
     assert "geheim1" not in body["text"]
-    assert body.get("cut", False) is (size > LONGEST_BODY)
-    assert len(body["text"]) <= LONGEST_BODY
+    assert body.get("cut", False) is (size > MAX_BODY_LENGTH)
+    assert len(body["text"]) <= MAX_BODY_LENGTH
 
 
 async def test_a_failed_and_a_blocked_request_are_not_accepted(browser: Chromium, page: Page, site: Site) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from agentd.sources.cdp.folds.normaliser import Normaliser
-from agentd.sources.cdp.network.headers import MOST_HEADERS
-from agentd.sources.cdp.network.network import MOST_EARLY, MOST_REQUESTS
+from agentd.sources.cdp.network.headers import MAX_HEADERS
+from agentd.sources.cdp.network.network import MAX_EARLY, MAX_REQUESTS
 from agentd.sources.cdp.state.capture_plan import ALWAYS, Asks
 
 HEADERS = Asks(request_headers=frozenset(("cookie", "x-a")), response_headers=frozenset(("set-cookie", "x-b")))
@@ -99,7 +99,7 @@ def test_real_headers_that_never_come_are_waited_for_until_the_fence() -> None:
 
 def test_without_a_wish_for_headers_none_is_kept_and_none_waited_for() -> None:
     fold = Normaliser("", "", Asks())
-    for number in range(3 * MOST_EARLY):
+    for number in range(3 * MAX_EARLY):
         real(fold, f"early{number}", Cookie="a=1")
     assert not fold.network._early
     sent(fold)
@@ -111,9 +111,9 @@ def test_without_a_wish_for_headers_none_is_kept_and_none_waited_for() -> None:
 
 def test_headers_are_bounded() -> None:
     fold = Normaliser("", "", HEADERS)
-    for number in range(3 * MOST_EARLY):
+    for number in range(3 * MAX_EARLY):
         real(fold, f"early{number}", Cookie="a=1")
-    assert len(fold.network._early) <= MOST_EARLY
+    assert len(fold.network._early) <= MAX_EARLY
     everything = Normaliser("", "", Asks.everything())
     sent(everything, request={"headers": {f"x-{n}": "v" * 10_000 for n in range(1000)}})
     told(everything, "responseReceived", requestId="1", response=head())
@@ -121,7 +121,7 @@ def test_headers_are_bounded() -> None:
     ended(everything)
     [missing] = everything.network.take_missing()
     [(_, data)] = told(everything, "getResponseBody", requestId=missing.number)
-    assert len(data["headers"]) == MOST_HEADERS
+    assert len(data["headers"]) == MAX_HEADERS
     assert max(map(len, data["headers"].values())) <= 4096
 
 
@@ -130,15 +130,15 @@ def test_nothing_that_waits_is_lost_when_the_table_is_full() -> None:
     sent(fold, "first")
     told(fold, "responseReceived", requestId="first", response=head(), hasExtraInfo=True)
     assert ended(fold, "first") == []
-    kinds = [kind for n in range(MOST_REQUESTS) for kind, _ in sent(fold, f"n{n}")]
+    kinds = [kind for n in range(MAX_REQUESTS) for kind, _ in sent(fold, f"n{n}")]
     assert kinds.count("request.finished") == 1
-    assert len(fold.network._requests) <= MOST_REQUESTS
+    assert len(fold.network._requests) <= MAX_REQUESTS
 
 
 def test_a_request_that_is_forgotten_on_its_way_is_a_gap() -> None:
     """Its end will come and find nobody: a page that asks for that much hides nothing in silence."""
     fold = Normaliser("", "", HEADERS)
-    assert all([kind for kind, _ in sent(fold, f"n{n}")] == ["request.sent"] for n in range(MOST_REQUESTS))
+    assert all([kind for kind, _ in sent(fold, f"n{n}")] == ["request.sent"] for n in range(MAX_REQUESTS))
     began, ended_, (kind, _) = sent(fold, "one more")
     assert began[0] == "gap.began"
     assert began[1]["of"] == "request"

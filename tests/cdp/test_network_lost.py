@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentd.sources.cdp.folds.normaliser import Normaliser
-from agentd.sources.cdp.state.capture_plan import ALWAYS, LONGEST_BODY, Asks
+from agentd.sources.cdp.state.capture_plan import ALWAYS, MAX_BODY_LENGTH, Asks
 from agentd.sources.cdp.state.masking import hash53
 from detectors.model.errors import SpecError
 from tests.cdp.test_network_folds import ended, head, real, sent, told
@@ -135,7 +135,7 @@ def test_an_entry_of_a_plan_that_is_none_is_refused(entry: Any) -> None:
 
 @pytest.mark.parametrize(
     ("reply", "gaps"),
-    [({"body": "ok"}, 0), ({"body": "x" * (LONGEST_BODY + 1)}, 1), ({}, 1)],
+    [({"body": "ok"}, 0), ({"body": "x" * (MAX_BODY_LENGTH + 1)}, 1), ({}, 1)],
     ids=["whole", "cut", "lost"],
 )
 def test_a_wanted_answer_that_is_not_known_is_a_gap(reply: dict[str, str], gaps: int) -> None:

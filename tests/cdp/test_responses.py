@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Page, Playwright
 
-from agentd.sources.cdp.state.capture_plan import LONGEST_BODY
+from agentd.sources.cdp.state.capture_plan import MAX_BODY_LENGTH
 from tests.cdp.site import Answer, Asked, Site
 from tests.cdp.watching import watching
 from tests.support.chromium import Chromium, needs_chromium
@@ -56,7 +56,7 @@ async def test_a_body_is_told_where_the_plan_asks(browser: Chromium, page: Page,
         await watch.fence()
         a, b, c = (watch.all("request.finished", url=f"{site.url}/api/{name}")[0] for name in "abc")
     assert a["answer"] == {"body": {"text": '{"order":7,"token":"***"}', "mime": "application/json"}}
-    assert (b["status"], b["answer"]["body"]["cut"], len(b["answer"]["body"]["text"])) == (422, True, LONGEST_BODY)
+    assert (b["status"], b["answer"]["body"]["cut"], len(b["answer"]["body"]["text"])) == (422, True, MAX_BODY_LENGTH)
     assert c["answer"]["body"] == {"base64": base64.b64encode(bytes([137, 80, 0, 255])).decode(), "mime": "image/png"}
     assert "answer" not in watch.all("request.finished", url=site.url + "/other")[0]
 

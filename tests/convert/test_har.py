@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from agentd.sources.cdp.state.capture_plan import LONGEST_BODY
+from agentd.sources.cdp.state.capture_plan import MAX_BODY_LENGTH
 from api.replay.recordings import replay
 from api.tasks.task_files import check_task
 from detectors.task.ruleset import compile_task
@@ -223,7 +223,7 @@ ENCODED = base64.b64encode(b'{"a": 1}').decode()
     [
         ({"text": "hello"}, "text/plain", {"text": "hello", "mime": "text/plain"}),
         ({"text": ENCODED, "encoding": "base64"}, "application/json", {"text": '{"a": 1}', "mime": "application/json"}),
-        ({"text": "x" * 300_000}, "text/plain", {"text": "x" * LONGEST_BODY, "mime": "text/plain", "cut": True}),
+        ({"text": "x" * 300_000}, "text/plain", {"text": "x" * MAX_BODY_LENGTH, "mime": "text/plain", "cut": True}),
         ({"text": PICTURE, "encoding": "base64"}, "image/png", None),
         ({"text": PICTURE, "encoding": "base64"}, "text/plain", {"base64": PICTURE, "mime": "text/plain"}),
         ({"text": "!", "encoding": "base64"}, "text/plain", None),

@@ -256,7 +256,7 @@ def test_a_snapshot_that_points_nowhere_ends(html: Any, tmp_path: Path) -> None:
 
 def test_a_snapshot_that_repeats_itself_without_end_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each snapshot holds the one before it twice."""
-    monkeypatch.setattr("lab.convert.trace_dom.MOST_NODES", 2000)
+    monkeypatch.setattr("lab.convert.trace_dom.MAX_NODES", 2000)
     rows = trace_rows(8)
     last = rows[-1]["snapshot"]
     for number in range(60):

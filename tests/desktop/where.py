@@ -11,13 +11,13 @@ gi.require_version("Atspi", "2.0")
 
 from gi.repository import Atspi, GLib  # noqa: E402
 
-DEEPEST = 25
+MAX_DEPTH = 25
 WIDEST = 60
 
 
 def find(source: Any, role: str, name: str, depth: int = 0) -> Any | None:
     """The first object that is shown, the deepest first branch first."""
-    if source is None or depth > DEEPEST:
+    if source is None or depth > MAX_DEPTH:
         return None
     try:
         if source.get_role_name() == role and (source.get_name() or "").strip() == name and shown(source):

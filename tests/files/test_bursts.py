@@ -69,7 +69,7 @@ async def test_more_than_the_kernel_keeps(tmp_path: Path) -> None:
 
 async def test_more_than_the_loop_keeps_up_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What waits for a busy loop is bounded too; of more, the disk is read instead."""
-    monkeypatch.setattr(attachment, "MOST_NOTES", 100)
+    monkeypatch.setattr(attachment, "MAX_NOTES", 100)
     async with Watch(tmp_path) as watch:
         make(tmp_path, 1000)  # on the loop's own thread: nothing is followed meanwhile
         await watch.until(lambda: len(watch.said) > 1000)

@@ -7,7 +7,7 @@ import pytest
 
 from agentd.masking import MASK, Masker
 from agentd.masking.bodies import mask_body
-from agentd.masking.masker import DEEPEST
+from agentd.masking.masker import MAX_DEPTH
 
 INNER = r'{"payload":"{\"user\":\"ada\",\"password\":\"%s\"}"}'
 RELATED = '--b\r\nContent-Type: application/json\r\n\r\n{"token":"%s","n":1}\r\n--b--'
@@ -79,9 +79,9 @@ def test_what_holds_no_secret_stays_as_it_was_written(mime: str, body: str) -> N
 
 def test_json_is_read_so_deep_and_no_deeper() -> None:
     """What a page nests deeper is kept back, and nobody runs out of stack over it."""
-    for depth in (DEEPEST, DEEPEST + 1, 1000, 100_000):
+    for depth in (MAX_DEPTH, MAX_DEPTH + 1, 1000, 100_000):
         shown = mask_body("[" * depth + "7" + "]" * depth, "application/json", Masker())
-        assert ("7" in shown) is (depth == DEEPEST or depth > 1024)  # what orjson refuses is no JSON, but text
+        assert ("7" in shown) is (depth == MAX_DEPTH or depth > 1024)  # what orjson refuses is no JSON, but text
 
 
 @pytest.mark.timeout(60)

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from agentd.readers import bounds
-from agentd.readers.bounds import LONGEST_LIST, MOST, fitted
+from agentd.readers.bounds import MAX_BYTES, MAX_ITEMS, fitted
 from detectors.sdk.file_reads import ENDS
 from tests.readers.making import make, sqlite
 from tests.readers.reading import facts, told
@@ -165,7 +165,7 @@ async def test_a_file_longer_than_its_bound_says_so(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("n,name\n" + "".join(f"{n},lamp\n" for n in range(3000)))
     table = (await told(tmp_path / "a.csv"))["facts"]["sheets"][0]
     assert table["size"] == [3001, 2]
-    assert len(table["rows"]) <= LONGEST_LIST
+    assert len(table["rows"]) <= MAX_ITEMS
     with (tmp_path / "big.txt").open("wb") as big:
         big.truncate(64 << 20)
     assert (await told(tmp_path / "big.txt", "text"))["status"] == "large"
@@ -182,14 +182,14 @@ def test_facts_always_fit() -> None:
     ):
         clipped, cut = fitted(value)
         assert cut
-        assert len(orjson.dumps(clipped)) <= MOST
+        assert len(orjson.dumps(clipped)) <= MAX_BYTES
 
 
 def test_rules_know_where_texts_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of what is cut, a text of any other length is whole."""
     lengths = set()
     for room in (27, 40, 50, 100, 200, 300, 600, 1_500, 3_000, 7_000, 9_000, 20_000, 40_000):
-        monkeypatch.setattr(bounds, "MOST", room)
+        monkeypatch.setattr(bounds, "MAX_BYTES", room)
         lengths.add(len(fitted({"text": "x" * 50_000})[0]["text"]))
     assert lengths == ENDS
 

@@ -135,7 +135,7 @@ async def test_only_what_may_lie_in_a_shut_folder_is_not_known(wish: str, gaps: 
 
 async def test_files_beyond_a_limit_are_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that was told keeps its place before one whose name is earlier; neither is told as gone."""
-    monkeypatch.setattr(read_requests, "MOST_FILES", 2)
+    monkeypatch.setattr(read_requests, "MAX_FILES", 2)
     for name in ("b.txt", "c.txt"):
         (tmp_path / name).write_text("x")
     async with reading(tmp_path, "*.txt") as running:
@@ -150,7 +150,7 @@ async def test_files_beyond_a_limit_are_a_gap(tmp_path: Path, monkeypatch: pytes
 
 async def test_entries_beyond_a_limit_are_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder that is filled up hides nothing that was told; only the folders before the first * count."""
-    monkeypatch.setattr(read_requests, "MOST_SEEN", 2)
+    monkeypatch.setattr(read_requests, "MAX_SEEN", 2)
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "c.txt").write_text("x")
     async with reading(tmp_path, "in/*.txt") as running:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-MOST = 400
+MAX_CHARACTERS = 400
 """Characters of what went wrong."""
 
 
@@ -21,7 +21,7 @@ class Naming:
         if outcome in ("failed", "rerun"):
             lines = report.longreprtext.strip().splitlines() or [""]
             errors = " ".join(line.removeprefix("E").strip() for line in lines if line.startswith("E "))
-            why = f"{lines[-1]}: {errors[:MOST]}"
+            why = f"{lines[-1]}: {errors[:MAX_CHARACTERS]}"
             self._terminal.ensure_newline()
             self._terminal.write_line(
                 f"{outcome.upper()} {report.nodeid} ({report.when}, {report.duration:.0f} s): {why}"

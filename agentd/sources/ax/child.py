@@ -18,7 +18,7 @@ from agentd.sources.ax.messages import Message
 PYTHON = "/usr/bin/python3"
 """The one that Debian's python3-pyatspi is installed for; a virtual environment does not see it."""
 _HERE = Path(__file__).parent
-LONGEST_LINE = 1 << 22
+MAX_LINE_LENGTH = 1 << 22
 END_S = 2.0
 """How long the child may take to end by itself, in seconds."""
 
@@ -41,7 +41,7 @@ class Child:
         try:
             process = await asyncio.create_subprocess_exec(
                 PYTHON, "-s", "-E", "-m", "listener", stdin=pipe, stdout=pipe, stderr=pipe,
-                env=environ, cwd=_HERE, limit=LONGEST_LINE, start_new_session=True,
+                env=environ, cwd=_HERE, limit=MAX_LINE_LENGTH, start_new_session=True,
             )  # fmt: skip
         except OSError as error:
             raise SourceLostError(f"{PYTHON}: {error.strerror}") from None

@@ -20,8 +20,8 @@ LABELS = frozenset(("label", "static", "status bar", "info bar", "tool tip", "no
 VALUES = frozenset(("slider", "spin button", "progress bar", "level bar", "dial", "rating"))
 """Roles whose value means something; that of others is a splitter's place, or nothing."""
 CELL = "table cell"
-LONGEST_TEXT = 10_000
-MOST_DUE = 500
+MAX_TEXT_LENGTH = 10_000
+MAX_PENDING = 500
 """Objects that are due at once; where there are more, the oldest are left out until they change again."""
 
 
@@ -81,7 +81,7 @@ class Holding:
             node.live = ""
         head, tail = node.live[:offset], node.live[offset:]
         node.live = head + text + tail if how == "insert" else head + tail[length:]
-        node.live = node.live[: 2 * LONGEST_TEXT]
+        node.live = node.live[: 2 * MAX_TEXT_LENGTH]
 
     def named(self, node: Node) -> None:
         """An object has another name; of some that is their text."""
@@ -114,7 +114,7 @@ class Holding:
 
     def _want(self, node: Node) -> None:
         self._due[node.id] = None
-        if len(self._due) > MOST_DUE:
+        if len(self._due) > MAX_PENDING:
             del self._due[next(iter(self._due))]
 
     # -- what is told
@@ -167,11 +167,11 @@ class Holding:
     def _settle(self, node: Node) -> Iterator[Say]:
         self._learning.discard(node.id)
         text = MASK if node.role == SECRET else node.live
-        yield from self._told(node, text, text is not None and len(text) > LONGEST_TEXT, {})
+        yield from self._told(node, text, text is not None and len(text) > MAX_TEXT_LENGTH, {})
 
     def _told(self, node: Node, text: str | None, cut: bool, flags: dict[str, bool]) -> Iterator[Say]:
         if text is not None and (node.role in TEXTS or (node.role in LABELS and self._model.shown(node))):
-            text = _plain(text)[:LONGEST_TEXT]
+            text = _plain(text)[:MAX_TEXT_LENGTH]
             before, node.told = node.told, text
             if text != (before or "") or (before is not None and node.role == SECRET):
                 said = text if text == MASK else self._masker.mask_value(node.name if node.role in TEXTS else "", text)

@@ -26,7 +26,7 @@ _GENERIC = 35
 _RAW_KEY, _RAW_DOWN, _RAW_UP = 13, 15, 16
 _MASTERS = 1
 _FIRST_BUTTON = 1
-_DEEPEST = 12
+_MAX_DEPTH = 12
 _CLIENTS = 1000
 
 What = Literal["key", "down", "up"]
@@ -113,7 +113,7 @@ class Display:
             at = self._core.QueryPointer(window).reply()
             x, y = at.root_x, at.root_y
             place = Place(x, y, 0, x, y)
-            for _ in range(_DEEPEST):
+            for _ in range(_MAX_DEPTH):
                 if not at.child:
                     break
                 window = at.child

@@ -24,7 +24,7 @@ CHECKABLE = frozenset(("check box", "radio button", "toggle button", "check menu
 MENUS = frozenset(("menu", "menu item", "check menu item", "radio menu item", "popup menu", "menu bar"))
 UNFOCUSED = frozenset(("frame", "window", "dialog", "root pane", "application"))
 """Roles whose focus says no more than that their window is active."""
-MOST_INITIAL = 100
+MAX_INITIAL = 100
 """Switches that are told as on when a window opens."""
 
 
@@ -134,7 +134,7 @@ class Fold:
         first, window.nodes, window.tries = not window.nodes, message["nodes"], message["tries"]
         yield from self._sight.look(window.bus)
         on = [node for node in self.model.inside(window.id) if self._is_switched_on(node)] if first else []
-        for node in on[:MOST_INITIAL]:
+        for node in on[:MAX_INITIAL]:
             state = "selected" if node.role == "page tab" else "checked"
             node.switches[state] = True
             yield Say("widget.state_changed", self._of(node) | {"state": state, "on": True} | self._flags("initial"))

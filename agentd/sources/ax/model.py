@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-LONGEST_NAME = 300
-DEEPEST = 100
+MAX_NAME_LENGTH = 300
+MAX_DEPTH = 100
 SHOWN_STATES = ("checked", "expanded", "pressed", "selected")
 
 
@@ -105,7 +105,7 @@ class Model:
     def line(self, node: Node) -> list[Node]:
         """The object and what it is in, up to the program's own object."""
         line = [node]
-        while line[-1].parent in self.nodes and len(line) < DEEPEST:
+        while line[-1].parent in self.nodes and len(line) < MAX_DEPTH:
             line.append(self.nodes[line[-1].parent])
         return line
 
@@ -159,4 +159,4 @@ def handle(window: str) -> str:
 
 
 def _name(name: str) -> str:
-    return name.strip()[:LONGEST_NAME]
+    return name.strip()[:MAX_NAME_LENGTH]

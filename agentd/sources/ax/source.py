@@ -22,7 +22,7 @@ from detectors.model.kinds import wanted
 
 REST_S = 0.2
 """How long a text must rest before it is told, in seconds; a fence does not wait for that."""
-LONGEST_S = 2.0
+MAX_REST_S = 2.0
 """How long one that never rests is waited for."""
 REVIEW_S = 1.0
 SEAL_S = 1.0
@@ -161,7 +161,7 @@ class _Live:
 
     def _rested(self) -> None:
         now = self._loop.time()
-        due = min(self._heard_at + REST_S, self._due_since + LONGEST_S)
+        due = min(self._heard_at + REST_S, self._due_since + MAX_REST_S)
         if now < due:
             self._timer = self._loop.call_at(due, self._rested)
             return

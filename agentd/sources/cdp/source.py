@@ -30,7 +30,7 @@ LATE_S = 2.0
 """How long a step's seal waits for a page that is busy, in seconds."""
 PATIENT_S = 0.5
 """A fence of at least that many seconds gives a new tab the time to answer; a shorter one says nothing of it."""
-LEAST_S = 0.05
+MIN_ANSWER_S = 0.05
 """A wait that is too short to say of a page that it did not answer."""
 REST_S = 0.06
 """As long as a page works off what it is behind with at once (page/slices.js), in seconds."""
@@ -206,7 +206,7 @@ class _Live:
         """Fence again until no page is late, or for so long; what is not told then is a gap."""
         loop = asyncio.get_running_loop()
         until = loop.time() + timeout_s
-        while (self._late or self.normaliser.unheard) and (left := until - loop.time()) > LEAST_S:
+        while (self._late or self.normaliser.unheard) and (left := until - loop.time()) > MIN_ANSWER_S:
             if self._late and not self._silent & set(self._late):
                 await asyncio.sleep(REST_S)  # what is behind has the page's time only in pieces
             await self.fence(left)

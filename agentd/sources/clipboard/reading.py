@@ -27,7 +27,7 @@ KEPT = 64 << 10
 _TEXTS = ("UTF8_STRING", "text/plain;charset=utf-8", "text/plain", "STRING", "TEXT", "text/uri-list")
 _SECRET = "x-kde-passwordManagerHint"
 _PROPERTIES = 64
-_MOST_TYPES = 40
+_MAX_TYPES = 40
 _NO_TYPES = frozenset(("TARGETS", "MULTIPLE", "TIMESTAMP", "SAVE_TARGETS", "DELETE", "INSERT_SELECTION"))
 
 
@@ -96,10 +96,10 @@ class Reader:
 
     def _types(self, selection: int, at: int, until: float) -> tuple[str, ...]:
         _, pieces = self._ask(selection, "TARGETS", at, until)
-        listed = b"".join(pieces)[: 4 * 4 * _MOST_TYPES]
+        listed = b"".join(pieces)[: 4 * 4 * _MAX_TYPES]
         atoms = [int.from_bytes(listed[n : n + 4], "little") for n in range(0, len(listed), 4)]
         names = dict.fromkeys(map(self._display.atom_name, atoms))
-        return tuple(name for name in names if name and name not in _NO_TYPES)[:_MOST_TYPES]
+        return tuple(name for name in names if name and name not in _NO_TYPES)[:_MAX_TYPES]
 
     def _text(self, selection: int, target: str, at: int, until: float) -> Reading:
         form, pieces = self._ask(selection, target, at, until)

@@ -19,7 +19,7 @@ from agentd.masking import Masker
 from agentd.sources.clipboard.display import Display, Owned, program
 from agentd.sources.clipboard.reading import WHOLE_S, Reader, Reading
 
-LONGEST_TEXT = 10_000
+MAX_TEXT_LENGTH = 10_000
 """So many characters of a text are told."""
 REST_S = 0.2
 """How long PRIMARY must rest, in seconds: while a mouse selects, every letter is a new selection."""
@@ -187,7 +187,7 @@ class _Watch:
         if reading.unread is not None or reading.start is None:
             return data | {"unread": reading.unread}
         text = self._masker.mask_text(reading.start)
-        data |= {"text": text[:LONGEST_TEXT], "length": reading.length}
+        data |= {"text": text[:MAX_TEXT_LENGTH], "length": reading.length}
         if text == reading.start:  # the hash of a short secret gives it away
             data["sha256"] = reading.sha256
-        return data | ({"cut": True} if reading.length > LONGEST_TEXT else {})
+        return data | ({"cut": True} if reading.length > MAX_TEXT_LENGTH else {})

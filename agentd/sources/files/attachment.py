@@ -23,7 +23,7 @@ from agentd.sources.files.rounds import Rounds
 from agentd.sources.files.troubles import Troubles
 from agentd.sources.files.walk import Root, scan
 
-MOST_NOTES = 100_000
+MAX_NOTES = 100_000
 """How many notifications may wait for the loop; of more, all are let go and the disk is read instead."""
 STEP_S = 1.0
 """The longest that a step's seal waits for files that are not at rest, in seconds."""
@@ -156,7 +156,7 @@ class Attachment:
     # -- notifications
 
     def _from_thread(self, note: Note) -> None:
-        if len(self._notes) >= MOST_NOTES and note.op != "fence":
+        if len(self._notes) >= MAX_NOTES and note.op != "fence":
             self._behind = True
             return
         self._notes.append(note)
@@ -170,7 +170,7 @@ class Attachment:
             return
         for _ in range(min(_TURN, len(self._notes))):
             self._on_note(self._notes.popleft())
-        if self._behind and len(self._notes) < MOST_NOTES:
+        if self._behind and len(self._notes) < MAX_NOTES:
             self._behind = False
             self._overflowed("the daemon could not keep up with what happened")
             self._notes.append(Note("missed", "", ""))  # after those that came before the lost ones

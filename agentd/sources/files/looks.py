@@ -20,9 +20,9 @@ WAIT_S: Mapping[When, float] = {"now": 0.0, "soon": 0.1, "rested": 0.4, "left": 
 who must close it; still open; with a temporary name."""
 HURRY_S = 0.05
 """How soon a file is looked at again that changed meanwhile, when all must be told now."""
-MOST_LOOKS = 3
+MAX_LOOKS = 3
 """How often a file is read then; one that goes on changing is told without its content."""
-LONGEST_S = 8.0
+MAX_WAIT_S = 8.0
 """A file that is never the same from beginning to end of a look is looked at again ever later, up to this."""
 SHARE = 4
 """A file that takes long to read rests this many times as long before it is read again."""
@@ -78,7 +78,7 @@ class Looks:
         key = (root, wanted.path)
         wait = max(WAIT_S[wanted.when], self._cool.pop(key, 0.0) - self._loop.time())
         if self._hurry is not None:
-            self._rest(key, wanted.ticket, LONGEST_S)  # `finish` reads it, not the timer
+            self._rest(key, wanted.ticket, MAX_WAIT_S)  # `finish` reads it, not the timer
         elif wait <= 0:
             self._unsettled.pop(key, None)
             if (resting := self._rests.pop(key, None)) is not None:
@@ -137,8 +137,8 @@ class Looks:
     def _unsettle(self, key: Key, ticket: int) -> None:
         if not self._folds[key[0]].wants(key[1], ticket):
             return  # a later wish rests already, or is being read
-        wait = self._unsettled[key] = min(LONGEST_S, 2 * self._unsettled.get(key, WAIT_S["rested"] / 2))
-        self._rest(key, ticket, wait if self._hurry is None else LONGEST_S)
+        wait = self._unsettled[key] = min(MAX_WAIT_S, 2 * self._unsettled.get(key, WAIT_S["rested"] / 2))
+        self._rest(key, ticket, wait if self._hurry is None else MAX_WAIT_S)
 
     def _take(self, key: Key, ticket: int, wanted: bool, facts: Facts | None, took: float) -> None:
         if not wanted:
@@ -192,7 +192,7 @@ class Looks:
 
     def _wanting(self) -> list[Key]:
         hurry = self._hurry or {}
-        return [key for key in self._rests if key not in hurry or hurry[key].looks < MOST_LOOKS]
+        return [key for key in self._rests if key not in hurry or hurry[key].looks < MAX_LOOKS]
 
     def _tell_hurried(self) -> int:
         """Tell what was read but never rested; how many of those that rest or are being read were not told at all."""

@@ -17,7 +17,7 @@ from agentd.sources.files.troubles import Troubles
 
 ABSENT = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG))
 """What says that there is no such file; by any other error it is not known. A name that is too long names nothing."""
-DEEPEST = 128
+MAX_DEPTH = 128
 """Folders below folders: what lies deeper is not looked at, and an alarm says so."""
 _SPOT = os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW
 _FOLDER = _SPOT | os.O_DIRECTORY
@@ -141,8 +141,8 @@ def entries(root: Root, folder: str) -> list[Found]:
     """What a folder holds, by name; nothing where it is gone. Raises `ClosedError`, with an alarm, where it may not or
     can't be read, and `RootGoneError`."""
     place = f"{root.label}/{folder}"
-    if folder.count("/") >= DEEPEST:
-        root.troubles.add("depth", place, f"{place[:200]}: folders more than {DEEPEST} deep are not looked at")
+    if folder.count("/") >= MAX_DEPTH:
+        root.troubles.add("depth", place, f"{place[:200]}: folders more than {MAX_DEPTH} deep are not looked at")
         return []
     try:
         with spot(root, folder) as fd:

@@ -8,7 +8,7 @@ import orjson
 
 from agentd.masking import Masker
 
-MOST = 64 << 10
+MAX_ANSWER_BYTES = 64 << 10
 """Bytes of an answer that are read, and that its JSON may have."""
 
 
@@ -17,7 +17,7 @@ class ProbeFailedError(Exception):
 
 
 class Answer(NamedTuple):
-    """``cut``: there was more than `MOST`, and nothing of it is told: part of a fact is another one."""
+    """``cut``: there was more than `MAX_ANSWER_BYTES`, and nothing of it is told: part of a fact is another one."""
 
     value: Any
     cut: bool = False
@@ -41,9 +41,9 @@ def told(answer: Answer, masker: Masker) -> dict[str, Any]:
     if not answer.cut:
         value = masker.mask_json(answer.value)
         try:
-            long = len(orjson.dumps(value)) > MOST
+            long = len(orjson.dumps(value)) > MAX_ANSWER_BYTES
         except TypeError:  # half a surrogate pair, which a page can hold
-            long = len(repr(value)) > MOST
+            long = len(repr(value)) > MAX_ANSWER_BYTES
         if not long:
             return {"value": value}
     return {"value": None, "cut": True}

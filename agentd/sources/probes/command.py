@@ -13,7 +13,7 @@ import signal
 from collections.abc import Mapping
 from typing import Any
 
-from agentd.sources.probes.answer import MOST, Answer, ProbeFailedError, text_of
+from agentd.sources.probes.answer import MAX_ANSWER_BYTES, Answer, ProbeFailedError, text_of
 
 _KEPT = "PATH HOME USER LANG LC_ALL TZ TMPDIR DISPLAY XAUTHORITY XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS".split()
 
@@ -44,7 +44,7 @@ class CommandProbe:
         try:
             assert process.stdout is not None
             out = await _bounded(process.stdout)
-            if len(out) > MOST:
+            if len(out) > MAX_ANSWER_BYTES:
                 return Answer(None, cut=True)
             code = await process.wait()
         finally:
@@ -53,7 +53,7 @@ class CommandProbe:
             # asyncio waits for the end of the pipe, too, and sees none while its buffer is full; what fled may hold it.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(REAP_S):
-                    while process.stdout is not None and await process.stdout.read(MOST):
+                    while process.stdout is not None and await process.stdout.read(MAX_ANSWER_BYTES):
                         pass
                     await process.wait()
         return Answer({"exit": code, "out": text_of(out, self._as, "its output")})
@@ -61,6 +61,6 @@ class CommandProbe:
 
 async def _bounded(stream: asyncio.StreamReader) -> bytes:
     out = b""
-    while len(out) <= MOST and (chunk := await stream.read(MOST + 1 - len(out))):
+    while len(out) <= MAX_ANSWER_BYTES and (chunk := await stream.read(MAX_ANSWER_BYTES + 1 - len(out))):
         out += chunk
     return out

@@ -11,7 +11,7 @@ from typing import Any
 from agentd.sources.files.facts import Found
 from agentd.sources.files.troubles import Troubles
 from agentd.sources.files.walk import Root, read_only, spot
-from agentd.sources.probes.answer import MOST, Answer, ProbeFailedError, text_of
+from agentd.sources.probes.answer import MAX_ANSWER_BYTES, Answer, ProbeFailedError, text_of
 
 
 class FileProbe:
@@ -44,13 +44,13 @@ class FileProbe:
             data = _read(opened)
         finally:
             os.close(opened)
-        if len(data) > MOST:
+        if len(data) > MAX_ANSWER_BYTES:
             return Answer(None, cut=True)
         return Answer(text_of(data, self._as, self._path))
 
 
 def _read(opened: int) -> bytes:
     data = b""
-    while len(data) <= MOST and (chunk := os.read(opened, MOST + 1 - len(data))):
+    while len(data) <= MAX_ANSWER_BYTES and (chunk := os.read(opened, MAX_ANSWER_BYTES + 1 - len(data))):
         data += chunk
     return data

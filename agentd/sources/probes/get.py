@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 
-from agentd.sources.probes.answer import MOST, Answer, ProbeFailedError, text_of
+from agentd.sources.probes.answer import MAX_ANSWER_BYTES, Answer, ProbeFailedError, text_of
 
 NAME = "milestoned-probe/1"
 """The User-Agent, by which a site's access log tells the daemon's requests from the agent's."""
@@ -65,7 +65,7 @@ async def _read(response: httpx.Response) -> Answer:
     body = b""
     async for chunk in response.aiter_raw():
         body += chunk
-        if len(body) > MOST:
+        if len(body) > MAX_ANSWER_BYTES:
             return Answer(None, cut=True)
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     is_json = kind == "application/json" or kind.endswith("+json")

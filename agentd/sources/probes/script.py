@@ -21,7 +21,7 @@ from agentd.sources.probes.answer import Answer, ProbeFailedError
 from detectors.matchers import url_matches
 from detectors.task.script_calls import refusal
 
-MOST_TABS = 8
+MAX_TABS = 8
 
 
 class Browser:
@@ -87,8 +87,8 @@ class ScriptProbe:
             tabs = [page["targetId"] for page in pages if url_matches(self._where, page["url"], self._origin)]
             if not tabs:
                 raise ProbeFailedError("no tab shows the address")
-            if len(tabs) > MOST_TABS:
-                raise ProbeFailedError(f"{len(tabs)} tabs show the address; at most {MOST_TABS} are asked")
+            if len(tabs) > MAX_TABS:
+                raise ProbeFailedError(f"{len(tabs)} tabs show the address; at most {MAX_TABS} are asked")
             asked = [self._browser.evaluate(tab, self._expression, budget_s) for tab in tabs]
             values = [_value(reply, self._expression) for reply in await asyncio.gather(*asked)]
         except (SourceLostError, CdpError) as error:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from agentd.sources.processes.look import Facts
 
-MOST_ARGUMENTS, LONGEST_ARGUMENT, LONGEST = 64, 500, 4_000
+MAX_ARGUMENTS, MAX_ARGUMENT_LENGTH, MAX_LINE_LENGTH = 64, 500, 4_000
 """What of a command line is told: so many arguments, each so many characters, and so many together."""
 _MASKED_FROM = 20_000
 
@@ -171,10 +171,10 @@ def _is_called_helper(facts: Facts) -> bool:
 def bounded(arguments: Sequence[str]) -> tuple[list[str], bool]:
     """As much of the arguments as is told, and whether that is less than all."""
     kept: list[str] = []
-    left = LONGEST
-    for argument in arguments[:MOST_ARGUMENTS]:
+    left = MAX_LINE_LENGTH
+    for argument in arguments[:MAX_ARGUMENTS]:
         if left <= 0:
             break
-        kept.append(argument[: min(LONGEST_ARGUMENT, left)])
+        kept.append(argument[: min(MAX_ARGUMENT_LENGTH, left)])
         left -= len(kept[-1])
     return kept, kept != list(arguments)

@@ -15,9 +15,9 @@ from agentd.sources.files.names import spoken
 from agentd.sources.files.walk import ABSENT, Root, RootGoneError, scan, spot
 from detectors.matchers.plain import glob
 
-MOST_FILES = 32
+MAX_FILES = 32
 """Files that one wish is read from: those that were told, then the first by name."""
-MOST_SEEN = 20_000
+MAX_SEEN = 20_000
 """Entries of a watched folder that are looked through for a path with ``*``."""
 
 
@@ -113,12 +113,12 @@ def _add(root: Root, wish: Wish, path: str, seen: Seen) -> None:
 
 def _new(root: Root, wish: Wish, told: frozenset[str], seen: Seen) -> Iterator[Found]:
     """The plain files that a pattern fits, by name, as many as there is room for beside those that were told."""
-    room = MOST_FILES - sum(at.wish == wish for at in seen.found)
+    room = MAX_FILES - sum(at.wish == wish for at in seen.found)
     for found in _scanned(root, wish, seen):
         if found.what != "file" or found.path in told or not glob(wish.path, spoken(found.path)):
             continue
         if room <= 0:
-            seen.closed[Spot(wish, root.label, "")] = f"{root.label}: more than {MOST_FILES} files are {wish.path}"
+            seen.closed[Spot(wish, root.label, "")] = f"{root.label}: more than {MAX_FILES} files are {wish.path}"
             return
         room -= 1
         yield found
@@ -128,9 +128,9 @@ def _scanned(root: Root, wish: Wish, seen: Seen) -> Iterator[Found]:
     """What lies where the pattern can fit: below the folders that it names before its first ``*``."""
     closed: list[str] = []
     entries = scan(root, _folder(wish.path), closed)
-    yield from islice(entries, MOST_SEEN)
+    yield from islice(entries, MAX_SEEN)
     if next(entries, None) is not None:
-        seen.closed[Spot(wish, root.label, "")] = f"{root.label}: {wish.path} is looked for in {MOST_SEEN} entries"
+        seen.closed[Spot(wish, root.label, "")] = f"{root.label}: {wish.path} is looked for in {MAX_SEEN} entries"
     for folder in closed:
         seen.closed[Spot(wish, root.label, folder + "/")] = f"{root.label}/{spoken(folder)}: it may not be looked into"
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.websockets import WebSocketDisconnect
 
 from api.core.errors import InvalidError, ProblemError, UnavailableError
-from api.core.frames import MOST
+from api.core.frames import MAX_NUMBER
 from api.core.notify import Deadline
 from api.http.adapters.shared import clean
 from api.http.support import TRAINER, allowed, answer, invalid, known
@@ -27,7 +27,7 @@ from api.service.container import Parts
 router = APIRouter(prefix="/openenv", tags=["adapters"])
 WAIT_MS = 45_000
 """Below the 60 seconds after which OpenEnv's client gives up its socket."""
-LONGEST = 1024 * 1024
+MAX_MESSAGE_BYTES = 1024 * 1024
 
 
 class Action(BaseModel):
@@ -36,7 +36,7 @@ class Action(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     answer: Annotated[str, Field(max_length=65_536)] | None = None
-    step: Annotated[int, Field(ge=0, le=MOST)] | None = None
+    step: Annotated[int, Field(ge=0, le=MAX_NUMBER)] | None = None
 
 
 class Observation(BaseModel):
@@ -160,7 +160,7 @@ async def _receive(socket: WebSocket) -> dict[str, Any] | None:
         raise WebSocketDisconnect(message.get("code", 1000))
     text = message.get("text") or ""  # none in a frame of bytes
     try:
-        found = orjson.loads(text) if len(text) <= LONGEST else None
+        found = orjson.loads(text) if len(text) <= MAX_MESSAGE_BYTES else None
     except orjson.JSONDecodeError:
         return None
     return found if isinstance(found, dict) else None

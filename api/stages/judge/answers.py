@@ -21,7 +21,7 @@ Met = Literal["yes", "no", "unclear"]
 OPTIONS: tuple[Met, ...] = ("yes", "no", "unclear")
 SCHEMA = "answer/1"
 """The version of the answer's shape."""
-MOST_CITED = 8
+MAX_CITED = 8
 _FENCED = re.compile(r"\A```(?:json)?\n(.*)\n```\Z", re.DOTALL)
 
 
@@ -51,7 +51,7 @@ def answer_schema(criteria: Sequence[Criterion], options: Sequence[Met] = OPTION
     said = {
         "type": "object",
         "properties": {
-            "evidence": {"type": "array", "items": {"type": "string"}, "maxItems": MOST_CITED},
+            "evidence": {"type": "array", "items": {"type": "string"}, "maxItems": MAX_CITED},
             "met": {"type": "string", "enum": list(options)},
         },
         "required": ["evidence", "met"],
@@ -114,8 +114,8 @@ def _said(where: str, value: Any) -> Said:
     met, evidence = value["met"], value["evidence"]
     if not isinstance(met, str) or met not in OPTIONS:
         raise UnreadableError(f"{where}.met: {met!r}, wanted one of {', '.join(OPTIONS)}")
-    if not isinstance(evidence, list) or len(evidence) > MOST_CITED or not all(isinstance(e, str) for e in evidence):
-        raise UnreadableError(f"{where}.evidence: {str(evidence)[:200]}, wanted at most {MOST_CITED} ids")
+    if not isinstance(evidence, list) or len(evidence) > MAX_CITED or not all(isinstance(e, str) for e in evidence):
+        raise UnreadableError(f"{where}.evidence: {str(evidence)[:200]}, wanted at most {MAX_CITED} ids")
     return Said(met, tuple(evidence))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from api.core.regular_file import read_regular
 from api.stages.judge.facts import Fact
 
-MOST = 3
+MAX_PICTURES = 3
 """The last so many pictures are shown."""
 _MIME = {"png": "image/png", "jpeg": "image/jpeg", "jpg": "image/jpeg", "webp": "image/webp"}
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
@@ -24,7 +24,7 @@ def parts_of(facts: Sequence[Fact], names: Mapping[str, str], folder: Path) -> l
     A picture whose content is not what the log says is left out: its line says so by having no picture.
     """
     parts: list[dict[str, Any]] = []
-    for fact in [fact for fact in facts if fact.picture and not fact.flags][-MOST:]:
+    for fact in [fact for fact in facts if fact.picture and not fact.flags][-MAX_PICTURES:]:
         found = _read(folder, str(fact.picture))
         if found is not None:
             mime, data = found

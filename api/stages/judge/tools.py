@@ -12,9 +12,9 @@ from api.stages.base import Question
 from api.stages.judge.facts import stepped
 from detectors.model.types import Event
 
-MOST_EVENTS = 20
-MOST_DIGITS = 40
-_MOST_POWER = 64
+MAX_EVENTS = 20
+MAX_DIGITS = 40
+_MAX_POWER = 64
 _CONTENT = "facts"
 """The field of `file.read` in which a file's content stands."""
 _OPERATIONS: dict[type[ast.AST], Callable[..., Any]] = {
@@ -40,14 +40,14 @@ class ToolError(ValueError):
 
 
 def events_between(question: Question, first: int, last: int) -> list[tuple[Event, int]]:
-    """The events ``first`` to ``last`` with their steps, at most `MOST_EVENTS`."""
+    """The events ``first`` to ``last`` with their steps, at most `MAX_EVENTS`."""
     if not 1 <= first <= last:
         raise ToolError(f"events {first} to {last}: wanted numbers from 1, the first not above the last")
     # Their neighbours come along: what is suspicious only beside them would be shown alone.
     found = [(event, step) for event, step in stepped(question.events) if first - 2 <= event.seq <= last + 2]
     if not found:
         raise ToolError(f"events {first} to {last}: the log has none; it ends with {question.events[-1].seq}")
-    return found[:MOST_EVENTS]
+    return found[:MAX_EVENTS]
 
 
 def file_events(question: Question, path: str) -> list[tuple[Event, int]]:
@@ -99,7 +99,7 @@ def calculated(expression: str) -> str:
     try:
         tree = ast.parse(expression.strip(), mode="eval")
         with localcontext() as context:
-            context.prec = MOST_DIGITS
+            context.prec = MAX_DIGITS
             value = _value(tree.body, expression)
     except (SyntaxError, ValueError, RecursionError, MemoryError, ArithmeticError) as error:
         raise ToolError(f"calculate {expression[:80]!r}: {str(error) or type(error).__name__}") from None
@@ -113,8 +113,8 @@ def _value(node: ast.AST, source: str) -> Any:
     parts: Iterator[ast.AST]
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
         base, power = _value(node.left, source), _value(node.right, source)
-        if power != int(power) or abs(power) > _MOST_POWER:
-            raise ToolError(f"calculate: the power {power}, wanted a whole number to {_MOST_POWER}")
+        if power != int(power) or abs(power) > _MAX_POWER:
+            raise ToolError(f"calculate: the power {power}, wanted a whole number to {_MAX_POWER}")
         return _bounded(base**power)
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
         parts = iter((node.left, node.right))
@@ -128,6 +128,6 @@ def _value(node: ast.AST, source: str) -> Any:
 
 
 def _bounded(value: Any) -> Any:
-    if not isinstance(value, Decimal) or not value.is_finite() or abs(value.adjusted()) > MOST_DIGITS:
+    if not isinstance(value, Decimal) or not value.is_finite() or abs(value.adjusted()) > MAX_DIGITS:
         raise ToolError("calculate: the value is out of bounds")
     return value

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from api.stages.model.isotonic import Curve, isotonic
 
 Floats = NDArray[np.float64]
-LEAST = 30
+MIN_CASES = 30
 """Cases without which nothing can be calibrated."""
 
 
@@ -160,7 +160,7 @@ def sigmoid(values: Floats) -> Floats:
 def calibrate(scores: Sequence[float], success: Sequence[bool], novelty: Sequence[float]) -> Calibration | None:
     """From cases that were scored without their group; None where there are too few, or of one outcome only."""
     s, y = np.asarray(scores, np.float64), np.asarray(success, np.bool_)
-    if len(s) < LEAST or y.all() or not y.any():
+    if len(s) < MIN_CASES or y.all() or not y.any():
         return None
     slope, offset = platt(s, y)
     return Calibration(slope, offset, s, y, np.asarray(novelty, np.float64))

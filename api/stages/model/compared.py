@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from api.stages.model.screen import BOXES, MOST, Filled, Screen, Shown
+from api.stages.model.screen import BOXES, MAX_ELEMENTS, Filled, Screen, Shown
 from api.stages.model.words import DEEDS, in_goal, plain, read_goal, value_agrees, wanted_places
 
 CONTROLS = BOXES | frozenset(
@@ -38,7 +38,7 @@ class Compared:
         found = self._known.get(name)
         if found is None:
             found = in_goal(name, self.goal)
-            if len(self._known) < MOST:
+            if len(self._known) < MAX_ELEMENTS:
                 self._known[name] = found
         return found
 

@@ -12,7 +12,7 @@ from detectors.model.types import Event
 
 BOXES = frozenset(("checkbox", "radio", "switch", "option", "menuitemcheckbox", "menuitemradio"))
 _WHOLE = (1 << 64) - 1
-MOST = 4_000
+MAX_ELEMENTS = 4_000
 """Elements and lines of text that are kept; a page with more of them is told by what came first."""
 
 
@@ -87,14 +87,14 @@ class Screen:
     def _appeared(self, data: Mapping[str, Any]) -> None:
         self.told = True
         one = shown(data["element"])
-        if len(self.elements) < MOST:
+        if len(self.elements) < MAX_ELEMENTS:
             if one not in self.elements:
                 self.fresh.append(one)
             self.elements[one] += 1
             self._count(one, 1)
             row = self.order.setdefault((one.role, one.tag), {})
             name = standing(data["element"])
-            if name in row or len(row) < MOST:
+            if name in row or len(row) < MAX_ELEMENTS:
                 row[name] = row.get(name, 0) + 1
 
     def _disappeared(self, data: Mapping[str, Any]) -> None:
@@ -126,7 +126,7 @@ class Screen:
     def _text(self, data: Mapping[str, Any]) -> None:
         self.told = True
         for line in str(data["text"]).split("\n"):
-            if len(self.lines) < MOST:
+            if len(self.lines) < MAX_ELEMENTS:
                 self._line(plain(line))
 
     def _text_gone(self, data: Mapping[str, Any]) -> None:
@@ -163,7 +163,7 @@ class Screen:
         self.fields[key] = Filled(
             name, one.role, text, checked, secret, tuple(parts), values, place, one.tag, kind, given
         )
-        if len(self.fields) > MOST:
+        if len(self.fields) > MAX_ELEMENTS:
             self.fields.pop(next(iter(self.fields)))
 
     def _went(self, data: Mapping[str, Any]) -> None:

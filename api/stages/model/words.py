@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-LONGEST = 2_000
+MAX_CHARACTERS = 2_000
 """Characters of any one text that are looked at."""
 STOP = frozenset(
     "a an and are as at be by click do field fields find for from given have in into it its of on or press that the "
@@ -79,7 +79,7 @@ class Goal(NamedTuple):
 
 def plain(text: str) -> str:
     """Lower case, NFKC, words only, one space between them."""
-    return _plain(text[:LONGEST])
+    return _plain(text[:MAX_CHARACTERS])
 
 
 @lru_cache(maxsize=4096)
@@ -96,7 +96,7 @@ def words(text: str) -> frozenset[str]:
 def read_goal(instruction: str) -> Goal:
     """What is asked."""
     text = plain(instruction)
-    instruction = instruction[:LONGEST]
+    instruction = instruction[:MAX_CHARACTERS]
     values = _LABEL.sub(" ", instruction)
     found = [next(filter(None, groups)) for groups in _QUOTED.findall(values)]
     rest = _QUOTED.sub(" ", values)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 REFERENCE = ("episode_id", "episode", "task_id", "task", "task_version", "version", "step")
 NESTED = ("milestoned", "extra_info", "metadata", "verifier_metadata", "ground_truth", "label", "task_data")
 """The members that the service reads: rows hold images and arrays too, which stay where they are."""
-DEEPEST = 3
+MAX_DEPTH = 3
 
 _SPECIAL = re.compile(r"<\|[^<>|]{1,40}\|>|</?(?:s|eos|bos|pad|eot|end_of_turn|start_of_turn)>")
 
@@ -18,7 +18,7 @@ _SPECIAL = re.compile(r"<\|[^<>|]{1,40}\|>|</?(?:s|eos|bos|pad|eot|end_of_turn|s
 def label_of(*carried: Any) -> Any:
     """The first of ``carried`` that may name an episode or a task, as JSON; None where none does."""
     for one in carried:
-        found = _kept(one, DEEPEST)
+        found = _kept(one, MAX_DEPTH)
         if found:
             return found
     return None
@@ -53,7 +53,7 @@ class Named(NamedTuple):
 
 def named(label: Any) -> Named:
     """What a label names, wherever in it. Raises `ValueError` where it names nothing."""
-    found = _named(label, DEEPEST)
+    found = _named(label, MAX_DEPTH)
     if found is None:
         raise ValueError(f"label: got {str(label)[:120]!r}; wanted a task id, or an object with task_id or episode_id")
     return found

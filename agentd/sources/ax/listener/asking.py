@@ -15,7 +15,7 @@ from gi.repository import Atspi, GLib
 TIMEOUT_MS = 2000
 PAUSE_S = 2.0
 """How long a program that did not answer is left alone, in seconds."""
-MOST_TEXT = 10_000
+MAX_TEXT = 10_000
 _SLOW = ("timed out", "timeout", "did not receive a reply", "no reply")
 
 ODD = (TypeError, ValueError, LookupError, AttributeError, OverflowError)
@@ -70,7 +70,7 @@ def text_of(source: Any) -> tuple[str, bool] | None:
     except NotImplementedError:
         return None
     count = text.characterCount
-    return (text.getText(0, min(count, MOST_TEXT)) if count > 0 else ""), count > MOST_TEXT
+    return (text.getText(0, min(count, MAX_TEXT)) if count > 0 else ""), count > MAX_TEXT
 
 
 def value_of(source: Any) -> float | None:
@@ -86,5 +86,5 @@ def label_of(source: Any) -> str:
     """The name of what labels the object, cut; "" where nothing does."""
     for relation in source.getRelationSet():
         if relation.getRelationType() == Atspi.RelationType.LABELLED_BY and relation.getNTargets():
-            return (relation.getTarget(0).name or "")[:MOST_TEXT]
+            return (relation.getTarget(0).name or "")[:MAX_TEXT]
     return ""

@@ -7,7 +7,7 @@ from typing import Any
 
 from gi.repository import Atspi, Gio, GLib
 
-from .asking import MOST_TEXT, PAUSE_S, Asking, identity, states_of, text_of, value_of
+from .asking import MAX_TEXT, PAUSE_S, Asking, identity, states_of, text_of, value_of
 from .hit import hit
 from .tree import ROOT, Tree
 from .walk import PRIORITY, Walker
@@ -90,8 +90,8 @@ class Desk:
         self._pids[bus] = ask(bus, root.get_process_id) or 0
         self._wire.say(
             {
-                "t": "app", "bus": bus, "id": found, "toolkit": (ask(bus, root.get_toolkit_name) or "")[:MOST_TEXT],
-                "version": (ask(bus, root.get_toolkit_version) or "")[:MOST_TEXT], "pid": self._pids[bus],
+                "t": "app", "bus": bus, "id": found, "toolkit": (ask(bus, root.get_toolkit_name) or "")[:MAX_TEXT],
+                "version": (ask(bus, root.get_toolkit_version) or "")[:MAX_TEXT], "pid": self._pids[bus],
             }
         )  # fmt: skip
         self._look_at_windows(bus)
@@ -214,7 +214,7 @@ class Desk:
             return {"id": self._tree.describe(data)} if event.rawType.startswith("object:active-d") else None
         if not isinstance(data, str) or (self._tree.roles.get(known) == SECRET and "text" in event.rawType):
             return None
-        return data[:MOST_TEXT]
+        return data[:MAX_TEXT]
 
     def _children_changed(self, event: Any, how: str, found: str, bus: str) -> None:
         if found.endswith(ROOT):

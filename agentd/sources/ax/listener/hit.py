@@ -8,7 +8,7 @@ from gi.repository import Atspi
 
 from .asking import Asking, identity
 
-DEEPEST = 40
+MAX_DEPTH = 40
 
 
 def hit(asking: Asking, windows: list[Any], command: dict[str, Any]) -> Any | None:
@@ -30,7 +30,7 @@ def hit(asking: Asking, windows: list[Any], command: dict[str, Any]) -> Any | No
 
 def _descend(asking: Asking, bus: str, window: Any, kind: Atspi.CoordType, x: int, y: int) -> Any | None:
     here = None
-    for _ in range(DEEPEST):
+    for _ in range(MAX_DEPTH):
         below = asking.ask(bus, _at, here or window, kind, x, y)
         if bus in asking.busy:
             return None  # what is inside is not known

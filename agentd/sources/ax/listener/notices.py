@@ -6,7 +6,7 @@ from typing import Any
 
 from gi.repository import Gio, GLib
 
-from .asking import MOST_TEXT
+from .asking import MAX_TEXT
 from .wire import Wire
 
 _NAME = "org.freedesktop.Notifications"
@@ -14,7 +14,7 @@ _RULES = (
     f"type='method_call',interface='{_NAME}',member='Notify'",
     f"type='method_return',sender='{_NAME}'",
 )
-MOST_WAITING = 100
+MAX_PENDING = 100
 
 
 def watch_notices(wire: Wire, address: str | None) -> None:
@@ -53,7 +53,7 @@ class _Watch:
             body = message.get_body()
             if body is not None and body.get_type_string().startswith("(susss"):
                 app, _, _, title, text = body.unpack()[:5]
-                app, title, text = (str(one)[:MOST_TEXT] for one in (app, title, text))
+                app, title, text = (str(one)[:MAX_TEXT] for one in (app, title, text))
                 said = {"t": "notice", "app": app, "title": title, "body": text}
                 GLib.idle_add(self._wire.guard(self._called), (message.get_sender(), message.get_serial()), said)
             return None
@@ -63,7 +63,7 @@ class _Watch:
 
     def _called(self, key: tuple[str, int], said: dict[str, Any]) -> bool:
         self._asked[key] = said
-        if len(self._asked) > MOST_WAITING:
+        if len(self._asked) > MAX_PENDING:
             del self._asked[next(iter(self._asked))]
         return False
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from .asking import MOST_TEXT, Asking, identity, label_of, states_of
+from .asking import MAX_TEXT, Asking, identity, label_of, states_of
 from .wire import Wire
 
 ROOT = "/org/a11y/atspi/accessible/root"
-MOST = 20_000
+MAX_OBJECTS = 20_000
 """Objects known at once; when there are more, everything is forgotten and learnt anew."""
 REMEMBERED = 500
 """Objects that are gone are known this long, for events about them that come late."""
-DEEPEST = 60
+MAX_DEPTH = 60
 UNKNOWN = "unknown"
 LABELLED = frozenset(
     ("text", "entry", "password text", "spin button", "slider", "combo box", "check box", "radio button", "editbar")
@@ -43,20 +43,20 @@ class Tree:
         above = ""
         if not found.endswith(ROOT):
             parent = self._asking.ask(bus, source.get_parent)
-            if parent is not None and depth < DEEPEST:
+            if parent is not None and depth < MAX_DEPTH:
                 above = self.describe(parent, depth=depth + 1) or ""
         return found if self._add(found, bus, source, above) else None
 
     def _add(self, found: str, bus: str, source: Any, above: str) -> bool:
         ask = self._asking.ask
-        role = (ask(bus, source.get_role_name) or "")[:MOST_TEXT]
+        role = (ask(bus, source.get_role_name) or "")[:MAX_TEXT]
         if not role or role == "invalid":
             return False  # not there yet, or no more: a later event may find it
-        if len(self.roles) >= MOST:
+        if len(self.roles) >= MAX_OBJECTS:
             self.forget()
             above = ""
         states = ask(bus, states_of, source) or []
-        name = (ask(bus, source.get_name) or "")[:MOST_TEXT]
+        name = (ask(bus, source.get_name) or "")[:MAX_TEXT]
         if not name and role in LABELLED:
             name = ask(bus, label_of, source) or ""
         self.roles[found], self.handles[found], self._parents[found] = role, source, above
@@ -72,7 +72,7 @@ class Tree:
     def remember(self, source: Any, name: str) -> str | None:
         """The id of a window that was gone before anybody could ask what it was; its own event told its name."""
         found, bus = identity(source)
-        name = name[:MOST_TEXT]
+        name = name[:MAX_TEXT]
         if not name or bus + ROOT not in self.roles:
             return None
         self.roles[found], self.handles[found], self._parents[found] = UNKNOWN, source, bus + ROOT

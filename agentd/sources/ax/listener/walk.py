@@ -19,8 +19,8 @@ from .asking import Asking, identity
 from .tree import Tree
 from .wire import Wire
 
-MOST_NODES = 1500
-MOST_CHILDREN = 200
+MAX_NODES = 1500
+MAX_CHILDREN = 200
 SLICE_S = 0.01
 PRIORITY = GLib.PRIORITY_LOW
 CLOSED = frozenset(("menu", "popup menu", "menu item", "combo box", "scroll bar"))
@@ -82,9 +82,9 @@ class Walker:
     def _step(self) -> bool:
         walk = self._walks[0]
         until = time.monotonic() + SLICE_S
-        while walk.queue and len(walk.seen) < MOST_NODES and time.monotonic() < until:
+        while walk.queue and len(walk.seen) < MAX_NODES and time.monotonic() < until:
             self._visit(walk, walk.queue.popleft())
-        if not walk.queue or len(walk.seen) >= MOST_NODES:
+        if not walk.queue or len(walk.seen) >= MAX_NODES:
             self._walks.popleft()
             self._end(walk)
         if not self._walks:
@@ -102,7 +102,7 @@ class Walker:
         if role in CLOSED:
             return
         count = self._asking.ask(bus, source.get_child_count) or 0
-        for index in range(count if count <= MOST_CHILDREN else 0):
+        for index in range(count if count <= MAX_CHILDREN else 0):
             child = self._asking.ask(bus, source.get_child_at_index, index)
             if child is not None:
                 walk.queue.append(child)

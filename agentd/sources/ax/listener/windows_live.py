@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from gi.repository import Atspi, Gio, GLib
 
-from .asking import MOST_TEXT, TIMEOUT_MS, Asking
+from .asking import MAX_TEXT, TIMEOUT_MS, Asking
 
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ class Fresh:
         """An object's accessible name, cut."""
         arguments = GLib.Variant("(ss)", (_ACCESSIBLE, "Name"))
         return self._call(
-            name, path, "Get", lambda answer: str(answer)[:MOST_TEXT], arguments, "org.freedesktop.DBus.Properties"
+            name, path, "Get", lambda answer: str(answer)[:MAX_TEXT], arguments, "org.freedesktop.DBus.Properties"
         )
 
     def states(self, name: str, path: str) -> list[str] | None:

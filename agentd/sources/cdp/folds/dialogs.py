@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from agentd.sources.cdp.state.gaps import DIALOGS, gap
 from agentd.sources.cdp.state.state import Browser, Params, Seen, SessionState
 
-LONGEST = 4000
+MAX_CHARACTERS = 4000
 
 
 def told(browser: Browser, session: SessionState, method: str, params: Params) -> Iterator[Seen]:
     """Fold one message about a dialog; while one is open the session's commands would not be answered."""
     if method == "Page.javascriptDialogOpening":
-        about = {"tab": session.tab, "type": params["type"], "message": params["message"][:LONGEST]}
+        about = {"tab": session.tab, "type": params["type"], "message": params["message"][:MAX_CHARACTERS]}
         session.dialog = about
         yield Seen("dialog.opened", about | {"url": browser.secrets.mask_url(params["url"])})
     elif method == "Page.javascriptDialogClosed":
@@ -21,5 +21,5 @@ def told(browser: Browser, session: SessionState, method: str, params: Params) -
             yield from gap(DIALOGS, "a dialog was open before anybody listened; what it said is not known")
         about = session.dialog or {"tab": session.tab, "type": "", "message": ""}
         session.dialog = None
-        given = params.get("userInput", "")[:LONGEST]
+        given = params.get("userInput", "")[:MAX_CHARACTERS]
         yield Seen("dialog.closed", about | {"accepted": params["result"], "input": given})

@@ -11,7 +11,7 @@ from typing import Any
 
 from agentd.sources.cdp.state.state import Browser, Download, Params, Seen, SessionState, remember
 
-MOST = 256
+MAX_DOWNLOADS = 256
 SHARE = 20
 """Progress is told at every twentieth of the whole."""
 UNKNOWN_TOTAL = 1 << 20
@@ -23,7 +23,7 @@ def told(browser: Browser, session: SessionState, method: str, params: Params) -
     """Fold one message about a download."""
     if method == "Page.downloadWillBegin":
         url, name = browser.secrets.mask_url(params["url"]), params["suggestedFilename"]
-        remember(browser.downloads, params["guid"], Download(session.tab, session.target, url, name), MOST)
+        remember(browser.downloads, params["guid"], Download(session.tab, session.target, url, name), MAX_DOWNLOADS)
         about = {"tab": session.tab, "frame": params["frameId"], "url": url, "name": name}
         yield Seen("download.began", about | {"download": params["guid"]})
     elif method == "Page.downloadProgress" and params["guid"] in browser.downloads:

@@ -11,7 +11,7 @@ from typing import Any
 
 from agentd.sources.cdp.state.state import History, Params, Seen, SessionState
 
-MOST_LATE = 2000
+MAX_LATE = 2000
 
 
 def moved(session: SessionState, data: dict[str, Any], *, through: bool) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agentd.sources.cdp.folds import dialogs, downloads, navigation, page_events, sessions, tabs
-from agentd.sources.cdp.folds.history import MOST_LATE, released
+from agentd.sources.cdp.folds.history import MAX_LATE, released
 from agentd.sources.cdp.folds.visual import SAID, Visual
 from agentd.sources.cdp.network import worker_gap
 from agentd.sources.cdp.network.network import Network
@@ -82,7 +82,7 @@ class Normaliser:
         state = self.browser.known(session)
         for seen in self._of_page(state, domain, method, params):
             waits = state.hidden and not seen.kind.startswith(_AT_ONCE)
-            if (waits or state.history.pending) and len(state.late) < MOST_LATE:
+            if (waits or state.history.pending) and len(state.late) < MAX_LATE:
                 state.late.append(seen)
             elif not waits:
                 yield from released(state)

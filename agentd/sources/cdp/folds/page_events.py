@@ -12,7 +12,7 @@ from agentd.sources.cdp.folds.page_fields import FIELDS, checked
 from agentd.sources.cdp.state.gaps import PAGE_PARTS, gap
 from agentd.sources.cdp.state.state import Browser, Params, Seen, SessionState
 
-MOST_HELD = 2000
+MAX_HELD = 2000
 HEARD = ("Runtime.bindingCalled", "Page.createIsolatedWorld", "Page.documentOpened", ANSWERED)
 """The messages that `told` folds."""
 HIDDEN = "the page can keep a person's input from its observer"
@@ -33,7 +33,7 @@ def told(browser: Browser, session: SessionState, binding: str, method: str, par
         frame = session.contexts.get(context)
         if frame is not None:
             yield from _said(browser, session, frame, params["payload"])
-        elif sum(map(len, session.held.values())) < MOST_HELD:
+        elif sum(map(len, session.held.values())) < MAX_HELD:
             session.held.setdefault(context, []).append(params["payload"])
         else:
             session.lost += 1

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-LONGEST = 10_000
+MAX_CHARACTERS = 10_000
 """Characters of any one text."""
-MOST = 1000
+MAX_ITEMS = 1000
 """Items of any one list."""
 
 Types = type | tuple[type, ...]
@@ -74,7 +74,7 @@ def _only(data: dict[str, Any], names: tuple[str, ...]) -> dict[str, str]:
 
 def _clean(value: Any) -> Any:
     if isinstance(value, str):
-        return value[:LONGEST]
+        return value[:MAX_CHARACTERS]
     if isinstance(value, list):
         return list(_items(value))
     if isinstance(value, dict):
@@ -83,6 +83,6 @@ def _clean(value: Any) -> Any:
 
 
 def _items(value: list[Any]) -> Iterator[Any]:
-    for item in value[:MOST]:
+    for item in value[:MAX_ITEMS]:
         if not isinstance(item, dict):
             yield _clean(item)

@@ -9,7 +9,7 @@ from agentd.sources.cdp.state.gaps import DOWNLOADS, REQUESTS, gap
 from agentd.sources.cdp.state.state import Browser, Params, Seen, SessionState
 from agentd.sources.cdp.state.targets import is_page
 
-LONGEST_TITLE = 1000
+MAX_TITLE_LENGTH = 1000
 ACTIVATED = "tab.activated"
 
 
@@ -109,9 +109,9 @@ def _info(browser: Browser, info: Params) -> Iterator[Seen]:
 def titled(browser: Browser, tab: str, title: str, url: str) -> Iterator[Seen]:
     """The tab's title is ``title``, says the list of targets or the page; told once."""
     known = browser.tabs.get(tab)
-    if known is None or not title or known["title"] == title[:LONGEST_TITLE]:
+    if known is None or not title or known["title"] == title[:MAX_TITLE_LENGTH]:
         return
-    known["title"] = title[:LONGEST_TITLE]
+    known["title"] = title[:MAX_TITLE_LENGTH]
     yield _standing(browser, Seen("page.titled", {"tab": tab, "title": known["title"], "url": url}))
 
 

@@ -19,13 +19,13 @@ SAID = ("visual", "visual.lost")
 """What the page script says of it."""
 PIECE = 192 * 1024
 """Characters of one event at most; what is longer comes in several."""
-LONGEST = 5 << 20
+MAX_EVENT_BYTES = 5 << 20
 _ADDRESSES = frozenset(("href", "src", "action", "formaction", "poster", "cite", "data", "background", "xlink:href"))
 _AS_IT_IS = frozenset(("_cssText", "type", "tagName", "class", "id", "publicId", "systemId", "style"))
 
 
 _VALUES = ("value", "content")
-MOST_SECRETS = 10_000
+MAX_SECRETS = 10_000
 """Elements with a secret value that are known again when that changes: of more, those that came last."""
 
 
@@ -93,7 +93,7 @@ class Visual:
             hides = number in self._hidden or self._hides(attributes)
             if hides and number[1]:
                 self._hidden[number] = None
-                if len(self._hidden) > MOST_SECRETS:
+                if len(self._hidden) > MAX_SECRETS:
                     del self._hidden[next(iter(self._hidden))]
             told = {key for key, one in attributes.items() if isinstance(one, str) and one}
             secret = {key for key in told if self._secrets.is_secret_name(key)}
@@ -110,7 +110,7 @@ class Visual:
 
 def _read(text: Any) -> list[Any]:
     """The events of one message. Raises `ValueError` or `RecursionError` where it is none."""
-    if not isinstance(text, str) or len(text) > LONGEST:
+    if not isinstance(text, str) or len(text) > MAX_EVENT_BYTES:
         raise ValueError("no message")
     try:
         events = orjson.loads(text)

@@ -9,11 +9,11 @@ from typing import Any
 
 from agentd.masking import MASK
 from agentd.masking.bodies import boundary_of, map_parts
-from agentd.sources.cdp.state.capture_plan import LONGEST_BODY
+from agentd.sources.cdp.state.capture_plan import MAX_BODY_LENGTH
 from agentd.sources.cdp.state.masking import Secrets, mask_body
 from agentd.sources.cdp.state.state import Params
 
-MOST_FILES = 100
+MAX_FILES = 100
 SMALL_FILE = 4096
 """Bytes of a text file in an upload that are told; of a larger or another one only name and size are."""
 
@@ -56,7 +56,7 @@ def request_body(raw: bytes, mime: str, secrets: Secrets, length: int | None = N
         if kind:
             about["mime"] = kind[1].strip()
         about["size"] = len(content)
-        if len(files) < MOST_FILES:
+        if len(files) < MAX_FILES:
             files.append(about)
         return content if _is_small_text(content) else ""
 
@@ -84,16 +84,16 @@ def told(raw: bytes, mime: str, secrets: Secrets) -> dict[str, Any]:
     body: dict[str, Any] = {}
     try:
         kept = mask_body(raw.decode(), mime, secrets).encode()
-        body["text"] = kept[:LONGEST_BODY].decode("utf-8", "ignore")
+        body["text"] = kept[:MAX_BODY_LENGTH].decode("utf-8", "ignore")
     except UnicodeDecodeError:
         kept = raw
         if is_clean(raw, secrets):
-            body["base64"] = base64.b64encode(raw[:LONGEST_BODY]).decode()
+            body["base64"] = base64.b64encode(raw[:MAX_BODY_LENGTH]).decode()
         else:
             body["text"] = MASK
     if mime:
         body["mime"] = mime
-    if len(kept) > LONGEST_BODY:
+    if len(kept) > MAX_BODY_LENGTH:
         body["cut"] = True
     return body
 

@@ -16,7 +16,7 @@ from agentd.sources.cdp.state.state import Params, Seen
 _SCHEME = re.compile(r"^\s*([A-Za-z][A-Za-z0-9-]*)")
 _REALM = re.compile(r'\brealm\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,]+))', re.IGNORECASE)
 _ASKS = {401: "www-authenticate", 407: "proxy-authenticate"}
-LONGEST_REALM = 200
+MAX_REALM_LENGTH = 200
 
 
 def told(base: dict[str, Any], answer: Params) -> Iterator[Seen]:
@@ -28,5 +28,5 @@ def told(base: dict[str, Any], answer: Params) -> Iterator[Seen]:
     data: dict[str, Any] = {name: base[name] for name in ("tab", "frame", "request", "url") if name in base}
     data["scheme"] = found[1].lower()
     if realm := _REALM.search(text):
-        data["realm"] = re.sub(r"\\(.)", r"\1", realm[1] if realm[1] is not None else realm[2])[:LONGEST_REALM]
+        data["realm"] = re.sub(r"\\(.)", r"\1", realm[1] if realm[1] is not None else realm[2])[:MAX_REALM_LENGTH]
     yield Seen("auth.challenged", data)

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from agentd.sources.cdp.state.masking import Secrets
 from agentd.sources.cdp.state.state import Params
 
-MOST_EARLY = 256
-LONGEST_HEADER = 4096
-MOST_HEADERS = 200
+MAX_EARLY = 256
+MAX_HEADER_LENGTH = 4096
+MAX_HEADERS = 200
 
 
 @dataclass(slots=True)
@@ -70,9 +70,9 @@ def _kept(
         if low.startswith(":") or (names is not None and low not in names):
             continue
         found += 1
-        if found > MOST_HEADERS:
+        if found > MAX_HEADERS:
             return
-        yield low, secrets.mask_header(low, str(value))[:LONGEST_HEADER]
+        yield low, secrets.mask_header(low, str(value))[:MAX_HEADER_LENGTH]
 
 
 def header(headers: Params, name: str) -> str:

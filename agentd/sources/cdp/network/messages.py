@@ -17,10 +17,10 @@ from agentd.sources.cdp.network import bodies
 from agentd.sources.cdp.state.masking import Secrets, mask_body
 from agentd.sources.cdp.state.state import Params, Seen, SessionState
 
-MOST_SOCKETS = 1024
-MOST_A_SECOND = 200
+MAX_SOCKETS = 1024
+MAX_PER_SECOND = 200
 """Messages of one connection in a second of the browser's clock; more are a gap."""
-LONGEST_MESSAGE = 16384
+MAX_MESSAGE_LENGTH = 16384
 """Bytes of a message that are kept; a longer one is marked ``cut``."""
 
 _TEXT, _BINARY = 1, 2
@@ -47,7 +47,7 @@ class Messages:
         """A connection that messages can come over: ``base`` names tab, frame, request and address."""
         if self._kinds:
             self._connections[number] = _Connection({name: base[name] for name in base if name != "method"})
-            if len(self._connections) > MOST_SOCKETS:
+            if len(self._connections) > MAX_SOCKETS:
                 del self._connections[next(iter(self._connections))]
 
     def closed(self, number: str) -> Iterator[Seen]:
@@ -74,7 +74,7 @@ class Messages:
             if not self._flood:
                 self._flood = True
                 url = connection.base["url"][:200]
-                reason = f"more than {MOST_A_SECOND} messages a second over {url}"
+                reason = f"more than {MAX_PER_SECOND} messages a second over {url}"
                 yield Seen("gap.began", {"source": "cdp", "of": "message", "reason": reason})
             return
         yield from self.calm(connection)
@@ -85,7 +85,7 @@ class Messages:
     def _met(self, session: SessionState, number: str) -> Iterator[Seen]:
         """A connection that was open before the daemon came, and its address told before that."""
         self.opened(number, {"tab": session.tab, "frame": session.root, "request": number, "url": ""})
-        if number not in self._nameless and len(self._nameless) < MOST_SOCKETS:
+        if number not in self._nameless and len(self._nameless) < MAX_SOCKETS:
             self._nameless[number] = session
             reason = "a connection was open before it could be listened to: its address is not known"
             yield Seen("gap.began", {"source": "cdp", "of": "message", "reason": reason})
@@ -103,8 +103,8 @@ class Messages:
         if second != connection.second:
             connection.second, connection.told, connection.lost = second, 0, 0
         connection.told += 1
-        connection.lost += connection.told > MOST_A_SECOND
-        return connection.told <= MOST_A_SECOND
+        connection.lost += connection.told > MAX_PER_SECOND
+        return connection.told <= MAX_PER_SECOND
 
 
 def _frame(frame: Params, secrets: Secrets) -> dict[str, Any] | None:
@@ -121,8 +121,8 @@ def _frame(frame: Params, secrets: Secrets) -> dict[str, Any] | None:
 
 
 def _binary(raw: bytes) -> dict[str, Any]:
-    data: dict[str, Any] = {"base64": base64.b64encode(raw[:LONGEST_MESSAGE]).decode()}
-    return data | ({"cut": True} if len(raw) > LONGEST_MESSAGE else {})
+    data: dict[str, Any] = {"base64": base64.b64encode(raw[:MAX_MESSAGE_LENGTH]).decode()}
+    return data | ({"cut": True} if len(raw) > MAX_MESSAGE_LENGTH else {})
 
 
 def _event(params: Params, secrets: Secrets) -> dict[str, Any]:
@@ -132,5 +132,5 @@ def _event(params: Params, secrets: Secrets) -> dict[str, Any]:
 
 def _text(text: str, secrets: Secrets) -> dict[str, Any]:
     masked = mask_body(text, "", secrets).encode("utf-8", "replace")
-    data: dict[str, Any] = {"text": masked[:LONGEST_MESSAGE].decode("utf-8", "ignore")}
-    return data | ({"cut": True} if len(masked) > LONGEST_MESSAGE else {})
+    data: dict[str, Any] = {"text": masked[:MAX_MESSAGE_LENGTH].decode("utf-8", "ignore")}
+    return data | ({"cut": True} if len(masked) > MAX_MESSAGE_LENGTH else {})

@@ -30,13 +30,13 @@ from agentd.sources.cdp.network.requests import (
     type_of,
 )
 from agentd.sources.cdp.network.wire import Wire
-from agentd.sources.cdp.state.capture_plan import LONGEST_BODY, NOBODY, Asks, WantsBody
+from agentd.sources.cdp.state.capture_plan import MAX_BODY_LENGTH, NOBODY, Asks, WantsBody
 from agentd.sources.cdp.state.gaps import REQUESTS, gap
 from agentd.sources.cdp.state.state import Browser, Params, Seen, SessionState, remember
 
-MOST_REQUESTS = 4096
-MOST_HOPS = 20
-MOST_EARLY = 256
+MAX_REQUESTS = 4096
+MAX_HOPS = 20
+MAX_EARLY = 256
 
 _INNER = ("data:", "blob:", "about:", "chrome:", "chrome-extension:", "chrome-untrusted:", "devtools:")
 _REPLIES = ("Network.getRequestPostData", "Network.getResponseBody")
@@ -135,7 +135,7 @@ class Network:
     def _sent(self, browser: Browser, session: SessionState, params: Params) -> Iterator[Seen]:
         about, number = params["request"], params["requestId"]
         self._unclaimed.pop(number, None)
-        remember(self._known, number, None, MOST_REQUESTS)
+        remember(self._known, number, None, MAX_REQUESTS)
         if about["url"].startswith(_INNER) or (session.via and number == session.target):
             return  # a worker's own script is told by whoever asked for the worker
         request = self._requests.get(number)
@@ -169,15 +169,13 @@ class Network:
 
     def _keep(self, number: str, request: Request) -> Iterator[Seen]:
         self._requests[number] = request
-        if len(self._requests) > MOST_REQUESTS:
+        if len(self._requests) > MAX_REQUESTS:
             oldest = self._requests.pop(next(iter(self._requests)))
             oldest.waits.clear()
             yield from oldest.release("")
             yield from self._unknown(oldest)
             if not oldest.ended and not oldest.left:
-                yield from gap(
-                    REQUESTS, f"more than {MOST_REQUESTS} requests on their way: the end of one is not known"
-                )
+                yield from gap(REQUESTS, f"more than {MAX_REQUESTS} requests on their way: the end of one is not known")
 
     def _note_body(self, browser: Browser, request: Request, params: Params) -> None:
         about = params["request"]
@@ -208,7 +206,7 @@ class Network:
         extra = params.get("redirectHasExtraInfo")
         by = answers.source_of(answer, extra=extra)
         hop |= ({"cached": True} if by in CACHES else {}) | ({"answered_by": by} if by else {})
-        if len(request.hops) < MOST_HOPS:
+        if len(request.hops) < MAX_HOPS:
             request.hops.append(hop)
         self._note_answer(browser, request, answer, due=bool(extra))
         request.wire.redirect(request.hop, due=extra is not False)
@@ -246,7 +244,7 @@ class Network:
                 self._note_unclaimed(number, params)
             if self._asks.headers:
                 self._early.setdefault(number, []).append((answer, params))
-                if len(self._early) > MOST_EARLY:
+                if len(self._early) > MAX_EARLY:
                     del self._early[next(iter(self._early))]
             return
         if not answer and request.carries and request.body is not None and wire.length is not None:
@@ -433,7 +431,7 @@ class Network:
         del self._requests[number]
         self._missing = [one for one in self._missing if one.command != _REPLIES[0] or one.number != number]
         request_dedup.stand_in(page, inner)
-        remember(self._pages, number, inner_number, MOST_REQUESTS)
+        remember(self._pages, number, inner_number, MAX_REQUESTS)
         if inner.ended and inner.wants_answer:
             yield from self._note_answer_body(inner_number, inner, cut_off=inner.left)
         yield from self._released(inner_number, inner, "outer")
@@ -484,14 +482,14 @@ class Network:
         wire = self._early_wire.get(number)
         if wire is None:
             wire = Wire()
-            remember(self._early_wire, number, wire, MOST_EARLY)
+            remember(self._early_wire, number, wire, MAX_EARLY)
         return wire
 
     def _note_unclaimed(self, number: str, params: Params) -> None:
         """The network sent what nobody has told of: of a worker that is gone by now nobody will. Everything but a GET
         or HEAD carries an Origin."""
         if header(params.get("headers", {}), "origin"):
-            remember(self._unclaimed, number, None, MOST_EARLY)
+            remember(self._unclaimed, number, None, MAX_EARLY)
 
     def _went_out(self, number: str) -> Iterator[Seen]:
         url = self._unsent.pop(number)
@@ -587,7 +585,7 @@ class Network:
             if request.left:
                 yield from self._unwitnessed(request)
             if "wire" in request.waits:
-                remember(self._unsent, number, request.base["url"], MOST_EARLY)
+                remember(self._unsent, number, request.base["url"], MAX_EARLY)
                 yield from self._released(number, request, "wire")
             if request.claim is not None:
                 yield from self._settle(number, last=True)
@@ -657,4 +655,4 @@ def _how(params: Params) -> dict[str, Any]:
     return how
 
 
-__all__ = ["LONGEST_BODY", "Asks", "Missing", "Network", "WantsBody"]
+__all__ = ["MAX_BODY_LENGTH", "Asks", "Missing", "Network", "WantsBody"]

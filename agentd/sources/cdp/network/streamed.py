@@ -13,7 +13,7 @@ from agentd.sources.cdp.state.state import Params
 
 COMMAND = "Network.streamResourceContent"
 TYPES = frozenset(("XHR", "Fetch"))
-MOST = 4 << 20
+MAX_HELD_BYTES = 4 << 20
 """Bytes of one body that are held; a longer one is lost."""
 
 
@@ -61,5 +61,5 @@ class Streamed:
             self._got += base64.b64decode(text, validate=True)
         except (binascii.Error, ValueError):
             self._got = None
-        if self._got is not None and len(self._got) > MOST:
+        if self._got is not None and len(self._got) > MAX_HELD_BYTES:
             self._got = None

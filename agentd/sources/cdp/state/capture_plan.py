@@ -14,7 +14,7 @@ NOBODY, IF_TAKEN, ALWAYS = range(3)
 WantsBody = Callable[[str, str], int]
 """Method and address of a request → one of these."""
 
-LONGEST_BODY = 262144
+MAX_BODY_LENGTH = 262144
 """Bytes of a body that are kept; a longer one is marked ``cut``. Single-page applications save their whole state."""
 _KEPT_POSTS = 16 << 20
 _KEPT_ANSWERS = 64 << 20
@@ -80,7 +80,7 @@ class Asks:
         """The parameters of `Network.enable`: what the browser has to keep in memory for us."""
         bodies, answers = self.request_body is not _none, self.response_body is not _none
         return {
-            "maxPostDataSize": LONGEST_BODY if bodies else 0,
+            "maxPostDataSize": MAX_BODY_LENGTH if bodies else 0,
             "maxTotalBufferSize": _KEPT_ANSWERS if answers else _KEPT_POSTS if bodies else 0,
             "maxResourceBufferSize": _KEPT_ANSWER if answers else _KEPT_POSTS if bodies else 0,
         }

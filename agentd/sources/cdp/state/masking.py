@@ -15,15 +15,15 @@ from agentd.masking import MASK, Masker
 from agentd.masking.bodies import mask_body
 
 T = TypeVar("T")
-MOST = 1000
+MAX_NAMES = 1000
 """Names, and hashes, kept: of a page that tells of more, those that it told last."""
-SHORTEST = 4
+MIN_WORD_LENGTH = 4
 """Characters of a value that is looked for among the words of a text: shorter ones stand anywhere."""
-LONGEST_WORD = 128
-MOST_HASHED = 1 << 16
+MAX_WORD_LENGTH = 128
+MAX_HASHED = 1 << 16
 """Characters of one text that are hashed, words that repeat not counted; words after that are not known again."""
 
-MOST_CLEAN = 50_000
+MAX_CLEAN = 50_000
 """Words and short texts, of all texts, that are known not to be a value: they need not be hashed again."""
 
 _WORD = re.compile(r"\S+")
@@ -81,12 +81,12 @@ class Secrets(Masker):
     def mask_text(self, text: str) -> str:
         """As `Masker`, and without the values of secret fields: as a whole, or among the words."""
         text = super().mask_text(text)
-        if not self.hashes or len(text) < SHORTEST:
+        if not self.hashes or len(text) < MIN_WORD_LENGTH:
             return text
-        if len(text) <= MOST_HASHED and self._is_told(text.strip(), room=True):
+        if len(text) <= MAX_HASHED and self._is_told(text.strip(), room=True):
             return MASK
         told: set[str] = set()
-        left = MOST_HASHED
+        left = MAX_HASHED
 
         def word(found: re.Match[str]) -> str:
             nonlocal left
@@ -99,7 +99,7 @@ class Secrets(Masker):
                         told.add(one)
                 if one in told:
                     return found[0].replace(one, MASK)
-            if left >= 0 and len(found[0]) <= LONGEST_WORD:
+            if left >= 0 and len(found[0]) <= MAX_WORD_LENGTH:
                 self._read.add(found[0])
             return found[0]
 
@@ -109,10 +109,10 @@ class Secrets(Masker):
         """``room``: between texts, where what is known of words may be forgotten: within one they count once."""
         if value in self._clean:
             return False
-        if room and len(self._clean) + len(self._read) > MOST_CLEAN:
+        if room and len(self._clean) + len(self._read) > MAX_CLEAN:
             self._forget()
         told = _hash(_mixed(self._start, value)) in self.hashes
-        if not told and len(value) <= LONGEST_WORD:
+        if not told and len(value) <= MAX_WORD_LENGTH:
             self._clean.add(value)
         return told
 
@@ -123,9 +123,9 @@ class Secrets(Masker):
 
 def _readings(word: str) -> Iterator[str]:
     """What of a word between spaces may be a value: all of it, without the marks around it, each of its parts."""
-    if len(word) <= LONGEST_WORD:
+    if len(word) <= MAX_WORD_LENGTH:
         bare = word.lstrip(_OPENS)
-        while len(bare) >= SHORTEST:
+        while len(bare) >= MIN_WORD_LENGTH:
             yield bare
             if bare[-1] not in _ENDS:
                 break
@@ -133,13 +133,15 @@ def _readings(word: str) -> Iterator[str]:
         if bare != word:
             yield word
     if not word.isalnum():
-        yield from (part for part in _PART.findall(word) if SHORTEST <= len(part) <= LONGEST_WORD and part != word)
+        yield from (
+            part for part in _PART.findall(word) if MIN_WORD_LENGTH <= len(part) <= MAX_WORD_LENGTH and part != word
+        )
 
 
 def _keep(told: dict[T, None], one: T) -> None:
     told.pop(one, None)
     told[one] = None
-    if len(told) > MOST:
+    if len(told) > MAX_NAMES:
         del told[next(iter(told))]
 
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from agentd.sources.cdp.state.state import Browser, Params, Seen, SessionState, remember
 
-MOST = 2000
+MAX_REQUESTS = 2000
 """Requests that are looked at; a page that has more was listened to long ago."""
 
 _GET_TYPES = frozenset("Stylesheet Script Image Font Media TextTrack Manifest EventSource Prefetch".split())
@@ -109,7 +109,7 @@ class Arrival:
         if method == "Network.requestWillBeSent":
             yield from self._asked(params)
         elif method == "Network.requestWillBeSentExtraInfo":
-            if len(self._origins) < MOST:
+            if len(self._origins) < MAX_REQUESTS:
                 self._origins[number] = _method(params.get("headers", {}))
         elif method == "Network.responseReceived":
             yield from self._answer(browser, one)
@@ -221,14 +221,14 @@ class Arrival:
             else:
                 self._miss("a redirect was heard of without the request before it")
         self._urls[_plain(params["request"]["url"])] += 1
-        if len(self._sent) < MOST:
+        if len(self._sent) < MAX_REQUESTS:
             self._sent[number] = None
 
     def _answer(self, browser: Browser, one: Message) -> Iterator[Message]:
         number, url = one.params["requestId"], one.params["response"]["url"]
-        remember(self._answered, number, None, MOST)
+        remember(self._answered, number, None, MAX_REQUESTS)
         if url.startswith(_INNER) or self._is_told(browser, number):
-            remember(self._sent, number, None, MOST)
+            remember(self._sent, number, None, MAX_REQUESTS)
             yield one
             return
         kind = one.params.get("type", "Other")
@@ -341,7 +341,7 @@ class Arrival:
         yield Message("Network.loadingFinished", base)
 
     def _is_told(self, browser: Browser, number: str) -> bool:
-        return number in self._sent or number in browser.loaders or len(self._sent) >= MOST
+        return number in self._sent or number in browser.loaders or len(self._sent) >= MAX_REQUESTS
 
     def _miss(self, reason: str) -> None:
         self.missed = self.missed or reason
