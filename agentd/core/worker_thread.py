@@ -63,11 +63,11 @@ class Worker:
         after ``timeout_s`` seconds: then false."""
         answered: asyncio.Future[None] = self._loop.create_future()
 
-        def asked() -> None:
+        def run_call() -> None:
             question()
             self._call(_settle, answered, None)
 
-        self._asked.put(asked)
+        self._asked.put(run_call)
         self._ring()
         done, _ = await asyncio.wait((answered, self._ended), timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
         return bool(done)

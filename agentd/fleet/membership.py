@@ -17,7 +17,7 @@ from agentd.core.disk_errors import room_in
 from agentd.core.errors import TokenRefusedError, UsageError, VersionRefusedError
 from agentd.core.settings import Settings
 from agentd.fleet.devtools import read_devtools_token
-from agentd.uplink.http import problem, retry_after, said, spoke, words
+from agentd.uplink.http import problem, problem_detail, retry_after, spoke, words
 from detectors.model.codec import WIRE
 
 ANSWER_S = 10.0
@@ -65,7 +65,7 @@ class Membership:
         answer = await self._ask("", body, wait_s=0.0)
         self._sandbox = str(answer["sandbox"])
         log.info("Registered with the fleet.", sandbox=self._sandbox, name=body["name"])
-        return _told(answer)
+        return _parse_answer(answer)
 
     async def beat(
         self,
@@ -81,7 +81,7 @@ class Membership:
         body: dict[str, Any] = {"on": on, "done": done, "through": through, "gaps": list(gaps)[:64]}
         if failed is not None:
             body["failed"] = {"episode": failed[0], "why": failed[1][:1_024] or "unknown"}
-        return _told(await self._ask(f"/{self._sandbox}:beat", {**body, "wait_ms": int(wait_s * 1000)}, wait_s))
+        return _parse_answer(await self._ask(f"/{self._sandbox}:beat", {**body, "wait_ms": int(wait_s * 1000)}, wait_s))
 
     async def leave(self) -> None:
         """Say that the sandbox goes; a service that does not hear it will find out by itself."""
@@ -102,7 +102,7 @@ class Membership:
             if response.status_code == 200 and {"lease", "beat_s", "given_up"} <= (told := problem(response)).keys():
                 return told
             _check(response)
-            log.warning("The fleet's service can't say yet; asking again.", why=said(response))
+            log.warning("The fleet's service can't say yet; asking again.", why=problem_detail(response))
             await backoff.wait(retry_after(response))
 
     async def _post(self, what: str, body: dict[str, Any], wait_s: float) -> httpx.Response:
@@ -124,17 +124,17 @@ def _check(response: httpx.Response) -> None:
         return
     kind = str(problem(response).get("type", "")).rpartition(":")[2]
     if kind == "version-skew":
-        raise VersionRefusedError(f"the service refuses this daemon's version: {said(response)}")
+        raise VersionRefusedError(f"the service refuses this daemon's version: {problem_detail(response)}")
     if response.status_code in (401, 403):
         raise TokenRefusedError(
             f"the service answered {response.status_code} to the fleet's token: wanted one of scope sandbox "
-            f"({said(response)})"
+            f"({problem_detail(response)})"
         )
     if response.status_code in (404, 413, 422):
-        raise UsageError(f"the service refuses this sandbox: {said(response)}")
+        raise UsageError(f"the service refuses this sandbox: {problem_detail(response)}")
 
 
-def _told(answer: dict[str, Any]) -> Told:
+def _parse_answer(answer: dict[str, Any]) -> Told:
     lease = answer["lease"]
     given = answer["given_up"]
     return Told(

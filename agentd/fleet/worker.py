@@ -73,7 +73,7 @@ class Member:
 
     async def _work(self, stop: asyncio.Event) -> None:
         told = await self._membership.register()
-        for left in self._left():
+        for left in self._unfinished_episodes():
             if told.lease is None or told.lease.episode != left:
                 self._set_aside(left, (await self._membership.beat(on=left)).given_up)
         done: str | None = None
@@ -148,7 +148,7 @@ class Member:
             if told.lease is None or told.lease.episode != episode:
                 return "the service has this sandbox on no such episode any more"
 
-    def _left(self) -> list[str]:
+    def _unfinished_episodes(self) -> list[str]:
         """Episodes of before a restart that are not finished."""
         if not self._folder.is_dir():
             return []

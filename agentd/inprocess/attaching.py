@@ -97,11 +97,11 @@ async def _attach_async(
     if library == "pyppeteer":
         from agentd.inprocess.pyppeteer_async import Pyppeteer
 
-        harness = await Pyppeteer.of(given)
+        harness = await Pyppeteer.from_object(given)
     else:
         from agentd.inprocess.playwright_async import AsyncPlaywright
 
-        harness = await AsyncPlaywright.of(given)
+        harness = await AsyncPlaywright.from_object(given)
     leave = _enter(harness)
     watch = AsyncWatch(_thread(harness, settings, token), folder, leave)
     try:

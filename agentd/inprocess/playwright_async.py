@@ -22,7 +22,7 @@ class AsyncPlaywright:
         self._loop = asyncio.get_running_loop()
 
     @classmethod
-    async def of(cls, given: Page | BrowserContext | Browser) -> AsyncPlaywright:
+    async def from_object(cls, given: Page | BrowserContext | Browser) -> AsyncPlaywright:
         """The browser that ``given`` belongs to, and the context that it stands for."""
         if isinstance(given, Browser):
             return cls(given, None)

@@ -76,11 +76,11 @@ class DaemonThread:
                 self._loop.call_soon_threadsafe(self._stop.set)
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Whether nothing more is answered."""
         return self._shut
 
-    def why(self) -> AgentdError:
+    def end_reason(self) -> AgentdError:
         """Why nothing is answered any more; raises what ended the daemon if that was an error."""
         self.ended.result()
         return AgentdError("the watch has ended: nothing more is journalled")

@@ -98,7 +98,7 @@ class Watch(Handle):
 
     def close(self, reason: str = "closed by the harness") -> None:
         """Close the episode, ship the rest or write the recording, and end the watch. Once is enough."""
-        if not self._daemon.over:
+        if not self._daemon.is_over:
             self._wait(self._daemon.ask(lambda session: self._close(session, reason)))
         self._end_it()
 
@@ -125,7 +125,7 @@ class Watch(Handle):
             turned = self._harness.pump()
             futures.wait({asked}, TURN_S if turned else TURN_S * 10)
         if asked.cancelled():
-            raise self._daemon.why()
+            raise self._daemon.end_reason()
         return asked.result()
 
     def __enter__(self) -> Watch:
@@ -152,7 +152,7 @@ class AsyncWatch(Handle):
 
     async def close(self, reason: str = "closed by the harness") -> None:
         """Close the episode, ship the rest or write the recording, and end the watch. Once is enough."""
-        if not self._daemon.over:
+        if not self._daemon.is_over:
             asked = self._daemon.ask(lambda session: self._close(session, reason))
             try:
                 await self._wait(asked)
@@ -184,7 +184,7 @@ class AsyncWatch(Handle):
             return await asyncio.shield(waiting)
         except asyncio.CancelledError:
             if asked.cancelled():
-                raise self._daemon.why() from None
+                raise self._daemon.end_reason() from None
             raise
 
 

@@ -56,7 +56,7 @@ def read_gimprc(file: BinaryIO, asked: dict[str, Any]) -> dict[str, Any]:
     if len(stack) != 1:
         raise DamagedError("a bracket that nothing closes")
     entries = [one for one in stack[0] if isinstance(one, list) and one and isinstance(one[0], str)]
-    return {"value": {name: _said(rest) for name, *rest in entries}}
+    return {"value": {name: _parse_value(rest) for name, *rest in entries}}
 
 
 def _tokens(text: str) -> Any:
@@ -69,5 +69,5 @@ def _tokens(text: str) -> Any:
         yield token[1], token[2], token[3]
 
 
-def _said(rest: list[Any]) -> Any:
+def _parse_value(rest: list[Any]) -> Any:
     return rest[0] if len(rest) == 1 else " ".join(rest) if all(isinstance(one, str) for one in rest) else rest

@@ -85,18 +85,18 @@ class _Routes:
         self._expected = f"Bearer {token}".encode()
         self._health = health
 
-    def _known(self, request: Request) -> bool:
+    def _has_token(self, request: Request) -> bool:
         given = request.headers.get("authorization", "").encode()
         return hmac.compare_digest(given, self._expected)
 
     def _authorize(self, request: Request) -> None:
-        if not self._known(request):
+        if not self._has_token(request):
             raise ProblemError(401, "Not authorized", "wanted the bearer token that lies in control.token in --state")
 
     async def begin(self, request: Request) -> Response:
         self._authorize(request)
         body = await body_of(request, {"step": (int, type(None)), "action": (object,)})
-        return _said(await self._conductor.begin(body.get("step"), body.get("action")))
+        return _as_response(await self._conductor.begin(body.get("step"), body.get("action")))
 
     async def end(self, request: Request) -> Response:
         self._authorize(request)
@@ -107,31 +107,31 @@ class _Routes:
         step = _step_of(request)
         said = await self._conductor.end(step)
         if wait is None:
-            return _said(said)
+            return _as_response(said)
         return answer({**said._asdict(), "sealed": await self._conductor.wait_sealed(step)})
 
     async def answered(self, request: Request) -> Response:
         self._authorize(request)
         body = await body_of(request, {"text": (str,)}, ("text",))
-        return _said(await self._conductor.say("agent.answered", body))
+        return _as_response(await self._conductor.say("agent.answered", body))
 
     async def tool_called(self, request: Request) -> Response:
         self._authorize(request)
         body = await body_of(request, {"call": (str,), "tool": (str,), "arguments": (object,)}, ("call", "tool"))
         body.setdefault("arguments", {})
-        return _said(await self._conductor.say("agent.tool_called", body))
+        return _as_response(await self._conductor.say("agent.tool_called", body))
 
     async def tool_returned(self, request: Request) -> Response:
         self._authorize(request)
         fields = {"call": (str,), "ok": (bool,), "result": (object,), "error": (object,)}
         body = await body_of(request, fields, ("call", "ok"))
-        return _said(await self._conductor.say("agent.tool_returned", body))
+        return _as_response(await self._conductor.say("agent.tool_returned", body))
 
     async def close(self, request: Request) -> Response:
         self._authorize(request)
         body = await body_of(request, {"reason": (str,), "truncated": (bool,)})
         reason, truncated = body.get("reason", "closed by the harness"), body.get("truncated", False)
-        return _said(await self._conductor.close(reason, truncated=truncated))
+        return _as_response(await self._conductor.close(reason, truncated=truncated))
 
     async def ready(self, request: Request) -> Response:
         self._authorize(request)
@@ -146,7 +146,7 @@ class _Routes:
         return answer({"ready": sources.ready, "waiting": sources.awaited, "lacking": sources.lacking})
 
     async def healthz(self, request: Request) -> Response:
-        return answer(self._health.facts() if self._known(request) else {"status": "ok"})
+        return answer(self._health.facts() if self._has_token(request) else {"status": "ok"})
 
 
 def _step_of(request: Request) -> int:
@@ -157,7 +157,7 @@ def _step_of(request: Request) -> int:
     return int(text)
 
 
-def _said(said: Said) -> Response:
+def _as_response(said: Said) -> Response:
     return answer(said._asdict())
 
 

@@ -68,9 +68,9 @@ class Edge:
         self._engine = Engine(rules, recorder.journal.episode)
         self._said: set[int] = set()
         self._stopped = False
-        recorder.listen(self._heard)
+        recorder.listen(self._on_event)
 
-    def _heard(self, source: str, kind: str) -> None:
+    def _on_event(self, source: str, kind: str) -> None:
         if kind in SEALING and not self._stopped:
             asyncio.get_running_loop().call_soon(self._compute)
 

@@ -26,7 +26,7 @@ class Sealer:
         self._heard_at = float("-inf")
         self._task: asyncio.Task[None] | None = None
 
-    def heard(self, source: str, kind: str) -> None:
+    def on_event(self, source: str, kind: str) -> None:
         """A listener for the recorder."""
         if source not in OWN and (self._hears is None or kind in self._hears):
             self._heard_at = asyncio.get_running_loop().time()

@@ -54,7 +54,7 @@ class Conductor:
         self._ready_for: int | None = None
         self._turn = asyncio.Lock()
         self._changed = asyncio.Event()
-        recorder.listen(sealer.heard)
+        recorder.listen(sealer.on_event)
 
     async def resume(self) -> None:
         """After a restart: wait again for the quiet of a step that ended and was not sealed."""
@@ -99,7 +99,7 @@ class Conductor:
             self.steps.must_be_open()
             before = self.steps.call_seq(kind, data["call"]) if "call" in data else None
             if before is not None:
-                return self._kept(before)
+                return self._wait_durable(before)
             return self._say(kind, data, command)
 
     async def close(self, reason: str, *, truncated: bool = False) -> Said:
@@ -152,9 +152,9 @@ class Conductor:
 
     def _again(self, kind: str) -> Said:
         # After `Steps.adopt` the number of the first time is not known: 0 says so.
-        return self._kept(self.steps.seq_of(kind) or 0)
+        return self._wait_durable(self.steps.seq_of(kind) or 0)
 
-    def _kept(self, seq: int) -> Said:
+    def _wait_durable(self, seq: int) -> Said:
         """The answer about event ``seq``, once it is on disk. Raises `NotKeptError`."""
         if self.recorder.journal.pending and not self.recorder.flush():
             raise NotKeptError(self.recorder.journal.full or "the disk is full")
@@ -173,4 +173,4 @@ class Conductor:
         self._changed.set()
         self._changed = asyncio.Event()
         # Numbered and in memory: said again, it is answered by its number once the disk takes it.
-        return self._kept(seq)
+        return self._wait_durable(seq)

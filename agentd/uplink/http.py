@@ -53,12 +53,12 @@ class Service:
         if response.status_code in (401, 403):
             raise TokenRefusedError(
                 f"the service answered {response.status_code} to the token from {self._token_from}: wanted the "
-                f"append token of episode {self.episode} ({said(response)})"
+                f"append token of episode {self.episode} ({problem_detail(response)})"
             )
         if response.status_code == 410:
-            raise LogRefusedError(f"the service has episode {self.episode} no more ({said(response)})")
+            raise LogRefusedError(f"the service has episode {self.episode} no more ({problem_detail(response)})")
         if response.status_code == 404:
-            raise UsageError(f"--episode {self.episode}: the service does not know it ({said(response)})")
+            raise UsageError(f"--episode {self.episode}: the service does not know it ({problem_detail(response)})")
 
     async def plan(self, cache: Path) -> dict[str, Any]:
         """The episode's plan: from ``cache`` if it was fetched before, else asked for until the service answers."""
@@ -102,7 +102,7 @@ def words(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def said(response: httpx.Response) -> str:
+def problem_detail(response: httpx.Response) -> str:
     """What a problem document says, or else the beginning of the body."""
     body = problem(response)
     return str(body.get("detail") or body.get("title") or response.text[:200])

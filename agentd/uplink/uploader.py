@@ -19,7 +19,7 @@ from agentd.core.errors import GivenUpError, JournalError, LogRefusedError
 from agentd.core.wire_limits import packed, packer
 from agentd.journal.journal import SEGMENT_EVENTS, Cut
 from agentd.journal.recorder import RETRY_S, Recorder
-from agentd.uplink.http import Service, problem, retry_after, said, spoke, words
+from agentd.uplink.http import Service, problem, problem_detail, retry_after, spoke, words
 from detectors.model.codec import GENESIS
 
 FOLLOWED_S = 0.075
@@ -86,7 +86,7 @@ class Shipper:
             self._wake.set()
             while True:
                 await self._wake.wait()
-                self._rest()
+                self._wait()
                 if not self._journal.cut():
                     self._timer = asyncio.get_running_loop().call_later(RETRY_S, self._wake.set)
                 await self._ship_all()
@@ -94,9 +94,9 @@ class Shipper:
             log.error("Nothing more is shipped; the journal is kept.", why=str(error))
             raise
         finally:
-            self._rest()
+            self._wait()
 
-    def _rest(self) -> None:
+    def _wait(self) -> None:
         self._wake.clear()
         if self._timer is not None:
             self._timer.cancel()
@@ -204,14 +204,14 @@ class Shipper:
         """A gap is answered from where the service stands; anything else that is refused stays refused."""
         body = problem(response)
         if str(body.get("type")).endswith(":sandbox-lost"):
-            raise GivenUpError(f"the service refuses segment {cut.first}–{cut.last}: {said(response)}")
+            raise GivenUpError(f"the service refuses segment {cut.first}–{cut.last}: {problem_detail(response)}")
         if response.status_code == 409 and isinstance(body.get("wanted"), int):
             before = self._journal.acknowledged
             log.warning("The service wants other events first.", wanted=body["wanted"], sent=cut.first)
             await self.meet()
             if self._journal.acknowledged != before:
                 return
-        raise LogRefusedError(f"segment {cut.first}–{cut.last}: {response.status_code} {said(response)}")
+        raise LogRefusedError(f"segment {cut.first}–{cut.last}: {response.status_code} {problem_detail(response)}")
 
     # -- for those who wait
 

@@ -24,10 +24,10 @@ class Difference(NamedTuple):
 def differs(episode: str, what: str, found: Any, wanted: Any) -> Iterable[Difference]:
     """A difference, where there is one."""
     if found != wanted:
-        yield Difference(episode, what, shown(found), shown(wanted))
+        yield Difference(episode, what, format_value(found), format_value(wanted))
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value for people, cut."""
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else repr(value)
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
@@ -51,7 +51,7 @@ class Compared:
     async def against(self, wanted: Sequence[Mapping[str, Any]]) -> AsyncIterator[Difference]:
         """What differs from the next recomputed rows."""
         for one in wanted:
-            async for extra in self._before(one[self._key]):
+            async for extra in self._missing_before(one[self._key]):
                 yield extra
             stored = await self._next()
             if stored is None or getattr(stored, self._key) != one[self._key]:
@@ -64,12 +64,12 @@ class Compared:
                 for difference in differs(self._episode, f"{self._what} {one[self._key]}.{name}", found, value):
                     yield difference
 
-    async def rest(self) -> AsyncIterator[Difference]:
+    async def remaining(self) -> AsyncIterator[Difference]:
         """Rows that the log does not give."""
-        async for extra in self._before(None):
+        async for extra in self._missing_before(None):
             yield extra
 
-    async def _before(self, key: int | None) -> AsyncIterator[Difference]:
+    async def _missing_before(self, key: int | None) -> AsyncIterator[Difference]:
         while (stored := await self._next()) is not None:
             if key is not None and getattr(stored, self._key) >= key:
                 return

@@ -65,12 +65,12 @@ class Explainer:
                 for one in reward["milestones"]
             ],
             "verdicts": reward["verdicts"],
-            "said": await self._said(episode, step),
+            "said": await self._recorded_verdicts(episode, step),
             "edge": await self._edge(episode, reward),
             "signed": await self._signed(episode),
         }
 
-    async def _said(self, episode: str, step: int) -> list[dict[str, Any]]:
+    async def _recorded_verdicts(self, episode: str, step: int) -> list[dict[str, Any]]:
         """What the log of verdicts has of the step: model, prompt, evidence, votes, cost of each word."""
         rows = await self._audits.verdicts(episode)
         return [{**orjson.loads(bytes(row.body)), "digest": row.digest} for row in rows if row.step == step]

@@ -43,7 +43,7 @@ class Judged:
             yield from differs(self._episode, f"{what}.{name}", getattr(row, name), event.get(name))
         events.append(event)
 
-    def rest(self) -> Iterable[Difference]:
+    def unasked_decisions(self) -> Iterable[Difference]:
         """Decisions about what nobody asked."""
         for step in self.recorded.decided:
             yield Difference(self._episode, f"decision of step {step}", "one", "none, by the log")

@@ -77,7 +77,7 @@ class Replaying:
                 async for one in self._feed(self._engine, segment, earned, paid, state):
                     yield one
         for comparison in (earned, paid) if rules is not None else ():
-            async for one in comparison.rest():
+            async for one in comparison.remaining():
                 yield one
         async for one in self._end(state):
             yield one
@@ -136,7 +136,7 @@ class Replaying:
         outcome = await asyncio.to_thread(engine.feed, segment.events)
         found = milestone_rows(self._id, self._milestones, segment.first, segment.last, outcome.milestones)
         self._milestones += len(found)
-        rewards = reward_rows(self._judged.recorded.told(engine.ruleset, outcome.rewards, outcome.asks))
+        rewards = reward_rows(self._judged.recorded.resolve(engine.ruleset, outcome.rewards, outcome.asks))
         self.rewards += len(rewards)
         async for one in earned.against(found):
             yield one
@@ -168,7 +168,7 @@ class Replaying:
             if engine.ruleset.task.escalation is not None:
                 wanted["total"] = self._judged.recorded.total()
                 wanted["success"] = self._judged.recorded.success() if engine.closed else None
-            for one in self._judged.rest():
+            for one in self._judged.unasked_decisions():
                 yield one
             wanted |= {"milestones": self._milestones, "status": status}
             named = engine.recorded_under
@@ -176,7 +176,7 @@ class Replaying:
                 yield one
             async for one in steps.against(list(self._steps.values())):
                 yield one
-            async for one in steps.rest():
+            async for one in steps.remaining():
                 yield one
         for name, value in wanted.items():
             for one in differs(self._id, f"episode.{name}", getattr(row, name), value):

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from api.audit.difference import Difference, differs, shown
+from api.audit.difference import Difference, differs, format_value
 from api.audit.facts import COUNTS, PARTS, Facts
 from api.audit.note import NoteError, PublicKey, opened, parse_checkpoint
 from api.audit.replaying import Replaying
@@ -113,7 +113,7 @@ async def tombstones(audits: Audits, key: PublicKey) -> AsyncIterator[Difference
     async for row in audits.tombstones():
         what, said = "tombstone", parsed(bytes(row.body))
         if not said or not is_genuine(row, key.key):
-            yield Difference(row.episode, what, shown(bytes(row.body)), "one that this key signed")
+            yield Difference(row.episode, what, format_value(bytes(row.body)), "one that this key signed")
             continue
         for one in differs(row.episode, f"{what}.deleted_at", row.deleted_at, said.get("deleted_at")):
             yield one

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
-from api.audit.difference import Difference, differs, shown
+from api.audit.difference import Difference, differs, format_value
 from api.audit.judging import chain_head
 from api.audit.note import Checkpoint, NoteError, PublicKey, opened, parse_checkpoint
 from api.audit.replaying import Replaying
@@ -69,7 +69,7 @@ class Verifier:
             episode = episode_of(self._key.name, origin)
             # Those that have a leaf were looked for with it.
             if episode is not None and await self._audits.leaf(episode) is None and await self._lacks(episode):
-                async for one in self._gone(episode):
+                async for one in self._verify_tombstone(episode):
                     yield one
 
     async def _lacks(self, episode: str) -> bool:
@@ -78,7 +78,7 @@ class Verifier:
     async def episode(self, episode: str) -> AsyncIterator[Difference]:
         """One episode, whether it is there or was deleted."""
         row = await self._audits.episode(episode)
-        async for one in self._gone(episode) if row is None else self.of_row(row):
+        async for one in self._verify_tombstone(episode) if row is None else self.of_row(row):
             yield one
 
     async def of_row(self, row: Any) -> AsyncIterator[Difference]:
@@ -153,7 +153,7 @@ class Verifier:
             ):
                 yield one
             if leaf.stored is None:
-                async for one in self._gone(leaf.episode):
+                async for one in self._verify_tombstone(leaf.episode):
                     yield one
         for size in wanted:
             yield Difference("", "tree", f"{tree.size} leaves", f"{size} at least, by a signed checkpoint")
@@ -175,10 +175,10 @@ class Verifier:
                 problems.append(Difference("", f"checkpoint {row.number}", "another root than outside", "the same"))
         return wanted, problems
 
-    async def _gone(self, episode: str) -> AsyncIterator[Difference]:
+    async def _verify_tombstone(self, episode: str) -> AsyncIterator[Difference]:
         """An episode that was signed and is not there: only a genuine tombstone accounts for it."""
         tombstone = await self._audits.tombstone(episode)
         if tombstone is None:
             yield Difference(episode, "episode", "none", "its log, or a tombstone")
         elif not is_genuine(tombstone, self._key.key):
-            yield Difference(episode, "tombstone", shown(bytes(tombstone.body)), "one that this key signed")
+            yield Difference(episode, "tombstone", format_value(bytes(tombstone.body)), "one that this key signed")

@@ -24,7 +24,7 @@ from api.db.database import now
 from api.stages.base import Opinion, Question, Stage
 from api.verdicts.escalations import Asked, Item
 from api.verdicts.opinions import Asking, Key, Opinions
-from api.verdicts.words import abstained, checked, kept
+from api.verdicts.words import abstained, checked, stored_form
 from detectors.model.types import Ask, Budget
 
 BACK_OFF_S = 1.0
@@ -122,7 +122,7 @@ class Asker:
         unsaid = 0 if opinion.again else asking.calls
         calls = used if asking.calls and type(used) is int and used >= 0 else unsaid
         if not opinion.again:
-            body = kept(opinion, through)
+            body = stored_form(opinion, through)
             data = {**body, "question": asking.digest, "cached": False, "seconds": round(time.monotonic() - began, 3)}
             self._metrics.verdicts.labels(asking.stage, _outcome(opinion)).inc()
             return said._replace(data=data, asking=asking, kept=body, calls=calls, cost=cost)
@@ -163,7 +163,7 @@ def pause_s(attempts: int) -> float:
 
 def event_of(opinion: Opinion, through: int) -> dict[str, object]:
     """The event of an opinion that no question was put for."""
-    return {**kept(opinion, through), "question": None, "cached": False}
+    return {**stored_form(opinion, through), "question": None, "cached": False}
 
 
 def _outcome(opinion: Opinion) -> str:

@@ -109,7 +109,7 @@ class Readings:
         """Forget what was read: an episode was deleted."""
         self._kept.clear()
 
-    async def of(self, asked: Asked, rules: Callable[[], Ruleset]) -> Seen:
+    async def read(self, asked: Asked, rules: Callable[[], Ruleset]) -> Seen:
         """The episode, read at least through the seal of the step that is asked about."""
         seen = self._kept.get(asked.episode)
         if seen is None:

@@ -69,7 +69,7 @@ class Verdicts:
         self._database, self._together = database, together
         self._arrive = insert(arrivals).values(dict(arriving(database.embedded).fixed))
 
-    async def of(self, episode: str, after: int = 0) -> list[dict[str, Any]]:
+    async def read_log(self, episode: str, after: int = 0) -> list[dict[str, Any]]:
         """The events of an episode's log of verdicts, each with its ``digest``."""
         rows = await self._database.all(_ALL, {"episode": episode, "after": after})
         return [{**orjson.loads(bytes(row.body)), "digest": row.digest} for row in rows]

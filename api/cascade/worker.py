@@ -103,7 +103,7 @@ class Worker:
                 log.exception("The queue of escalations can't be read.")
                 wait_s = LOOK_S
             if wait_s > 0:
-                await self._rest(news, wait_s)
+                await self._wait(news, wait_s)
 
     async def _pause(self) -> float:
         """How long until there is something to take, as far as anybody knows."""
@@ -112,7 +112,7 @@ class Worker:
         due = await self._stores.escalations.next_due_s()
         return LOOK_S if due is None else min(LOOK_S, max(0.01, due))
 
-    async def _rest(self, news: asyncio.Event, seconds: float) -> None:
+    async def _wait(self, news: asyncio.Event, seconds: float) -> None:
         """Until something is queued, a place becomes free, or ``seconds`` have passed."""
         waiting = [asyncio.ensure_future(event.wait()) for event in (news, self._freed)]
         _, pending = await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -165,7 +165,7 @@ class Worker:
     async def _work(self, asked: Asked) -> None:
         began = time.monotonic()
         rules = await self._stores.tasks.ruleset(asked.task_number)
-        seen = await self._readings.of(asked, lambda: rules)
+        seen = await self._readings.read(asked, lambda: rules)
         if asked.step not in seen.rewards:
             return  # the episode was deleted meanwhile, and its rows with it
         ask = seen.ask(asked.step, asked.item)
@@ -189,7 +189,7 @@ class Worker:
     async def say(self, asked: Asked, verdict: Verdict) -> bool:
         """A person's final word on an item that waits, whoever has it; False where it waits no more."""
         rules = await self._stores.tasks.ruleset(asked.task_number)
-        seen = await self._readings.of(asked, lambda: rules)
+        seen = await self._readings.read(asked, lambda: rules)
         if asked.step not in seen.rewards:
             return False
         data = event_of(Opinion(verdict), seen.rewards[asked.step].through)

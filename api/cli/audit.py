@@ -24,7 +24,7 @@ from api.core.regular_file import read_regular
 from api.core.settings import Settings
 from api.core.signing import KEY_FILE, NAME, Signer, SigningKeyError
 from api.db.database import Database, is_missing
-from api.db.migrate import current, reached, wanted
+from api.db.migrate import current, latest_revision, reached
 from api.rewards.ledger import Ledger
 
 Work = Callable[[argparse.Namespace, Settings, Audits, Ledger], Awaitable[int]]
@@ -97,7 +97,9 @@ async def _run(args: argparse.Namespace, settings: Settings) -> int:
     try:
         found = await current(database)
         if not reached(found):
-            raise UnavailableError(f"schema: at {found}, this build's is {wanted()}: run `milestoned db upgrade`")
+            raise UnavailableError(
+                f"schema: at {found}, this build's is {latest_revision()}: run `milestoned db upgrade`"
+            )
         return await work(args, settings, Audits(database), Ledger(database, settings.limits.rewards_cached))
     finally:
         await database.close()

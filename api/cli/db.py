@@ -16,7 +16,7 @@ from api.core.notify import Notifier
 from api.core.settings import Settings, async_url
 from api.core.signing import Signer, SigningKeyError
 from api.db.database import Database, file_of, is_missing, now
-from api.db.migrate import current, upgrade, wanted
+from api.db.migrate import current, latest_revision, upgrade
 from api.ingest.strangers import Strangers
 from api.service.copy import MoveError, move
 from api.service.removal import Removal
@@ -71,14 +71,14 @@ def run(args: argparse.Namespace) -> int:
 
 async def _schema(args: argparse.Namespace, settings: Settings) -> int:
     if args.db_command == "check" and is_missing(settings.database):
-        print(f"schema: at nothing, there is no {settings.database}; this build's is {wanted()}")
+        print(f"schema: at nothing, there is no {settings.database}; this build's is {latest_revision()}")
         return 1
     database = Database(settings.database)
     strange = 0
     try:
         if args.db_command == "upgrade":
             await upgrade(database)
-        found, newest = await current(database), wanted()
+        found, newest = await current(database), latest_revision()
         if found == newest:
             load_plugins()
             strange = await Strangers(database, Tasks(database)).count()
@@ -97,7 +97,7 @@ async def _adopt(_args: argparse.Namespace, settings: Settings) -> int:
     lock = _alone(settings)
     if lock is None:
         return 2
-    signer = Signer.kept(settings)
+    signer = Signer.load_existing(settings)
     database = Database(settings.database)
     try:
         await upgrade(database)
@@ -118,7 +118,7 @@ async def _prune(args: argparse.Namespace, settings: Settings) -> int:
     lock = _alone(settings)
     if lock is None:
         return 2
-    signer = Signer.kept(settings)
+    signer = Signer.load_existing(settings)
     database = Database(settings.database)
     try:
         await upgrade(database)

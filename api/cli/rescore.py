@@ -97,17 +97,17 @@ def run(args: argparse.Namespace) -> int:
         results = closing.enter_context(Results(args.out, work.plan)) if args.out else None
         again = closing.enter_context(_again(args, results)) if args.ask_again else None
         bar = closing.enter_context(tqdm(total=work.count, unit="episode", disable=None, leave=False))
-        ask = again.over if again else None
+        ask = again.ask_all if again else None
         for answer in over(work.materials(), crew, results, ask, grows=work.grows):
             told = tally.take(answer)
             if told is not None:
                 bar.clear()
                 _tell(told, args.json)
             bar.update()
-        summary = {**tally.summary(), "gone": work.gone()}
+        summary = {**tally.summary(), "gone": work.missing_episodes()}
         if again is not None:
             summary["asked"] |= again.spent()
-            again.done()
+            again.finish()
     return _end(args, summary)
 
 
@@ -184,7 +184,7 @@ class _Work:
         old = [sha256(read_regular(path)) for path in args.against] if self._kept else _digests(self._old.values())
         which = None if self._selection is None else {**self._selection._asdict(), "database": self._url}
         new = _digests(task_bytes(task) for task in self._tasks)
-        return sha256(canonical({"new": new, "old": old, "selection": which} | _asked(args)))
+        return sha256(canonical({"new": new, "old": old, "selection": which} | _stage_options(args)))
 
     @property
     def grows(self) -> bool:
@@ -201,7 +201,7 @@ class _Work:
         for one in stored.episodes(self._url, self._selection):
             yield stored.material(one, only or by_id.get(one.row.task), self._keep)
 
-    def gone(self) -> list[str]:
+    def missing_episodes(self) -> list[str]:
         """Names of episodes that the earlier results have and this run has not."""
         if self._kept is None:
             return []
@@ -209,7 +209,7 @@ class _Work:
         return sorted(name for content, name in self._kept.names().items() if content not in here)
 
 
-def _asked(args: argparse.Namespace) -> dict[str, Any]:
+def _stage_options(args: argparse.Namespace) -> dict[str, Any]:
     """Whom a run asks and for how much, without its keys; nothing where nobody is asked."""
     if not args.ask_again:
         return {}

@@ -19,8 +19,8 @@ class Channel:
         """Commands beyond ``after``, as soon as there is one; none when time is up."""
         while True:
             changed = self._notifier.watch(commands_of(episode))
-            found = await self._commands.after(episode, after)
-            if found or not await self._notifier.wait(changed, deadline.left()):
+            found = await self._commands.list_after(episode, after)
+            if found or not await self._notifier.wait(changed, deadline.remaining_s()):
                 return found
 
     async def journalled(self, episode: str, queued: Queued, deadline: Deadline) -> dict[str, Any]:
@@ -29,7 +29,7 @@ class Channel:
         while seq is None and queued.number is not None:
             changed = self._notifier.watch(log_of(episode))
             seq = await self._commands.seq(episode, queued.number)
-            if seq is None and not await self._notifier.wait(changed, deadline.left()):
+            if seq is None and not await self._notifier.wait(changed, deadline.remaining_s()):
                 break
         if seq is None:
             return {"command": queued.number, "step": queued.step, "status": "queued"}
@@ -41,5 +41,5 @@ class Channel:
         while True:
             changed = self._notifier.watch(log_of(episode))
             row = await self._episodes.get(episode)
-            if row.status == "closed" or not await self._notifier.wait(changed, deadline.left()):
+            if row.status == "closed" or not await self._notifier.wait(changed, deadline.remaining_s()):
                 return row

@@ -65,7 +65,7 @@ class Commands:
     def __init__(self, database: Database, notifier: Notifier) -> None:
         self._database, self._notifier = database, notifier
 
-    async def after(self, episode: str, after: int) -> list[dict[str, Any]]:
+    async def list_after(self, episode: str, after: int) -> list[dict[str, Any]]:
         """Commands beyond number ``after``, as the daemon gets them."""
         rows = await self._database.all(_AFTER, {"episode": episode, "after": after})
         return [{"command": row.number, "kind": row.kind, "data": orjson.loads(row.data)} for row in rows]

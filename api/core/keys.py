@@ -61,7 +61,7 @@ class Keys:
 
 def load_keys(settings: Settings) -> Keys:
     """The keys of this installation, made on the first start. Raises `OSError`."""
-    secret = settings.secret or kept(settings.data / "secret", lambda: secrets.token_hex(32))
+    secret = settings.secret or read_or_create(settings.data / "secret", lambda: secrets.token_hex(32))
     return Keys(secret)
 
 
@@ -72,7 +72,7 @@ def admin_token_file(settings: Settings) -> Path:
 
 def first_admin_token(settings: Settings) -> str:
     """The first admin token: the operator's own, or one made on the first start. Raises `OSError`."""
-    return settings.admin_token or kept(admin_token_file(settings), lambda: new_token("mt"))
+    return settings.admin_token or read_or_create(admin_token_file(settings), lambda: new_token("mt"))
 
 
 def write_private(path: Path, text: str) -> None:
@@ -84,7 +84,7 @@ def write_private(path: Path, text: str) -> None:
     part.replace(path)
 
 
-def kept(path: Path, make: Callable[[], str]) -> str:
+def read_or_create(path: Path, make: Callable[[], str]) -> str:
     """What the file at ``path`` holds; where there is none, what ``make`` gives, kept for the next time."""
     if not path.exists():
         write_private(path, make() + "\n")

@@ -47,7 +47,7 @@ class Deadline:
     def __init__(self, wait_ms: float) -> None:
         self._at = time.monotonic() + wait_ms / 1000
 
-    def left(self) -> float:
+    def remaining_s(self) -> float:
         """Seconds left, never negative."""
         return max(0.0, self._at - time.monotonic())
 
@@ -77,7 +77,7 @@ class Notifier:
         """Call ``forget`` whenever episodes were deleted, or may have been."""
         self._gone.append(forget)
 
-    def on(self, what: str, heard: Callable[[str], None]) -> None:
+    def subscribe(self, what: str, heard: Callable[[str], None]) -> None:
         """Call ``heard`` with the rest of every topic that begins with ``what``, here or elsewhere told."""
         self._heard[what] = heard
 

@@ -13,7 +13,7 @@ import hashlib
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from api.core.keys import kept
+from api.core.keys import read_or_create
 from api.core.settings import Settings
 
 NAME = "milestoned"
@@ -43,7 +43,7 @@ class Signer:
 
         Both hold the seed in base64. Raises `SigningKeyError`, `OSError`.
         """
-        text = settings.signing_key or kept(settings.data / KEY_FILE, new_key)
+        text = settings.signing_key or read_or_create(settings.data / KEY_FILE, new_key)
         try:
             seed = base64.b64decode(text.strip(), validate=True)
         except binascii.Error:
@@ -51,7 +51,7 @@ class Signer:
         return cls(seed)
 
     @classmethod
-    def kept(cls, settings: Settings) -> Signer:
+    def load_existing(cls, settings: Settings) -> Signer:
         """The same, where there is one: a key that a command makes for itself verifies nothing. Raises as `load`."""
         if settings.signing_key is None and not (settings.data / KEY_FILE).exists():
             raise SigningKeyError(

@@ -27,7 +27,7 @@ def _config(connection: Connection | None = None) -> Config:
     return config
 
 
-def wanted() -> str | None:
+def latest_revision() -> str | None:
     """The newest revision that this build knows."""
     return ScriptDirectory.from_config(_config()).get_current_head()
 
@@ -38,7 +38,7 @@ def reached(found: str | None) -> bool:
     Revisions are numbers of four digits. A newer schema has all that this build knows: replicas of the old build go on
     until they are replaced.
     """
-    return found is not None and found >= (wanted() or "")
+    return found is not None and found >= (latest_revision() or "")
 
 
 async def current(database: Database) -> str | None:

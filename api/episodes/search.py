@@ -71,7 +71,7 @@ class Search:
         if mark is not None:
             found = found.join_from(episode_marks, episodes, episodes.c.id == _MARK.episode)
             found = found.where(_MARK.key == mark, _MARK.tenant == wanted.tenant)
-        asked = [*_where(wanted, opened_at), *map(has_mark, keys), *_beyond(wanted, column, id, falling)]
+        asked = [*_conditions(wanted, opened_at), *map(has_mark, keys), *_beyond(wanted, column, id, falling)]
         statement = found.where(*asked).order_by(*order).limit(count + 1)
         rows = await self._database.all(statement)
         if len(rows) <= count:
@@ -103,7 +103,7 @@ def _keys(wanted: Wanted) -> list[str]:
     return keys if wanted.label is None else [*keys, label_key(*wanted.label)]
 
 
-def _where(wanted: Wanted, opened_at: Any) -> list[Any]:
+def _conditions(wanted: Wanted, opened_at: Any) -> list[Any]:
     of = episodes.c
     asked = [of.tenant == wanted.tenant]
     for name in ("task", "status", "opened_by"):

@@ -17,7 +17,7 @@ from api.db.database import Database, now
 from api.episodes.label_index import label_rows
 from api.episodes.partitions import Partitions, today
 from api.episodes.tables import episode_marks, episodes
-from api.episodes.tombstones import find, gone, refuse_deleted
+from api.episodes.tombstones import find, gone_error, refuse_deleted
 from api.tasks.store import Opening
 from detectors.model.codec import GENESIS, canonical
 
@@ -112,7 +112,7 @@ class Episodes:
         """What is said of an episode that is not there: that it was deleted, to its owner, or nothing."""
         tombstone = await find(self._database, id)
         if tombstone is not None and tenant in (None, tombstone.tenant):
-            return gone(tombstone)
+            return gone_error(tombstone)
         return _unknown(id)
 
     def forget(self) -> None:

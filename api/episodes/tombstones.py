@@ -57,7 +57,7 @@ async def refuse_deleted(conn: AsyncConnection, episode: str, intent: str | None
     """Raise `GoneError` where an episode of this id, or opened by this intent, was deleted."""
     row = (await conn.execute(_OF_EITHER, {"episode": episode, "intent": intent})).first()
     if row is not None:
-        raise gone(row)
+        raise gone_error(row)
 
 
 async def find(database: Database, episode: str) -> Any:
@@ -65,7 +65,7 @@ async def find(database: Database, episode: str) -> Any:
     return await database.first(_OF_EPISODE, {"episode": episode})
 
 
-def gone(row: Any) -> GoneError:
+def gone_error(row: Any) -> GoneError:
     """The refusal that shows the tombstone."""
     said = document(row)
     statement = said["tombstone"]

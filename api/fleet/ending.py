@@ -39,7 +39,7 @@ async def end(
         row = await episodes.get(episode)
         if row.status == "closed":
             return
-        rows = await segments.after(episode, row.through - 1, 1) if row.through else ()
+        rows = await segments.list_after(episode, row.through - 1, 1) if row.through else ()
         at = decoded(bytes(rows[0].frame))[-1].at if rows else 0
         asked = await commands.steps_asked(episode)
         try:

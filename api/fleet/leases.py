@@ -85,7 +85,7 @@ class Leases:
 
     async def ask(self, tenant: str, episode: str, selector: Selector) -> None:
         """Queue the episode for a sandbox and give it one that is idle; asked again it changes nothing."""
-        if await self.of(episode) is None:
+        if await self.find(episode) is None:
             row = {"episode": episode, "tenant": tenant, "state": "queued", "asked_at": now()}
             asked = {**row, "selector": canonical(dict(selector)).decode()}
             with suppress(IntegrityError):  # another replica was asked in this moment
@@ -120,7 +120,7 @@ class Leases:
         self._notifier.tell(offered(sandbox))
         return "given"
 
-    async def told(self, sandbox: str, episode: str) -> None:
+    async def mark_announced(self, sandbox: str, episode: str) -> None:
         """The sandbox's daemon is being told of its episode: from now on everybody may be."""
         async with self._database.write() as conn:
             untold = (leases.c.episode == episode, leases.c.sandbox == sandbox, leases.c.held_at.is_(None))
@@ -157,7 +157,7 @@ class Leases:
             )
         self._notifier.tell(settled(episode))
 
-    async def of(self, episode: str) -> Any:
+    async def find(self, episode: str) -> Any:
         """The lease with its sandbox's name, address and labels; None where the episode asked for none."""
         return await self._database.first(_OF, {"episode": episode})
 
@@ -171,7 +171,7 @@ class Leases:
 
     async def given_up(self, tenant: str, episode: str) -> dict[str, str] | None:
         """That the episode was ended without its sandbox, and why; None where it was not."""
-        row = await self.of(episode)
+        row = await self.find(episode)
         if row is None or row.tenant != tenant or row.state != "lost":
             return None
         return {"episode": episode, "why": row.why}

@@ -48,7 +48,11 @@ class Readiness:
         while True:
             changed = self._notifier.watch(log_of(episode))
             told = await self._told(episode)
-            if told["ready"] or told["status"] == "closed" or not await self._notifier.wait(changed, deadline.left()):
+            if (
+                told["ready"]
+                or told["status"] == "closed"
+                or not await self._notifier.wait(changed, deadline.remaining_s())
+            ):
                 return told
 
     async def _told(self, episode: str) -> dict[str, Any]:
@@ -58,7 +62,7 @@ class Readiness:
         if row.status == "closed":
             waiting = {"episode": CLOSED}
         elif sight.through == 0:
-            lease = await self._leases.of(episode)
+            lease = await self._leases.find(episode)
             queued = lease is not None and leases.describe(lease)["state"] == "queued"
             waiting = {"sandbox": QUEUED} if queued else {"agentd": NO_DAEMON}
         sources = [{"source": name, "sees": why is None, "reason": why} for name, why in sorted(sight.sources.items())]
@@ -74,7 +78,7 @@ class Readiness:
     async def _sight(self, episode: str, through: int) -> Sight:
         sight = self._seen.get(episode, Sight(0, {}))
         while sight.through < through and (
-            rows := await self._segments.after(episode, sight.through, _SEGMENTS_A_LOOK)
+            rows := await self._segments.list_after(episode, sight.through, _SEGMENTS_A_LOOK)
         ):
             frames = [bytes(row.frame) for row in rows]
             sight = Sight(rows[-1].last, await asyncio.to_thread(_after, dict(sight.sources), frames))

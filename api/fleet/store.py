@@ -125,7 +125,7 @@ class Sandboxes:
             raise NotFoundError(f"sandbox: there is no sandbox {id[:80]}")
         return row
 
-    async def known(self, tenant: str, id: str, instance: str) -> Any:
+    async def authenticate(self, tenant: str, id: str, instance: str) -> Any:
         """The row, if the caller is its daemon. Raises `NotFoundError`, `ForbiddenError`."""
         row = await self.get(id)
         if row.tenant != tenant:
@@ -186,7 +186,7 @@ class Sandboxes:
         """At most ``limit`` sandboxes of the tenant beyond id ``after``."""
         return await self._database.all(_LISTED, {"tenant": tenant, "after": after, "limit": limit})
 
-    async def shown(self, tenant: str, limit: int) -> Sequence[Any]:
+    async def list_rows(self, tenant: str, limit: int) -> Sequence[Any]:
         """At most ``limit`` sandboxes of the tenant: the lost, the busy, the idle, and at last those that left."""
         return await self._database.all(_SHOWN, {"tenant": tenant, "limit": limit})
 

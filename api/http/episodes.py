@@ -89,16 +89,16 @@ async def opened(parts: Parts, who: Principal, wanted: OpenEpisode, intent: str 
     if wanted.sandbox is None:
         return said
     await parts.leases.ask(who.tenant, episode, {} if wanted.sandbox == "any" else wanted.sandbox)
-    return {**said, "sandbox": leases.describe(await _given(parts, episode))}
+    return {**said, "sandbox": leases.describe(await _assigned_lease(parts, episode))}
 
 
-async def _given(parts: Parts, episode: str) -> Any:
+async def _assigned_lease(parts: Parts, episode: str) -> Any:
     """The episode's lease: where an idle sandbox was found, once its daemon was told, which takes a moment."""
     deadline = Deadline(parts.settings.limits.lease_ms)
     while True:
         changed = parts.notifier.watch(leases.settled(episode))
-        lease = await parts.leases.of(episode)
-        if not leases.untold(lease) or not await parts.notifier.wait(changed, deadline.left()):
+        lease = await parts.leases.find(episode)
+        if not leases.untold(lease) or not await parts.notifier.wait(changed, deadline.remaining_s()):
             return lease
 
 

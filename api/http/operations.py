@@ -7,7 +7,7 @@ from fastapi.responses import PlainTextResponse
 
 from api.auth.store import OPERATOR
 from api.core.errors import ForbiddenError, UnavailableError
-from api.db.migrate import current, reached, wanted
+from api.db.migrate import current, latest_revision, reached
 from api.http.describe import problems
 from api.http.support import METRICS, answer, caller, parts_of
 
@@ -25,7 +25,9 @@ async def readyz(request: Request) -> Response:
     """The database answers and has this build's schema, or a newer build's."""
     found = await current(parts_of(request).database)
     if not reached(found):
-        raise UnavailableError(f"schema: the database is at {found}, wanted {wanted()}: run `milestoned db upgrade`")
+        raise UnavailableError(
+            f"schema: the database is at {found}, wanted {latest_revision()}: run `milestoned db upgrade`"
+        )
     return answer({"status": "ready", "schema": found})
 
 

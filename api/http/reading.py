@@ -86,8 +86,10 @@ async def verdicts(request: Request) -> Response:
     parts = parts_of(request)
     episode = request.path_params["episode"]
     await parts.episodes.get(episode)
-    found = await parts.verdicts.of(episode, whole_query(request, "after", 0, MAX_SEQ))
-    waiting = [{"step": row.step, "item": row.item, "audit": row.audit} for row in await parts.escalations.of(episode)]
+    found = await parts.verdicts.read_log(episode, whole_query(request, "after", 0, MAX_SEQ))
+    waiting = [
+        {"step": row.step, "item": row.item, "audit": row.audit} for row in await parts.escalations.list_for(episode)
+    ]
     return answer({"verdicts": found, "waiting": waiting})
 
 
@@ -108,7 +110,7 @@ async def trajectory(request: Request) -> Response:
     row = await parts.episodes.get(request.path_params["episode"])
     rewards = [orjson.loads(body) for body in await parts.ledger.all(row.id)]
     seen = [event async for event in parts.follower.events(row.id)]
-    credit = await parts.credits.of(row, rewards, _credit_to(request))
+    credit = await parts.credits.by_step(row, rewards, _credit_to(request))
     steps = await asyncio.to_thread(transitions, seen, {one["step"]: one for one in rewards}, credit)
     return answer({"episode": row.id, "steps": steps})
 

@@ -57,7 +57,7 @@ async def rewards(request: Request) -> Response:
     query = parsed(Query, await read_body(request, parts.settings.limits.body_bytes))
     parts.metrics.reward_reads.inc(len(query.items))
     deadline = Deadline(query.wait_ms)
-    found = await asyncio.gather(*(_one(parts, who.tenant, item, deadline) for item in query.items))
+    found = await asyncio.gather(*(_reward_bytes(parts, who.tenant, item, deadline) for item in query.items))
     if query.credit_to != "as_paid":
         found = await _credited(parts, query, found)
     return Response(b'{"rewards":[' + b",".join(found) + b"]}", media_type=JSON)
@@ -75,7 +75,7 @@ async def _credited(parts: Parts, query: Query, found: list[bytes]) -> list[byte
     ]
 
 
-async def _one(parts: Parts, tenant: str, item: Item, deadline: Deadline) -> bytes:
+async def _reward_bytes(parts: Parts, tenant: str, item: Item, deadline: Deadline) -> bytes:
     body = parts.rewards.at_once(tenant, item.episode, item.step)
     if body is not None:
         return body

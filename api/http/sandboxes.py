@@ -53,7 +53,7 @@ async def register(request: Request) -> Response:
     wanted = parsed(Register, await read_body(request, parts.settings.limits.body_bytes))
     version_skew.check(request.app.version, wanted.agentd, wanted.wire)
     row = await parts.sandboxes.register(who.tenant, sandboxes.Newcomer(**wanted.model_dump()))
-    return answer(await _told(parts, row, None))
+    return answer(await _sandbox_document(parts, row, None))
 
 
 @router.post(
@@ -70,7 +70,7 @@ async def beat(request: Request) -> Response:
     who = await caller(request, SANDBOX)
     parts = parts_of(request)
     said = parsed(Beat, await read_body(request, parts.settings.limits.body_bytes))
-    row = await parts.sandboxes.known(who.tenant, request.path_params["sandbox"], said.instance)
+    row = await parts.sandboxes.authenticate(who.tenant, request.path_params["sandbox"], said.instance)
     if said.done is not None:
         await parts.leases.free(row.id, said.done)
     if said.failed is not None and row.episode == said.failed.episode:
@@ -80,7 +80,7 @@ async def beat(request: Request) -> Response:
     if row.episode != said.on and await request.is_disconnected():
         # Nobody is told by this answer: the daemon asks again, or was lost and the episode goes to another one.
         return Response(status_code=499)
-    return answer(await _told(parts, row, said.on))
+    return answer(await _sandbox_document(parts, row, said.on))
 
 
 async def _busy(parts: Parts, row: Any, deadline: Deadline) -> Any:
@@ -89,17 +89,17 @@ async def _busy(parts: Parts, row: Any, deadline: Deadline) -> Any:
         changed = parts.notifier.watch(sandboxes.offered(row.id))
         await parts.leases.take(row)
         row = await parts.sandboxes.get(row.id)
-        if row.state != "idle" or not await parts.notifier.wait(changed, deadline.left()):
+        if row.state != "idle" or not await parts.notifier.wait(changed, deadline.remaining_s()):
             break
         row = await parts.sandboxes.get(row.id)
     return row
 
 
-async def _told(parts: Parts, row: Any, on: str | None) -> dict[str, Any]:
+async def _sandbox_document(parts: Parts, row: Any, on: str | None) -> dict[str, Any]:
     lease = None
     if row.episode is not None:
         if row.episode != on:
-            await parts.leases.told(row.id, row.episode)
+            await parts.leases.mark_announced(row.id, row.episode)
         episode = await parts.episodes.get(row.episode)
         token = parts.keys.append_token(episode.id)
         lease = {"episode": episode.id, "token": token, "task": episode.task, "version": episode.version}
@@ -123,7 +123,7 @@ async def leave(request: Request) -> Response:
     who = await caller(request, SANDBOX)
     parts = parts_of(request)
     said = parsed(Leave, await read_body(request, parts.settings.limits.body_bytes))
-    row = await parts.sandboxes.known(who.tenant, request.path_params["sandbox"], said.instance)
+    row = await parts.sandboxes.authenticate(who.tenant, request.path_params["sandbox"], said.instance)
     return answer({"sandbox": row.id, "state": await parts.sandboxes.leave(row.id)})
 
 
@@ -161,9 +161,9 @@ async def of_episode(request: Request) -> Response:
     parts, episode, deadline = parts_of(request), request.path_params["episode"], deadline_of(request)
     while True:
         changed = parts.notifier.watch(leases.settled(episode))
-        row = await parts.leases.of(episode)
+        row = await parts.leases.find(episode)
         if row is None:
             raise NotFoundError(f"sandbox: episode {episode} was opened without asking for one")
         said = leases.describe(row)
-        if said["state"] != "queued" or not await parts.notifier.wait(changed, deadline.left()):
+        if said["state"] != "queued" or not await parts.notifier.wait(changed, deadline.remaining_s()):
             return answer(said)

@@ -67,7 +67,7 @@ async def score(request: Request) -> Response:
     folding = Folding(body.fold, body.gamma, body.min_known)
     samples = [_sample(one) for one in body.samples]
     found = await parts.scorer.score_all(who.tenant, samples, folding, Deadline(body.wait_ms))
-    return answer({"results": [_told(one) for one in found]})
+    return answer({"results": [_score_document(one) for one in found]})
 
 
 def _sample(given: SampleShape) -> Sample | ProblemError:
@@ -81,7 +81,7 @@ def _sample(given: SampleShape) -> Sample | ProblemError:
     return Sample(reference, given.answer)
 
 
-def _told(one: Any) -> dict[str, Any]:
+def _score_document(one: Any) -> dict[str, Any]:
     if isinstance(one, ProblemError):
         return {"error": one.document()}
     document: dict[str, Any] = one.document()

@@ -67,7 +67,7 @@ async def append(request: Request) -> Response:
             parts.rates.appended(who, len(frame))
             async with parts.gate.turn(backlog):
                 through, head = await parts.log.append(episode, frame)
-                followed = parts.followers.of(episode, who.tenant)
+                followed = parts.followers.is_followed(episode, who.tenant)
                 return answer({"through": through, "head": head, "followed": followed})
     except CostlySegmentError as refused:
         # Its daemon can't go on after it, so the log ends here: whoever waits for its rewards is answered.

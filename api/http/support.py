@@ -88,7 +88,7 @@ async def caller(request: Request, scopes: frozenset[str], own: str | None = Non
     Raises `UnauthorizedError`, `TooManyError`, `ForbiddenError`, `NotFoundError`.
     """
     parts = parts_of(request)
-    principal = allowed(await known(parts, request.headers.get("authorization", "")), scopes, own)
+    principal = allowed(await authenticate(parts, request.headers.get("authorization", "")), scopes, own)
     episode = request.path_params.get("episode")
     if episode is not None:
         if not episode.isascii() or "\0" in episode:
@@ -97,7 +97,7 @@ async def caller(request: Request, scopes: frozenset[str], own: str | None = Non
     return principal
 
 
-async def known(parts: Parts, authorization: str) -> Principal:
+async def authenticate(parts: Parts, authorization: str) -> Principal:
     """Whose token it is that asks for one more thing. Raises `UnauthorizedError`, `TooManyError`."""
     principal = await parts.tokens.principal(token_of(authorization))
     parts.rates.request(principal)

@@ -101,7 +101,7 @@ async def listed(request: Request) -> Response:
     """Every version of every task, in the order of registration."""
     who = await caller(request, READ | AUTHOR)
     rows = await parts_of(request).tasks.listed(who.tenant)
-    return answer({"tasks": [_said(row) for row in rows]})
+    return answer({"tasks": [_task_document(row) for row in rows]})
 
 
 @router.get(
@@ -111,8 +111,8 @@ async def one(request: Request, id: str, version: Annotated[str | None, Query()]
     """A task, of its latest registered version by default."""
     who = await caller(request, READ | AUTHOR)
     row = await parts_of(request).tasks.find(who.tenant, id, version)
-    return answer({**_said(row), "task": orjson.loads(bytes(row.body))})
+    return answer({**_task_document(row), "task": orjson.loads(bytes(row.body))})
 
 
-def _said(row: Any) -> dict[str, Any]:
+def _task_document(row: Any) -> dict[str, Any]:
     return {name: getattr(row, name) for name in ("id", "version", "digest", "attainable")}

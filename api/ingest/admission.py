@@ -50,10 +50,10 @@ class Gate:
             raise TooManyError(
                 f"body: {there} bytes are being appended; wanted at most {most} with these {size}", retry
             )
-        return self._held(token, size, backlog)
+        return self._hold_place(token, size, backlog)
 
     @contextmanager
-    def _held(self, token: str, size: int, backlog: bool) -> Iterator[None]:
+    def _hold_place(self, token: str, size: int, backlog: bool) -> Iterator[None]:
         self._requests += 1
         self._of_token[token] += 1
         self._bytes[backlog] += size

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from api.core.frames import NUMBERED
 from api.episodes.position import Standing
 from api.ingest.placeholder_engine import Stranger
-from api.rewards.ledger_rows import milestone_rows, reward_rows, told
+from api.rewards.ledger_rows import milestone_rows, reward_rows, stored_rewards
 from detectors.engine.engine import Engine, Outcome
 from detectors.model.types import Alarm, Event, Segment
 
@@ -72,7 +72,7 @@ def _rows(
     episode, rules = segment.episode, engine.ruleset
     whose = {"of_episode": episode}
     began, ended, journalled = marks(segment.events, at.step)
-    sealed = outcome.rewards if rules is None else told(rules, outcome)
+    sealed = outcome.rewards if rules is None else stored_rewards(rules, outcome)
     escalates = rules is not None and rules.task.escalation is not None
     steps = [
         {"episode": episode, "step": step, "began": seq, "ended": ended.pop(step, None)} for step, seq in began.items()

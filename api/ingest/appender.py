@@ -134,11 +134,11 @@ class Log:
 
     async def through(self, episode: str) -> int:
         """How far the log goes, without a look at the database where that is in memory. Raises `NotFoundError`."""
-        live = self._engines.kept(episode)
+        live = self._engines.cached(episode)
         return live.at.through if live is not None else int((await self._episodes.get(episode)).through)
 
     async def _append_somewhere(self, episode: str, frame: bytes) -> Acknowledged:
-        live = self._engines.kept(episode)
+        live = self._engines.cached(episode)
         self._refuse_costly(episode, frame)
         if self._crew.wants(frame) or (live is not None and isinstance(live.engine, int | Stored)):
             with suppress(LostError):  # nobody is there to do it: it is done here
@@ -192,7 +192,7 @@ class Log:
         raise UnavailableError(f"episode: other replicas moved {episode} on {_MAX_ATTEMPTS} times meanwhile")
 
     async def _append(self, episode: str, frame: bytes, feed: Feed) -> Acknowledged:
-        live = self._engines.kept(episode)
+        live = self._engines.cached(episode)
         if live is not None:
             with suppress(LostError):
                 segment, found = await feed(live)

@@ -53,7 +53,7 @@ class Detecting:
         bare = replace(segment, events=())
         if not asked.at.continued_by(segment):
             return Found(bare, None)
-        engine = self._taken(asked.episode, asked.at, asked.handed)
+        engine = self._restore_engine(asked.episode, asked.at, asked.handed)
         if engine is None:
             return None
         found = advance(engine, asked.at, segment, asked.now)
@@ -63,7 +63,7 @@ class Detecting:
             self._engines.popitem(last=False)
         return Found(bare, found)
 
-    def _taken(self, episode: str, at: Standing, handed: Handed | None) -> Engine | None:
+    def _restore_engine(self, episode: str, at: Standing, handed: Handed | None) -> Engine | None:
         engine, head = self._engines.pop(episode, (None, ""))
         if handed is not None:
             try:

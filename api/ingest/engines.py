@@ -93,7 +93,7 @@ class Engines:
             lock = self._locks[episode] = asyncio.Lock()
         return lock
 
-    def kept(self, episode: str) -> Live | None:
+    def cached(self, episode: str) -> Live | None:
         """What is in memory, if anything."""
         live = self._live.get(episode)
         if live is not None:

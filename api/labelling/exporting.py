@@ -13,12 +13,12 @@ FOLDER = "recordings"
 def lines(words: Sequence[Any], tasks: Mapping[str, Mapping[str, Any]]) -> Iterator[bytes]:
     """A line a word that decides something; ``tasks``: each episode's task document. Recordings lie in `FOLDER`."""
     for word in words:
-        told = _told(word, tasks)
+        told = _label_line(word, tasks)
         if told is not None:
             yield orjson.dumps(told) + b"\n"
 
 
-def _told(word: Any, tasks: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
+def _label_line(word: Any, tasks: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
     if word.choice == "unsure" or word.first not in tasks or (word.second and word.second not in tasks):
         return None
     head = {"schema": "pref/1", "id": f"person-{word.number}", "source": "person", "annotator": word.annotator}

@@ -36,7 +36,7 @@ class Shared(Generic[Piece]):
         reading = self._reading.get((key, since))
         if reading is None:
             reading = self._reading[key, since] = asyncio.create_task(self._read(key, since, read))
-            reading.add_done_callback(_heard)
+            reading.add_done_callback(_on_done)
         return await asyncio.shield(reading)  # who leaves takes the answer from nobody
 
     async def _read(self, key: Hashable, since: Hashable, read: Callable[[], Awaitable[Piece | None]]) -> Piece | None:
@@ -58,6 +58,6 @@ class Shared(Generic[Piece]):
         self._bytes = 0
 
 
-def _heard(task: asyncio.Task[Any]) -> None:
+def _on_done(task: asyncio.Task[Any]) -> None:
     if not task.cancelled():
         task.exception()  # all who asked may have left; its failure is then nobody's

@@ -20,7 +20,7 @@ class Followers:
     def __init__(self, notifier: Notifier) -> None:
         self._notifier = notifier
         self._until: dict[str, float] = {}
-        notifier.on(FOLLOWED, self._believe)
+        notifier.subscribe(FOLLOWED, self._believe)
 
     def note(self, episode: str) -> None:
         """Somebody follows the episode, and says so whenever they look for more."""
@@ -30,7 +30,7 @@ class Followers:
         """The same of all the tenant's episodes."""
         self._note(_all(tenant))
 
-    def of(self, episode: str, tenant: str) -> bool:
+    def is_followed(self, episode: str, tenant: str) -> bool:
         """Whether somebody follows this episode of the tenant's."""
         now = time.monotonic()
         return any(self._until.get(name, now) > now for name in (episode, _all(tenant)))

@@ -168,7 +168,7 @@ class Streams:
         return await self.decided.get((episode, after), since, read) or ()
 
     async def _read(self, episode: str, after: int) -> Piece | None:
-        rows = await self._segments.after(episode, after, 1)
+        rows = await self._segments.list_after(episode, after, 1)
         if not rows:
             return None
         events = [event for event in decoded(bytes(rows[0].frame)) if event.seq > after]
@@ -209,7 +209,7 @@ class Streams:
             rows = await self._page(place, changed)
             for row in rows or ():
                 place = Place(row.xact, row.position)
-                async for sent in self._told(wanted, row, 0):
+                async for sent in self._render(wanted, row, 0):
                     told = time.monotonic()
                     yield sent
             if rows is None:
@@ -241,19 +241,19 @@ class Streams:
     async def _resumed(self, wanted: Wanted, place: Place, after: int) -> AsyncIterator[bytes]:
         for row in await self._page(Place(place.xact, place.position - 1), None) or ():
             if (row.xact, row.position) == place:
-                async for sent in self._told(wanted, row, after):
+                async for sent in self._render(wanted, row, after):
                     yield sent
 
     async def _page(self, place: Place, since: asyncio.Event | None) -> Sequence[Any] | None:
         async def read() -> Sequence[Any] | None:
-            rows = await self._arrivals.after(place)
+            rows = await self._arrivals.list_after(place)
             if not rows and await self._arrivals.unsettled(place):
                 asyncio.get_running_loop().call_later(AGAIN_S, self._notifier.wake, ANY_LOG)
             return rows or None
 
         return await self.pages.get(place, since, read)
 
-    async def _told(self, wanted: Wanted, row: Any, after: int) -> AsyncIterator[bytes]:
+    async def _render(self, wanted: Wanted, row: Any, after: int) -> AsyncIterator[bytes]:
         labels = orjson.loads(row.labels)
         if row.tenant != wanted.tenant or not _has(labels, wanted.labels):
             return

@@ -77,7 +77,7 @@ class Arrivals:
             .limit(1)
         )
 
-    async def after(self, place: Place) -> Sequence[Any]:
+    async def list_after(self, place: Place) -> Sequence[Any]:
         """The next arrivals beyond ``place``, with their episodes' labels, task and tenant; at most `PAGE`."""
         return await self._database.all(self._after, place._asdict())
 

@@ -69,7 +69,7 @@ class Broadcast:
     async def _serve(self, listening: asyncio.Event) -> None:
         conn = await asyncpg.connect(self._dsn)
         try:
-            await conn.add_listener(CHANNEL, lambda *heard: self._heard(str(heard[3])))
+            await conn.add_listener(CHANNEL, lambda *heard: self._on_notification(str(heard[3])))
             conn.add_termination_listener(lambda _: self._news.set())
             listening.set()
             while not conn.is_closed():
@@ -85,7 +85,7 @@ class Broadcast:
             with contextlib.suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
                 await conn.close(timeout=1.0)
 
-    def _heard(self, payload: str) -> None:
+    def _on_notification(self, payload: str) -> None:
         sender, topics = orjson.loads(payload)
         if sender != self._me:
             for what, episode in topics:

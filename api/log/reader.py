@@ -45,7 +45,7 @@ class Follower:
         """At most ``limit`` events beyond ``after``, and where the next page begins (None: at the log's end)."""
         found: list[dict[str, Any]] = []
         for _ in range(_SEGMENTS_A_PAGE // _SEGMENTS_A_LOOK):
-            rows = await self._segments.after(episode, after, _SEGMENTS_A_LOOK)
+            rows = await self._segments.list_after(episode, after, _SEGMENTS_A_LOOK)
             for row in rows:
                 for event in decoded(bytes(row.frame)):
                     if event.seq <= after or (kinds and event.kind not in kinds):
@@ -62,7 +62,7 @@ class Follower:
         """The events ``first`` to ``last``, as far as they are there; of the log no more is read than holds them."""
         found: list[Event] = []
         after = first - 1
-        while after < last and (rows := await self._segments.after(episode, after, _SEGMENTS_A_LOOK)):
+        while after < last and (rows := await self._segments.list_after(episode, after, _SEGMENTS_A_LOOK)):
             for row in rows:
                 if row.first <= last:
                     found += [event for event in decoded(bytes(row.frame)) if first <= event.seq <= last]
@@ -74,7 +74,7 @@ class Follower:
 
         A daemon that lost its journal goes on from there: time must not run backwards in a log.
         """
-        rows = await self._segments.after(episode, through - 1, 1) if through else ()
+        rows = await self._segments.list_after(episode, through - 1, 1) if through else ()
         return await asyncio.to_thread(_last_at, bytes(rows[0].frame)) if rows else None
 
     async def events(self, episode: str) -> AsyncIterator[Event]:

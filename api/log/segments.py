@@ -24,12 +24,12 @@ class StoredSegments:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def after(self, episode: str, after: int, count: int) -> Sequence[Any]:
+    async def list_after(self, episode: str, after: int, count: int) -> Sequence[Any]:
         """At most ``count`` stored segments (first, last, frame) that hold events beyond ``after``."""
         return await self._database.all(_NEXT, {"episode": episode, "after": after, "count": count})
 
     async def frames(self, episode: str, after: int = 0) -> AsyncIterator[bytes]:
         """Every stored frame beyond event ``after``, in order, one in memory at a time."""
-        while rows := await self.after(episode, after, 1):
+        while rows := await self.list_after(episode, after, 1):
             after = rows[0].last
             yield bytes(rows[0].frame)

@@ -22,7 +22,7 @@ from api.rescoring.corpus import Corpus, Stored
 from api.rewards.event_text import line
 from api.rewards.scored_episode import Result, ruleset_of, score, stored_result
 from api.service.container import Parts
-from api.timeline.timeline import said
+from api.timeline.timeline import action_text
 from detectors.model.types import Segment
 
 router = APIRouter(include_in_schema=False)
@@ -101,7 +101,7 @@ def _segments(stored: Stored) -> list[Segment]:
 
 def _actions(segments: list[Segment]) -> dict[int, str]:
     began = (event for segment in segments for event in segment.events if event.kind == "step.began")
-    return {event.data["step"]: said(event.data.get("action")) for event in began}
+    return {event.data["step"]: action_text(event.data.get("action")) for event in began}
 
 
 def _compared(sides: tuple[Side, Side], lines: dict[int, str]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ async def detail_of(parts: Parts, now: Seen, query: Mapping[str, str], span: Spa
         return await _milestone(parts, now, query["milestone"])
     reward = now.paid.get(span.step) if span is not None else None
     evidence = [seq for one in (reward or {}).get("milestones", ()) for seq in one["evidence"]]
-    return {"of": "step", "span": span, "reward": reward, "evidence": evidence, "where": _where(now, evidence)}
+    return {"of": "step", "span": span, "reward": reward, "evidence": evidence, "where": _evidence_steps(now, evidence)}
 
 
 async def _event(parts: Parts, now: Seen, seq: int) -> dict[str, Any]:
@@ -60,7 +60,7 @@ async def _milestone(parts: Parts, now: Seen, id: str) -> dict[str, Any]:
     rule = rules()[spec.when.rule]
     verdicts = [(one["step"], paid[one["step"]]["verdicts"]) for one in times if one["step"] in paid]
     return {
-        "of": "milestone", "spec": spec, "times": times, "evidence": evidence, "where": _where(now, evidence),
+        "of": "milestone", "spec": spec, "times": times, "evidence": evidence, "where": _evidence_steps(now, evidence),
         "why": why, "worth": ruleset.share[place], "digest": now.row.digest, "verdicts": dict(verdicts),
         "version": rule.version if isinstance(rule, Rule) else None,
         "waits": [*waits_for(spec.when), *terms(spec)], "arguments": _arguments(spec),
@@ -74,7 +74,7 @@ def _arguments(spec: MilestoneSpec) -> str:
     return orjson.dumps(said, option=orjson.OPT_INDENT_2).decode()
 
 
-def _where(now: Seen, evidence: list[int]) -> dict[int, str]:
+def _evidence_steps(now: Seen, evidence: list[int]) -> dict[int, str]:
     return {seq: now.outline.span_of(seq).key for seq in evidence}
 
 

@@ -150,10 +150,10 @@ async def _tried(parts: Parts, who: Principal, task: Task, chosen: Sequence[str]
 
 
 def _outcomes(stored: Sequence[Stored], task: bytes) -> list[Tried]:
-    return [_of(one, outcome(material(one, task, keep=False))) for one in stored]
+    return [_as_tried(one, outcome(material(one, task, keep=False))) for one in stored]
 
 
-def _of(stored: Stored, told: Mapping[str, Any]) -> Tried:
+def _as_tried(stored: Stored, told: Mapping[str, Any]) -> Tried:
     old, new = told["old"] or {}, told["new"] or {}
     lines = list(_lines(told))
     success = (old.get("success"), new.get("success"))

@@ -20,7 +20,7 @@ from api.episodes.store import describe
 from api.http.support import MAX_SEQ, parts_of, while_known, whole, whole_query
 from api.pages.curve import HEIGHT, WIDTH, curve
 from api.pages.detail import detail_of
-from api.pages.episode_view import Seen, seen
+from api.pages.episode_view import Seen, load_view
 from api.pages.render import HEADERS, page
 from api.pages.viewer import COOKIE, viewer
 from api.service.container import Parts
@@ -42,7 +42,7 @@ router = APIRouter(include_in_schema=False)
 async def episode(request: Request) -> Response:
     """The page; ``?step=3`` opens a step, ``?step=opening`` what came before the first, ``&after=`` its next lines;
     ``?milestone=ID`` and ``?event=7`` say more of those."""
-    now = await seen(request)
+    now = await load_view(request)
     parts, query = parts_of(request), request.query_params
     chosen = _chosen(query, now)
     lines: list[Line] = []
@@ -57,7 +57,7 @@ async def episode(request: Request) -> Response:
 @router.get("/episodes/{episode}/now")
 async def now(request: Request) -> Response:
     """What may have changed: all but the steps before the one that is at place ``from`` of the outline."""
-    found = await seen(request)
+    found = await load_view(request)
     spans = found.outline.spans[whole_query(request, "from", 0, MAX_SEQ) :]
     return page(
         "episode/now.html", shown=spans, slot_of=_slots(found), chosen=None, lines=[], more=None, **_paid(found)
@@ -67,7 +67,7 @@ async def now(request: Request) -> Response:
 @router.get("/episodes/{episode}/window")
 async def window(request: Request) -> Response:
     """The lines of ``step``, those after the event ``after``."""
-    found = await seen(request)
+    found = await load_view(request)
     span = _chosen(request.query_params, found)
     if span is None:
         raise InvalidError(f"step: got {request.query_params['step'][:40]!r}, to which the log has not come")
@@ -79,7 +79,7 @@ async def window(request: Request) -> Response:
 @router.get("/episodes/{episode}/detail")
 async def detail(request: Request) -> Response:
     """More of one step, milestone or event."""
-    found = await seen(request)
+    found = await load_view(request)
     told = await detail_of(parts_of(request), found, request.query_params, _chosen(request.query_params, found))
     return page("episode/detail.html", detail=told, here=f"/episodes/{found.row.id}")
 
@@ -87,7 +87,7 @@ async def detail(request: Request) -> Response:
 @router.get("/episodes/{episode}/search")
 async def search(request: Request) -> Response:
     """Lines that have the words ``q``, of the sources ``source``, after the event ``after``."""
-    found = await seen(request)
+    found = await load_view(request)
     query, after = request.query_params, whole_query(request, "after", 0, MAX_SEQ)
     sources = frozenset(filter(None, query.getlist("source")))
     events = await parts_of(request).follower.between(found.row.id, after + 1, after + SEARCHED)

@@ -33,7 +33,7 @@ class Seen(NamedTuple):
         return frozenset(seq for one in self.reached for seq in one["evidence"])
 
 
-async def seen(request: Request) -> Seen:
+async def load_view(request: Request) -> Seen:
     """The episode of the path, as far as it is stored. Raises what `viewer` does."""
     await viewer(request)
     parts = parts_of(request)
@@ -41,4 +41,4 @@ async def seen(request: Request) -> Seen:
     rewards = [orjson.loads(body) for body in await parts.ledger.all(row.id)]
     reached = [orjson.loads(body) for _, body in await parts.ledger.milestones_between(row.id, 0, row.through)]
     task = (await parts.tasks.ruleset(row.task_number)).task
-    return Seen(row, task, await parts.outlines.of(row.id, row.through), rewards, reached)
+    return Seen(row, task, await parts.outlines.load(row.id, row.through), rewards, reached)

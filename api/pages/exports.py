@@ -103,11 +103,11 @@ async def _parquet(stored: AsyncIterator[Stored]) -> AsyncIterator[tuple[str, by
 
     with tempfile.TemporaryDirectory() as folder:
         await asyncio.to_thread(write, Path(folder), each())
-        for path in await asyncio.to_thread(_made, Path(folder)):
+        for path in await asyncio.to_thread(_written_files, Path(folder)):
             yield path.name, await asyncio.to_thread(path.read_bytes)
 
 
-def _made(folder: Path) -> list[Path]:
+def _written_files(folder: Path) -> list[Path]:
     return sorted(folder.iterdir())
 
 

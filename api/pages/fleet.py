@@ -35,20 +35,20 @@ async def fleet(request: Request) -> Response:
     """The page."""
     who = await viewer(request)
     parts = parts_of(request)
-    rows = await parts.sandboxes.shown(who.tenant, SHOWN)
+    rows = await parts.sandboxes.list_rows(who.tenant, SHOWN)
     sandboxes = [describe(row) for row in rows]
     running = await parts.overview.running([one["episode"] for one in sandboxes if one["episode"]])
     states = dict.fromkeys((*LIVING, *GONE), 0) | await parts.sandboxes.states(who.tenant)
     pace = await parts.overview.pace(who.tenant, now(timedelta(seconds=-RATE_S)))
     at = datetime.now(UTC)
-    shown = [{**one, **_of(one, running, at)} for one in sandboxes]
+    shown = [{**one, **_sandbox_view(one, running, at)} for one in sandboxes]
     return page(
         "fleet.html", sandboxes=sorted(shown, key=_order), states=states, pace=pace, minutes=RATE_S / 60,
         alarms=alarms(shown, parts.watch.beat_s), latency=latency(parts), most=SHOWN, more=len(rows) == SHOWN,
     )  # fmt: skip
 
 
-def _of(one: Mapping[str, Any], running: Mapping[str, Any], at: datetime) -> dict[str, Any]:
+def _sandbox_view(one: Mapping[str, Any], running: Mapping[str, Any], at: datetime) -> dict[str, Any]:
     """How long ago its last beat is, in seconds, and what its episode does."""
     silent = (at - datetime.fromisoformat(one["heard_at"])).total_seconds()
     row = running.get(one["episode"])

@@ -144,7 +144,7 @@ async def _sides(parts: Parts, item: Item, annotator: str) -> list[Side]:
 
 async def _side(parts: Parts, episode: str, item: Item) -> Side:
     row = await parts.episodes.get(episode)
-    outline = await parts.outlines.of(episode, row.through)
+    outline = await parts.outlines.load(episode, row.through)
     rewards = {one["step"]: one for one in map(orjson.loads, await parts.ledger.all(episode))}
     steps = [
         {"span": span, "milestones": rewards[span.step]["milestones"] if span.step in rewards else []}

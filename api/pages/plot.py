@@ -46,17 +46,17 @@ class Plot:
         """Where each series ends, in words: for who does not see the chart."""
         ends = [(one.name, one.values[-1] if one.values else None) for one in self.series]
         if self.kind == "line" and len(ends) == 1:
-            return self._said(ends[0][1])
-        return ", ".join(f"{name} {self._said(value)}" for name, value in ends)
+            return self._describe(ends[0][1])
+        return ", ".join(f"{name} {self._describe(value)}" for name, value in ends)
 
-    def told(self) -> list[str]:
+    def descriptions(self) -> list[str]:
         """Every place in words: for where nothing is drawn."""
         return [
-            f"{name}: " + ", ".join(f"{one.name} {self._said(one.values[place])}" for one in self.series)
+            f"{name}: " + ", ".join(f"{one.name} {self._describe(one.values[place])}" for one in self.series)
             for place, name in enumerate(self.names)
         ]
 
-    def _said(self, value: float | None) -> str:
+    def _describe(self, value: float | None) -> str:
         if value is None:
             return "not known"
         return percent(value) if self.share else number(value)

@@ -19,7 +19,7 @@ from fastapi import APIRouter, Request, Response
 from api.core.errors import NotFoundError
 from api.http.support import JSON, MAX_SEQ, parts_of, whole_query
 from api.pages.render import HEADERS, page, static_path
-from api.pages.replaying import is_whole, shown
+from api.pages.replaying import is_whole, sanitize
 from api.pages.viewer import viewer
 from detectors.model.types import Event
 
@@ -42,7 +42,7 @@ async def picture(request: Request) -> Response:
     await viewer(request)
     parts, sha256 = parts_of(request), request.path_params["sha256"]
     row = await parts.episodes.get(request.path_params["episode"])
-    seq = (await parts.outlines.of(row.id, row.through)).pictures.get(sha256)
+    seq = (await parts.outlines.load(row.id, row.through)).pictures.get(sha256)
     found = [] if seq is None else await parts.follower.between(row.id, seq, seq)
     kind = PICTURES.get(str(found[0].data.get("format"))) if found else None
     if kind is None:
@@ -72,7 +72,7 @@ async def visual(request: Request) -> Response:
     await viewer(request)
     parts, after = parts_of(request), whole_query(request, "after", 0, MAX_SEQ)
     row = await parts.episodes.get(request.path_params["episode"])
-    first, last = (await parts.outlines.of(row.id, row.through)).visual
+    first, last = (await parts.outlines.load(row.id, row.through)).visual
     at, found, size = max(after + 1, first), list[Event](), 0
     while last and at <= last and (size < MAX_CHARACTERS or not is_whole(found[-1])):
         events = await parts.follower.between(row.id, at, min(last, at + LOOK - 1))
@@ -80,12 +80,12 @@ async def visual(request: Request) -> Response:
         found += recorded
         size += sum(len(event.data.get("text", "")) for event in recorded)
         at += LOOK
-    body = await asyncio.to_thread(_told, found, at - 1 if last and at <= last else None)
+    body = await asyncio.to_thread(_render, found, at - 1 if last and at <= last else None)
     return Response(body, 200, HEADERS, JSON)
 
 
-def _told(found: Sequence[Event], following: int | None) -> bytes:
-    told = [{**one._asdict(), "events": list(_written(one.events))} for one in shown(found)]
+def _render(found: Sequence[Event], following: int | None) -> bytes:
+    told = [{**one._asdict(), "events": list(_written(one.events))} for one in sanitize(found)]
     return orjson.dumps({"told": told, "next": following})
 
 

@@ -51,7 +51,7 @@ class Shown(NamedTuple):
     events: list[dict[str, Any]]
 
 
-def shown(recorded: Iterable[Event]) -> Iterator[Shown]:
+def sanitize(recorded: Iterable[Event]) -> Iterator[Shown]:
     """What can be shown of ``visual.recorded`` events, message by message; one that is not whole is left out."""
     parts: list[str] = []
     for event in recorded:

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request, Response
 
 from api.auth.store import Principal
 from api.core.errors import ForbiddenError, ProblemError, UnauthorizedError
-from api.http.support import READ, allowed, known, parts_of, read_body
+from api.http.support import READ, allowed, authenticate, parts_of, read_body
 from api.pages.render import page
 
 COOKIE = "milestoned"
@@ -28,7 +28,7 @@ async def viewer(request: Request, scopes: frozenset[str] = READ) -> Principal:
     if not token:
         raise UnauthorizedError("cookie: nobody is logged in; wanted a token with the scope read, trainer or admin")
     parts = parts_of(request)
-    principal = allowed(await known(parts, f"Bearer {token}"), scopes)
+    principal = allowed(await authenticate(parts, f"Bearer {token}"), scopes)
     episode = request.path_params.get("episode")
     if episode is not None:
         await parts.episodes.owned(principal.tenant, episode)
@@ -62,7 +62,7 @@ async def log_in(request: Request) -> Response:
     form = await sent_form(request, MAX_FORM_BYTES)
     token, following = form.get("token", [""])[0].strip(), _inner(form.get("next", [""])[0])
     try:
-        allowed(await known(parts_of(request), f"Bearer {token}"), READ)
+        allowed(await authenticate(parts_of(request), f"Bearer {token}"), READ)
     except ProblemError as problem:
         return page("login.html", problem.status, next=following, problem=problem.detail)
     answer = Response(status_code=303, headers={"location": following})

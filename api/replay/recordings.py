@@ -73,7 +73,7 @@ def read_frames(packed: bytes, path: Path | str, *, max_values: int | None = Non
     head, following, episode, values = GENESIS, 1, None, 0
     try:
         layout = layout_of(packed, path)
-        said = _said(packed, layout, path)
+        said = _read_verdicts(packed, layout, path)
         for text in _texts(packed, layout, path):
             segment = decode_segment(text)
             values += 0 if max_values is None else len(text) + values_bytes(text)
@@ -108,7 +108,7 @@ def read_bodies(packed: bytes, path: Path | str) -> list[bytes]:
     return _bodies(packed, layout_of(packed, path), path)
 
 
-def _said(packed: bytes, layout: Layout, path: Path | str) -> list[dict[str, Any]]:
+def _read_verdicts(packed: bytes, layout: Layout, path: Path | str) -> list[dict[str, Any]]:
     return [orjson.loads(body) for body in _bodies(packed, layout, path)]
 
 

@@ -79,7 +79,7 @@ class Again:
         self._run: Run = await self._open.enter_async_context(opened(self._path, go_on=self._go_on))
         self._asker = Asker(self._run.opinions, Metrics(lambda: 0), self._stages, self._settings, PATIENCE_S)
 
-    def done(self) -> None:
+    def finish(self) -> None:
         """The results are whole: the answers need not be kept beside them any more."""
         self._closing.close()
         if self._path is not None:
@@ -90,10 +90,10 @@ class Again:
         calls, cost = self._loop.run(self._run.spent())
         return {"calls": calls, "cost": round(cost, 9)}
 
-    def over(self, materials: Iterator[Material]) -> Iterator[Material]:
+    def ask_all(self, materials: Iterator[Material]) -> Iterator[Material]:
         """Each of ``materials``, in order, with what was said anew."""
         for one in materials:
-            self._begun.append(self._loop.get_loop().create_task(self._of(one)))
+            self._begun.append(self._loop.get_loop().create_task(self._ask_again(one)))
             if len(self._begun) >= EPISODES:
                 yield self._loop.run(self._first())
         while self._begun:
@@ -111,7 +111,7 @@ class Again:
         await asyncio.gather(*self._begun, return_exceptions=True)
         await self._open.aclose()
 
-    async def _of(self, material: Material) -> Material:
+    async def _ask_again(self, material: Material) -> Material:
         if material.wrong is not None:
             return material
         try:
@@ -129,7 +129,7 @@ class Again:
         asks = [ask for ask in seen.asks[asked.step] if not ask.audit]
         if not waits(asks):
             return []
-        people = [_kept(one) for one in said if one["step"] == asked.step and _by_person(one)]
+        people = [_as_new_event(one) for one in said if one["step"] == asked.step and _by_person(one)]
         told = await asyncio.gather(*(self._item(asked._replace(item=ask.item), ask, seen, people) for ask in asks))
         named = {"episode": asked.episode, "step": asked.step}
         words = [*people, *(one for of_item in told for one in of_item)]
@@ -182,6 +182,6 @@ def _by_person(event: Mapping[str, Any]) -> bool:
     return bool(event["kind"] == GIVEN and event["verdict"]["stage"] == "person")
 
 
-def _kept(event: Mapping[str, Any]) -> dict[str, Any]:
+def _as_new_event(event: Mapping[str, Any]) -> dict[str, Any]:
     """A recorded word in the new log, whose numbers and chain are another's."""
     return {name: value for name, value in event.items() if name not in ("seq", "prev")} | {"audit": False}

@@ -57,7 +57,7 @@ class Rescorer:
     async def stop(self) -> None:
         """Let go; what is not done stays so."""
         await background.end(self._task)
-        await self._rest()
+        await self._stop_idle()
 
     def wake(self) -> None:
         """There is a new one."""
@@ -71,7 +71,7 @@ class Rescorer:
                 if row is not None:
                     await self._whole(row)
                     continue
-                await self._rest()
+                await self._stop_idle()
             except UnavailableError as error:
                 log.warning("Rescores have to wait.", why=error.detail)
                 await asyncio.sleep(EVERY_S)
@@ -133,10 +133,10 @@ class Rescorer:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._pool, work, materials)
         except BrokenProcessPool:
-            await self._rest()
+            await self._stop_idle()
             raise
 
-    async def _rest(self) -> None:
+    async def _stop_idle(self) -> None:
         """Keep no process while there is nothing for it to do."""
         crew, self._pool = self._pool, None
         if crew is not None:

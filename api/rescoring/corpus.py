@@ -57,14 +57,14 @@ def _rows(selection: Selection) -> Any:
     return statement.order_by(episodes.c.id).limit(bindparam("most"))
 
 
-def _of(table: Any, *order: Any) -> Any:
+def _rows_of(table: Any, *order: Any) -> Any:
     return select(table).where(table.c.episode.in_(bindparam("ids", expanding=True))).order_by(table.c.episode, *order)
 
 
-_FRAMES = _of(segments, segments.c.first)
-_REWARDS = _of(rewards, rewards.c.step)
-_MILESTONES = _of(milestones, milestones.c.number)
-_VERDICTS = _of(verdicts, verdicts.c.seq)
+_FRAMES = _rows_of(segments, segments.c.first)
+_REWARDS = _rows_of(rewards, rewards.c.step)
+_MILESTONES = _rows_of(milestones, milestones.c.number)
+_VERDICTS = _rows_of(verdicts, verdicts.c.seq)
 _TASKS = select(tasks.c.number, tasks.c.body).where(tasks.c.number.in_(bindparam("numbers", expanding=True)))
 
 

@@ -63,7 +63,7 @@ def _steps(old: Result, new: Result) -> list[dict[str, Any]]:
     if old["rewards"] == new["rewards"] and old["baseline"] == new["baseline"]:
         return []
     before, after = ({reward["step"]: reward for reward in side["rewards"]} for side in (old, new))
-    milestones = _milestones(_told(old), _told(new))
+    milestones = _milestones(_milestones_in_order(old), _milestones_in_order(new))
     found = []
     for step in sorted({*before, *after, *milestones}):
         told = milestones.get(step, [])
@@ -79,7 +79,7 @@ def _only(before: bool, after: bool) -> Literal["old", "new"] | None:
     return None if before == after else "old" if before else "new"
 
 
-def _told(side: Result) -> list[dict[str, Any]]:
+def _milestones_in_order(side: Result) -> list[dict[str, Any]]:
     """Every milestone of a side, in the order in which they were reached, by step."""
     return [*side["baseline"], *(m for reward in side["rewards"] for m in reward["milestones"])]
 

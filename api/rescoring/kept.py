@@ -60,7 +60,7 @@ class Results:
         assert self._file is not None
         self._file.close()
 
-    def done(self) -> Iterator[bytes]:
+    def finished_lines(self) -> Iterator[bytes]:
         """The lines of the run so far, once; what comes after the last whole one is cut off."""
         assert self._file is not None
         whole = self._file.tell()

@@ -44,7 +44,7 @@ def materials(
     new = {task.id: task_bytes(task) for task in tasks}
     for path in paths:
         content = read_regular(path, MAX_FILE)
-        asked = _asked(content) if len(new) > 1 or (isinstance(old, dict) and len(old) > 1) else None
+        asked = _task_id_of(content) if len(new) > 1 or (isinstance(old, dict) and len(old) > 1) else None
         task = _by_id(new, asked)
         if task is None:
             wrong = f"{path}: its first event names task {asked!r}; wanted one of {', '.join(sorted(new))}"
@@ -61,7 +61,7 @@ def _by_id(tasks: Mapping[str, bytes], id: str | None) -> bytes | None:
     return None if id is None else tasks.get(id)
 
 
-def _asked(content: bytes) -> str | None:
+def _task_id_of(content: bytes) -> str | None:
     """The task that `episode.opened` names; None where the file does not begin with one, which its scoring will say."""
     try:
         beginning = zstandard.ZstdDecompressor(max_window_size=MAX_FRAME_TEXT).stream_reader(content).read(_FIRST_BYTES)

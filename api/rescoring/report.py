@@ -34,7 +34,7 @@ class Tally:
         """Count one; what it says, where that is more than that nothing changed."""
         self.statuses[answer.status] += 1
         if self.asked is not None:
-            self.asked += _asked(orjson.loads(answer.line))
+            self.asked += _questions_by_stage(orjson.loads(answer.line))
         if answer.status in ("same", "scored"):
             return None
         told: dict[str, Any] = orjson.loads(answer.line)
@@ -56,7 +56,7 @@ class Tally:
         }
 
 
-def _asked(told: Mapping[str, Any]) -> Counter[str]:
+def _questions_by_stage(told: Mapping[str, Any]) -> Counter[str]:
     """Questions of stages: a person was not asked again."""
     given = [one["verdict"] for one in told.get("said", ()) if one["kind"] == GIVEN]
     scores = [verdict["score"] for verdict in given if verdict["stage"] != "person"]

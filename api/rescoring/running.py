@@ -44,7 +44,7 @@ def run(
 
 
 def _again(materials: Iterator[Material], results: Results, *, grows: bool) -> Iterator[Answer]:
-    for line in results.done():
+    for line in results.finished_lines():
         told = orjson.loads(line)
         material = next((one for one in materials if not grows or one.name == told["name"]), None)
         if material is None or (material.name, sha256(material.content)) != (told["name"], told["content"]):

@@ -146,11 +146,11 @@ class Rescores:
             if (await conn.execute(mine.values(**moved, **done))).rowcount == 0:
                 return False
             if scored:
-                await conn.execute(_KEEP, [_kept(number, one) for one in scored])
+                await conn.execute(_KEEP, [_result_row(number, one) for one in scored])
         return True
 
 
-def _kept(number: int, one: Scored) -> dict[str, Any]:
+def _result_row(number: int, one: Scored) -> dict[str, Any]:
     body = zstandard.compress(one.line)
     names = {"of_rescore": number, "of_number": one.number}
     return {**names, "new_status": one.status, "new_digest": one.digest, "new_body": body}

@@ -91,7 +91,7 @@ def outcome(material: Material) -> dict[str, Any]:
     differences = compare(old, result)
     if is_same(differences):
         return {**told, "status": "same"}
-    return {**told, "status": "changed", "differences": differences, "evidence": _shown(differences, material)}
+    return {**told, "status": "changed", "differences": differences, "evidence": _events_shown(differences, material)}
 
 
 def said_of(material: Material) -> list[dict[str, Any]]:
@@ -115,7 +115,7 @@ def _head(result: Result) -> dict[str, Any]:
     return {name: result[name] for name in HEAD}
 
 
-def _shown(differences: Mapping[str, Any], material: Material) -> dict[str, str]:
+def _events_shown(differences: Mapping[str, Any], material: Material) -> dict[str, str]:
     wanted = set(evidence_of(differences))
     segments = read_frames(material.content, material.name)
     return {str(e.seq): line(e) for segment in segments for e in segment.events if e.seq in wanted}

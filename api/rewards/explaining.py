@@ -45,7 +45,9 @@ def of_events(rules: Ruleset, events: Iterable[Event], episode: str) -> tuple[li
         alarms.extend(out.alarms)
         misses.take(event, engine.state.world, engine.state.step)
     why = _Why(engine, misses, reached, rewards, alarms)
-    explained = [Explained(one.id, one.worth, one.waits, tuple(why.of(n))) for n, one in enumerate(in_general(rules))]
+    explained = [
+        Explained(one.id, one.worth, one.waits, tuple(why.explain(n))) for n, one in enumerate(in_general(rules))
+    ]
     return explained, engine, rewards
 
 
@@ -61,7 +63,7 @@ class _Why:
         self._conditions: Conditions = engine.conditions
         self._masked = {r.step: r.reason for r in rewards if r.mask}
 
-    def of(self, n: int) -> Iterator[str]:
+    def explain(self, n: int) -> Iterator[str]:
         """Lines on one milestone."""
         spec = self._rules.task.milestones[n]
         rules = {node.rule.name for node in self._rules.nodes if node.owner == n}
@@ -127,7 +129,7 @@ class _Why:
         """What of a condition is missing, leaf by leaf."""
         indent, standing = "  " * depth, self._conditions.standing(node)
         if isinstance(node.rule, Rule):
-            given = self._given(node)
+            given = self._arguments(node)
             yield f"{indent}{node.rule.name}: {in_words(self._misses.nearest.get(node.id), node.rule.name, given)}"
             return
         for name in node.requires:
@@ -139,7 +141,7 @@ class _Why:
             if node.rule.name == "none_of" or self._conditions.standing(below).now < 1.0 or standing.now < 1.0:
                 yield from self._parts(below, depth + 1)
 
-    def _given(self, node: Node) -> dict[str, object]:
+    def _arguments(self, node: Node) -> dict[str, object]:
         """The arguments as the task has them."""
         task = self._rules.task.milestones[node.owner]
         condition = {"when": task.when, "revoke_on": task.revoke_on, "only_if": task.only_if}[node.role]

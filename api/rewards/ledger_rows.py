@@ -32,7 +32,7 @@ def milestone_rows(
     ]
 
 
-def told(rules: Ruleset, outcome: Outcome) -> list[Reward]:
+def stored_rewards(rules: Ruleset, outcome: Outcome) -> list[Reward]:
     """The newly sealed rewards as they are stored: those that are asked about wait for their answers."""
     if rules.task.escalation is None:
         return outcome.rewards

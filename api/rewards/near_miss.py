@@ -77,7 +77,7 @@ class Misses:
         """Look at one event; ``world`` is as it was when the rules read it."""
         for node in self._leaves:
             assert isinstance(node.rule, Rule)
-            if event.kind in node.rule.heard(node.args):
+            if event.kind in node.rule.heard_kinds(node.args):
                 try:
                     miss = _miss(node.rule, node.args, event, world, step)
                 except Exception:  # as in detectors/engine/conditions.py: the step's reason names it
@@ -139,13 +139,13 @@ def in_words(miss: Miss | None, rule: str, given: Any) -> str:
     if not miss.failed:
         return f"nearest: {where}, which does not count for {rule} (see docs/rules.md): {shown}"
     wrong = "; ".join(
-        f"{name} is {_seen(miss.event, name)}, wanted {value_in_words(given.get(name, 'the default'))}"
+        f"{name} is {_event_value(miss.event, name)}, wanted {value_in_words(given.get(name, 'the default'))}"
         for name in miss.failed
     )
     return f"nearest: {where}: {wrong}: {shown}"
 
 
-def _seen(event: Event, name: str) -> str:
+def _event_value(event: Event, name: str) -> str:
     """What the event has for an argument of that name, as far as it can be told."""
     places = (event.data, *(mapping(event.data.get(place)) for place in _PLACES))
     if name == "field":

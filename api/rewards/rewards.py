@@ -27,7 +27,7 @@ class RewardReader:
         while True:
             changed = self._notifier.watch(log_of(episode))
             body, final = await self._ledger.stored(episode, step)
-            if body is not None and (final or not await self._notifier.wait(changed, deadline.left())):
+            if body is not None and (final or not await self._notifier.wait(changed, deadline.remaining_s())):
                 return body
             if body is not None:
                 continue
@@ -40,7 +40,7 @@ class RewardReader:
                 if final:
                     return body
                 continue
-            if not await self._notifier.wait(changed, deadline.left()):
+            if not await self._notifier.wait(changed, deadline.remaining_s()):
                 return _unsealed(row, step)
 
     async def _missing(self, row: Any, step: int) -> bytes:

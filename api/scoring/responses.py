@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-def said(response: Any) -> str:
+def response_text(response: Any) -> str:
     """All text of the messages in an object of OpenAI's Responses."""
     texts: list[str] = []
     for item in (response.get("output") if isinstance(response, dict) else None) or []:

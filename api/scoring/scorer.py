@@ -61,7 +61,7 @@ class Scorer:
     ) -> list[Score | ProblemError]:
         """Every sample's score or problem, in order; problems that came along stay where they are."""
 
-        async def one(sample: Sample | ProblemError) -> Score | ProblemError:
+        async def score_sample(sample: Sample | ProblemError) -> Score | ProblemError:
             if isinstance(sample, ProblemError):
                 return sample
             try:
@@ -69,18 +69,18 @@ class Scorer:
             except ProblemError as problem:
                 return problem
 
-        return list(await asyncio.gather(*map(one, samples)))
+        return list(await asyncio.gather(*map(score_sample, samples)))
 
     async def _answer(self, tenant: str, sample: Sample) -> Score:
         row = await self._tasks.find(tenant, sample.reference.task or "", sample.reference.version)
         reward = score_answer(await self._tasks.ruleset(row.number), sample.answer or "")
         document = orjson.loads(encode_reward(reward))
-        return _of([document], document["reward"], document, None, None, row.id, Folding())
+        return _build_score([document], document["reward"], document, None, None, row.id, Folding())
 
     async def _step(self, tenant: str, episode: str, step: int, deadline: Deadline) -> Score:
         document = orjson.loads(await self._rewards.read(tenant, episode, step, deadline))
         row = await self._episodes.get(episode)
-        return _of([document], document["reward"], document, episode, step, row.task, Folding())
+        return _build_score([document], document["reward"], document, episode, step, row.task, Folding())
 
     async def last_turn(self, tenant: str, episode: str, step: int, deadline: Deadline) -> Score:
         """What ``step`` and the episode's close after it were worth together, once closed."""
@@ -95,22 +95,22 @@ class Scorer:
         if row.status != "closed":
             why = f"the episode is {row.status}, not closed; the log is at event {row.through}"
             last = {"status": "settling", "reason": why, "digest": row.digest, "done": False, "success": None}
-            return _of(steps, None, last, episode, None, row.task, folding)
+            return _build_score(steps, None, last, episode, None, row.task, folding)
         if not steps:
             raise NotFoundError(f"episode: {episode} was closed without a step, so nothing was scored")
         masked = next((step for step in steps if step["reward"] is None), steps[-1])
         last = {**masked, "done": True, "success": row.success}
         if folding.how != "known":
             value = fold([step["reward"] for step in steps], folding)
-            return _of(steps, value, last, episode, None, row.task, folding)
+            return _build_score(steps, value, last, episode, None, row.task, folding)
         asked = next((step for step in steps if step["status"] == ESCALATING), None)
         if asked is not None:  # it will be known, and what is answered now is the answer for ever
             asked = {**last, "status": asked["status"], "reason": asked["reason"]}
-            return _of(steps, None, asked, episode, None, row.task, folding)
+            return _build_score(steps, None, asked, episode, None, row.task, folding)
         penalties = await self._penalties(row.task_number, steps)
         value = fold([step["reward"] for step in steps], folding, list(penalties.values()))
         last["reason"] = _too_little(steps, folding.min_known, masked)
-        return _of(steps, value, last, episode, None, row.task, folding, penalties)
+        return _build_score(steps, value, last, episode, None, row.task, folding, penalties)
 
     async def _penalties(self, task: int, steps: Sequence[dict[str, Any]]) -> dict[str, float]:
         """What was seen to be penalised in steps that are not known, by component.
@@ -132,11 +132,11 @@ class Scorer:
         while True:
             changed = self._notifier.watch(log_of(episode))
             row = await self._episodes.get(episode)
-            if row.status == "closed" or not await self._notifier.wait(changed, deadline.left()):
+            if row.status == "closed" or not await self._notifier.wait(changed, deadline.remaining_s()):
                 return row
 
 
-def _of(
+def _build_score(
     steps: list[dict[str, Any]],
     value: float | None,
     last: dict[str, Any],

@@ -36,7 +36,7 @@ class Turns:
         self._scorer, self._commands, self._channel = scorer, commands, channel
         self._episodes, self._tasks = episodes, tasks
 
-    async def known(self, tenant: str, where: Reference) -> None:
+    async def check_exists(self, tenant: str, where: Reference) -> None:
         """Raises `NotFoundError` unless the episode or the task is there, and is ``tenant``'s."""
         if where.episode is not None:
             await self._episodes.owned(tenant, where.episode)
@@ -48,7 +48,7 @@ class Turns:
 
         Raises `ProblemError`, `UnavailableError` where no daemon journals it in time.
         """
-        await self.known(tenant, where)
+        await self.check_exists(tenant, where)
         if where.episode is None:
             row = await self._tasks.find(tenant, where.task or "", where.version)
             return (await self._tasks.ruleset(row.number)).task.instruction, 0
@@ -63,7 +63,7 @@ class Turns:
         self, tenant: str, where: Reference, step: int, answer: str | None, final: bool, deadline: Deadline
     ) -> Turn:
         """The turn's reward. ``final``: nothing follows, the episode is closed. Raises `ProblemError`."""
-        await self.known(tenant, where)
+        await self.check_exists(tenant, where)
         if where.episode is None:
             if answer is None:
                 raise InvalidError("answer: got none; without an episode only a final answer can be scored")

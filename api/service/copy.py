@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from api.db.base import metadata
 from api.db.database import Database
-from api.db.migrate import current, upgrade, wanted
+from api.db.migrate import current, latest_revision, upgrade
 from api.episodes.partitions import day_of, make_room
 from api.episodes.tables import episodes
 from api.log.tables import arrivals, segments
@@ -52,7 +52,7 @@ async def move(source: Database, target: Database) -> AsyncIterator[str]:
     """Copy ``source`` into ``target``; tells how far it is. Raises `MoveError`, with ``target`` as it was."""
     if source.url == target.url:
         raise MoveError("--to: the same database; wanted another")
-    found, newest = await current(source), wanted()
+    found, newest = await current(source), latest_revision()
     if found != newest:
         raise MoveError(f"the database is at schema {found}, wanted {newest}: run `milestoned db upgrade` first")
     await upgrade(target)

@@ -54,13 +54,13 @@ class PeerSettings:
     breaker_s: float = 30.0
 
     @property
-    def shown(self) -> str:
+    def public_url(self) -> str:
         """The address without what may be secret in it: user, password, query."""
         parts = urlsplit(self.url)
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
     def __repr__(self) -> str:
-        return f"PeerSettings(url={self.shown!r})"
+        return f"PeerSettings(url={self.public_url!r})"
 
 
 class Breaker:
@@ -80,7 +80,7 @@ class Breaker:
         self._next_try = self._clock() + self._period_s
         return True
 
-    def told(self, well: bool) -> None:
+    def record(self, well: bool) -> None:
         """How a call went."""
         self._failures = 0 if well else self._failures + 1
         if self._failures >= self._most:
@@ -104,7 +104,7 @@ class Peer:
     async def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """The decoded answer to ``body``. Raises `UnreachableError` and `RefusedError`."""
         if not self.breaker.allows():
-            raise UnreachableError(f"{self._settings.shown} failed too often lately and is left alone for a while")
+            raise UnreachableError(f"{self._settings.public_url} failed too often lately and is left alone for a while")
         status = None
         for tries_left in range(self._settings.retries, -1, -1):
             try:
@@ -117,18 +117,20 @@ class Peer:
                 if answer.status_code not in RETRIED:
                     return self._read(answer)
                 why, wait, status = f"status {answer.status_code}", _retry_after(answer), answer.status_code
-                log.warning("A peer failed.", url=self._settings.shown, status=status, text=_text(answer)[:200])
+                log.warning("A peer failed.", url=self._settings.public_url, status=status, text=_text(answer)[:200])
             if tries_left:
                 await asyncio.sleep(self._pause(tries_left, wait))
-        self.breaker.told(False)
-        raise UnreachableError(f"{self._settings.shown}{path}: {why}, after {self._settings.retries + 1} tries", status)
+        self.breaker.record(False)
+        raise UnreachableError(
+            f"{self._settings.public_url}{path}: {why}, after {self._settings.retries + 1} tries", status
+        )
 
     def _read(self, answer: httpx.Response) -> Any:
         # A refusal is an answer all the same: the peer is there.
-        self.breaker.told(True)
+        self.breaker.record(True)
         if answer.is_error or len(answer.content) > _ANSWER_BYTES:
             log.warning(
-                "A peer refused.", url=self._settings.shown, status=answer.status_code, text=_text(answer)[:200]
+                "A peer refused.", url=self._settings.public_url, status=answer.status_code, text=_text(answer)[:200]
             )
             raise RefusedError(answer.status_code, _text(answer))
         try:

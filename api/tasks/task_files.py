@@ -10,7 +10,7 @@ from api.core import yaml_text
 from api.core.json_values import fault_of
 from api.core.regular_file import NotRegularError, read_regular
 from api.core.yaml_text import MAX_BYTES, MAX_DEPTH, MAX_NODES, BadYamlError, Lines
-from detectors.model.errors import SpecError, dotted, shown
+from detectors.model.errors import SpecError, dotted, format_value
 from detectors.model.types import Task
 from detectors.task.task_json import TaskError, task_from_json
 
@@ -93,7 +93,7 @@ def _checked(spec: Any, lines: Lines) -> Task:
 
 
 def _problem(error: SpecError, lines: Lines) -> Problem:
-    return Problem(dotted(error.path), yaml_text.line_of(error.path, lines), shown(error.value), error.wanted)
+    return Problem(dotted(error.path), yaml_text.line_of(error.path, lines), format_value(error.value), error.wanted)
 
 
 def bad_yaml(error: BadYamlError) -> BadTaskError:

@@ -44,13 +44,13 @@ class Outlines:
         while len(self._explained) > MAX_EXPLAINED:
             self._explained.popitem(last=False)
 
-    async def of(self, episode: str, through: int) -> Outline:
+    async def load(self, episode: str, through: int) -> Outline:
         """The outline of an episode up to its event ``through`` at least."""
         lock = self._locks.setdefault(episode, asyncio.Lock())
         async with lock:
             outline = self._kept.pop(episode, None) or Outline()
             while outline.through < through:
-                rows = await self._segments.after(episode, outline.through, SEGMENTS_A_LOOK)
+                rows = await self._segments.list_after(episode, outline.through, SEGMENTS_A_LOOK)
                 if not rows:
                     break
                 await asyncio.to_thread(_take, outline, rows)

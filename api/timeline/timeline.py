@@ -74,7 +74,7 @@ class Outline:
         """The next event."""
         step = event.data.get("step") if event.kind == "step.began" else None
         if step is not None and step != self.spans[-1].step:
-            self.spans.append(Span(step, event.seq, event.at, said(event.data.get("action"))))
+            self.spans.append(Span(step, event.seq, event.at, action_text(event.data.get("action"))))
             self._before = None
         span = self.spans[-1]
         self.through, span.last, span.until = event.seq, event.seq, event.at
@@ -111,7 +111,7 @@ class Outline:
         return self.spans[low]
 
 
-def said(action: Any) -> str:
+def action_text(action: Any) -> str:
     """An action as the harness reported it, on one line: the words of a flat one, without the names of its members."""
     if action is None:
         return ""

@@ -126,7 +126,7 @@ class Escalations:
         row = await self._database.first(select(func.count()).select_from(escalations))
         return int(row[0])
 
-    async def of(self, episode: str) -> Sequence[Any]:
+    async def list_for(self, episode: str) -> Sequence[Any]:
         """The rows of one episode, in the order of its steps."""
         rows = select(escalations).where(_e.episode == episode).order_by(_e.step, _e.item)
         return await self._database.all(rows)

@@ -33,13 +33,15 @@ class Recorded:
         self.decided = {event["step"]: event["seq"] for event in events if event["kind"] == DECIDED}
         self._told: list[Reward] = []
 
-    def told(self, rules: Ruleset, rewards: Sequence[Reward], asks: Sequence[Ask]) -> list[Reward]:
+    def resolve(self, rules: Ruleset, rewards: Sequence[Reward], asks: Sequence[Ask]) -> list[Reward]:
         """What newly sealed steps are worth: decided by what was said, or waiting where nothing was."""
-        found = [self._of(rules, reward, [ask for ask in asks if ask.step == reward.step]) for reward in rewards]
+        found = [
+            self._resolve_one(rules, reward, [ask for ask in asks if ask.step == reward.step]) for reward in rewards
+        ]
         self._told += found
         return found
 
-    def _of(self, rules: Ruleset, reward: Reward, asked: Sequence[Ask]) -> Reward:
+    def _resolve_one(self, rules: Ruleset, reward: Reward, asked: Sequence[Ask]) -> Reward:
         if not waits(asked):
             return unasked(rules, reward)
         until = self.decided.pop(reward.step, None)
@@ -71,7 +73,7 @@ class Playback:
     def take(self, events: Sequence[Event]) -> Outcome:
         """Go on; what the engine made of it."""
         outcome = self.engine.feed(events)
-        self.rewards += self._recorded.told(self.engine.ruleset, outcome.rewards, outcome.asks)
+        self.rewards += self._recorded.resolve(self.engine.ruleset, outcome.rewards, outcome.asks)
         return outcome
 
     @property

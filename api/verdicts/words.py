@@ -35,7 +35,7 @@ def abstained(tier: str, why: str) -> Opinion:
     return Opinion(Verdict(tier, None, 0.0, why, ""))  # type: ignore[arg-type]
 
 
-def kept(opinion: Opinion, through: int) -> dict[str, Any]:
+def stored_form(opinion: Opinion, through: int) -> dict[str, Any]:
     """The answer as the cache and the log of verdicts have it."""
     return {
         "verdict": opinion.verdict._asdict(),

@@ -93,7 +93,7 @@ def _encode(body: Mapping[str, Any]) -> bytes:
     return json.dumps({name: value for name, value in body.items() if value is not None}).encode()
 
 
-def _as(kind: type[T]) -> Callable[[Any, bytes], T]:
+def _decode_as(kind: type[T]) -> Callable[[Any, bytes], T]:
     return lambda document, _body: build(kind, document)
 
 
@@ -109,7 +109,7 @@ def register_task(task: Mapping[str, Any] | str) -> Call[Registered]:
         content, kind = task.encode(), "application/yaml"
     else:
         content, kind = json.dumps(task).encode(), "application/json"
-    return Call("POST", "/v1/tasks", _as(Registered), content=content, content_type=kind, key=uuid.uuid4().hex)
+    return Call("POST", "/v1/tasks", _decode_as(Registered), content=content, content_type=kind, key=uuid.uuid4().hex)
 
 
 def open_episode(
@@ -124,7 +124,9 @@ def open_episode(
         version, task = version or task.version, task.id
     labels = None if labels is None else dict(labels)
     wanted = dict(sandbox) if isinstance(sandbox, Mapping) else sandbox
-    return post("/v1/episodes", _as(Opened), task=task, version=version, labels=labels, seed=seed, sandbox=wanted)
+    return post(
+        "/v1/episodes", _decode_as(Opened), task=task, version=version, labels=labels, seed=seed, sandbox=wanted
+    )
 
 
 def episode_path(episode: str, rest: str = "") -> str:
@@ -134,17 +136,17 @@ def episode_path(episode: str, rest: str = "") -> str:
 
 def status(episode: str) -> Call[EpisodeStatus]:
     """Where the episode stands."""
-    return get(episode_path(episode), _as(EpisodeStatus))
+    return get(episode_path(episode), _decode_as(EpisodeStatus))
 
 
 def sandbox(episode: str, wait_s: float) -> Call[Lease]:
     """Which sandbox of the fleet the episode has."""
-    return get(episode_path(episode, "/sandbox"), _as(Lease), wait_s, wait_ms=milliseconds(wait_s))
+    return get(episode_path(episode, "/sandbox"), _decode_as(Lease), wait_s, wait_ms=milliseconds(wait_s))
 
 
 def ready(episode: str, wait_s: float) -> Call[Readiness]:
     """Whether every source of the episode's daemon sees; the service waits for that at most ``wait_s``."""
-    return get(episode_path(episode, "/ready"), _as(Readiness), wait_s, wait_ms=milliseconds(wait_s))
+    return get(episode_path(episode, "/ready"), _decode_as(Readiness), wait_s, wait_ms=milliseconds(wait_s))
 
 
 def note(episode: str, what: str, wait_s: float, *, direct: bool, **body: Any) -> Call[Noted]:
@@ -153,12 +155,12 @@ def note(episode: str, what: str, wait_s: float, *, direct: bool, **body: Any) -
     The daemon answers a step that it already has with the same numbers, so those may be sent again.
     """
     if not direct:
-        return post(episode_path(episode, what), _as(Noted), wait_s, **body, wait_ms=milliseconds(wait_s))
+        return post(episode_path(episode, what), _decode_as(Noted), wait_s, **body, wait_ms=milliseconds(wait_s))
     numbered = body.get("step") is not None or what.endswith(":end")
     return Call(
         "POST",
         f"/v1{what}",
-        _as(Noted),
+        _decode_as(Noted),
         content=_encode(body),
         wait_s=wait_s,
         key=uuid.uuid4().hex,

@@ -67,13 +67,13 @@ def score(
         found = document.get("results") if isinstance(document, Mapping) else None
         if not isinstance(found, list) or len(found) != len(wanted):
             raise UnexpectedAnswerError(f"wanted {len(wanted)} results, got {str(document)[:120]!r}")
-        return [_one(one) for one in found]
+        return [_parse_score(one) for one in found]
 
     how = {"fold": fold, "gamma": gamma, "min_known": min_known}
     return post("/v1/score", parse, wait_s, samples=wanted, wait_ms=milliseconds(wait_s), **how)
 
 
-def _one(document: Any) -> Score | ProblemError:
+def _parse_score(document: Any) -> Score | ProblemError:
     if isinstance(document, Mapping) and isinstance(document.get("error"), Mapping):
         return problem_from_json(document["error"], 500)
     return build(Score, document, step_rewards=tuple(document.get("step_rewards") or ()))

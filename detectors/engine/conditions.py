@@ -96,10 +96,10 @@ class Conditions:
 
     def read(self, event: Event, stale: tuple[str, ...]) -> None:
         """Let every leaf that hears the event read it, then drop what it made untrue."""
-        asked = self._asked(event)
+        asked = self._candidate_leaves(event)
         if not asked and not stale:
             return  # as most events go
-        baseline = not self._state.seen(event)
+        baseline = not self._state.is_live(event)
         self._supposed.clear()
         allowed = self.meter.left = max(0, min(MAX_EVENT, MAX_EPISODE - self._state.spent))
         read: list[tuple[int, Reading]] = []
@@ -151,7 +151,7 @@ class Conditions:
             raise UnseenError("the address of the page is not known any more", could)
         return () if here is None else found
 
-    def _asked(self, event: Event) -> list[int]:
+    def _candidate_leaves(self, event: Event) -> list[int]:
         """The leaves that the event may hit and that are read still."""
         found: list[int] = []
         for slot in self._slots.get(event.kind, ()):
@@ -217,7 +217,7 @@ class Conditions:
 
     def moment(self, event: Event) -> Moment:
         """When the event happens, as composites are told."""
-        return Moment(event.seq, event.at, self._state.steps, self._state.seen(event))
+        return Moment(event.seq, event.at, self._state.steps, self._state.is_live(event))
 
     def tick(self, event: Event) -> None:
         """Let the conditions that wait for time look at it: at a step's begin and seal, and at the close."""

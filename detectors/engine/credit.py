@@ -167,7 +167,7 @@ class Credit:
         return found
 
     def _baseline(self, event: Event) -> bool:
-        return not self._state.seen(event)
+        return not self._state.is_live(event)
 
     def _at_baseline(self, node: Node, spec: MilestoneSpec, award: Award, standing: Standing, event: Event) -> None:
         began, level = self._state.began, standing.now

@@ -94,7 +94,7 @@ def word_of_rules(rules: Ruleset, reward: Reward, item: str) -> Verdict:
         sure = all(_proof(m.decisive or policy.decisive, met) for m in rules.task.milestones if m.when.rule == "goal")
         why = "the goal's rules are met" if met else "the goal's rules are not met"
         return Verdict("rule", float(met), 1.0 if sure else SOFT, why, rules.digest)
-    said = _said(rules, reward)
+    said = _reached_milestones(rules, reward)
     specs = [rules.task.milestones[rules.index[m.id]] for m in said]
     if said:
         sure = all(_proof(spec.decisive or policy.decisive, met=True) for spec in specs)
@@ -219,7 +219,7 @@ def _tiers_of(policy: Escalation) -> tuple[str, ...]:
 
 def _takes_stake(rules: Ruleset, policy: Escalation, reward: Reward) -> bool:
     """Whether a tier may add to the step: to each of a blend, in a cascade to those of which the rules say nothing."""
-    return policy.route == "blend" or not _said(rules, reward)
+    return policy.route == "blend" or not _reached_milestones(rules, reward)
 
 
 def _escalates(rules: Ruleset, policy: Escalation, reward: Reward, item: str, stake: float) -> bool:
@@ -357,7 +357,7 @@ def _milestone(
     return Milestone(id, by, 1, component, step, value, worth, seqs) if worth else None
 
 
-def _said(rules: Ruleset, reward: Reward) -> list[Milestone]:
+def _reached_milestones(rules: Ruleset, reward: Reward) -> list[Milestone]:
     """What the rules say of the step: the milestones that were reached in it, penalties among them."""
     return [m for m in reward.milestones if m.id in rules.index and (m.worth or m.value)]
 

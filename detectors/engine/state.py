@@ -72,7 +72,7 @@ class State:
     hidden: dict[str, list[Any]] = field(default_factory=dict)
     supposed: list[State] = field(default_factory=list)
 
-    def seen(self, event: Event) -> bool:
+    def is_live(self, event: Event) -> bool:
         """Whether the event came after the first step began, and not as what a source found on attaching."""
         return self.began and event.data.get("baseline") is not True
 
@@ -96,10 +96,10 @@ class State:
     @classmethod
     def load(cls, data: bytes, digest: str) -> State:
         """Decode. Raises `StateError` if it belongs to another ruleset or version."""
-        return cls._of(orjson.loads(data), digest)
+        return cls._from_flat(orjson.loads(data), digest)
 
     @classmethod
-    def _of(cls, flat: dict[str, Any], digest: str) -> State:
+    def _from_flat(cls, flat: dict[str, Any], digest: str) -> State:
         if flat.get("v") != STATE_VERSION:
             raise StateError(f"state: version is {flat.get('v')!r}, this build wants {STATE_VERSION}")
         if flat["digest"] != digest:
@@ -111,7 +111,7 @@ class State:
             moment = None if when is None else Moment(*when)
             state.standings[n] = Standing(now, best, tuple(at), cause, keys, reached, moment, bound)
         state.awards = {n: Award(*rest) for n, *rest in flat["awards"]}
-        state.supposed = [cls._of(story, digest) for story in flat["supposed"]]
+        state.supposed = [cls._from_flat(story, digest) for story in flat["supposed"]]
         return state
 
 

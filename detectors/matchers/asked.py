@@ -14,7 +14,7 @@ _KEYS = frozenset(("url", "methods", "refused"))
 _REFUSAL = 400
 
 
-def asked(url: Any, methods: Iterable[str] | None, status: StatusMatch) -> dict[str, Any]:
+def plan_entry(url: Any, methods: Iterable[str] | None, status: StatusMatch) -> dict[str, Any]:
     """An entry of a plan. ``url``: an address as `url_matches` takes it; ``methods``: index keys, None for any;
     ``status``: what the rule may count, of which the daemon is told only whether a refusal is among it."""
     refused = any(high >= _REFUSAL for _, high in status.ranges)

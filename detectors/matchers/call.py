@@ -91,7 +91,7 @@ class AddressesMatch:
         return True
 
     @property
-    def asked(self) -> list[Any]:
+    def plan_addresses(self) -> list[Any]:
         """What a daemon may know, as its plan has addresses: origin and path, or ``scope`` for a pattern."""
         return [*self.scope, *(one.plain for one in self.alternatives if one.plain)]
 

@@ -43,12 +43,14 @@ class FactsMatch:
         """Make it of its JSON form. Raises `SpecError`."""
         if not isinstance(spec, dict) or not spec:
             raise SpecError(path, spec, cls.WANTED)
-        return cls(tuple((_path(name, (*path, name)), _wanted(spec[name], (*path, name))) for name in sorted(spec)))
+        return cls(
+            tuple((_path(name, (*path, name)), _parse_expected(spec[name], (*path, name))) for name in sorted(spec))
+        )
 
     @answers(False)
     def matches(self, data: Any) -> bool:
         """Whether every fact holds in ``data``."""
-        return all(_holds(wanted, at(data, steps)) for steps, wanted in self.facts)
+        return all(_holds(wanted, value_at(data, steps)) for steps, wanted in self.facts)
 
     @answers(False)
     def judged(self, data: Any, is_hidden: Callable[[tuple[str, ...]], bool]) -> bool | None:
@@ -56,7 +58,7 @@ class FactsMatch:
         hidden = [wanted for steps, wanted in self.facts if is_hidden(steps)]
         if any(wanted is None or isinstance(wanted, bool) for wanted in hidden):
             return False
-        known = all(_holds(wanted, at(data, steps)) for steps, wanted in self.facts if not is_hidden(steps))
+        known = all(_holds(wanted, value_at(data, steps)) for steps, wanted in self.facts if not is_hidden(steps))
         return None if known and hidden else known
 
     def names(self, first: str) -> bool:
@@ -64,7 +66,7 @@ class FactsMatch:
         return any(steps[0] == first for steps, _ in self.facts)
 
 
-def at(data: Any, steps: tuple[str, ...]) -> Any:
+def value_at(data: Any, steps: tuple[str, ...]) -> Any:
     """What stands at a path of keys and list indices; None where it leads nowhere."""
     for step in steps:
         if isinstance(data, list | tuple):
@@ -78,8 +80,8 @@ def at(data: Any, steps: tuple[str, ...]) -> Any:
 
 def leads(data: Any, steps: tuple[str, ...]) -> bool:
     """Whether something stands at a path, be it null."""
-    parent = at(data, steps[:-1])
-    return not steps or at(parent, steps[-1:]) is not None or (isinstance(parent, dict) and steps[-1] in parent)
+    parent = value_at(data, steps[:-1])
+    return not steps or value_at(parent, steps[-1:]) is not None or (isinstance(parent, dict) and steps[-1] in parent)
 
 
 def dotted(text: str) -> tuple[str, ...]:
@@ -94,7 +96,7 @@ def _path(name: Any, path: tuple[str | int, ...]) -> tuple[str, ...]:
     return steps
 
 
-def _wanted(spec: Any, path: tuple[str | int, ...]) -> Wanted:
+def _parse_expected(spec: Any, path: tuple[str | int, ...]) -> Wanted:
     if spec is None or isinstance(spec, bool):
         return spec
     if isinstance(spec, int | float):

@@ -42,9 +42,9 @@ def collected() -> Iterator[list[Fault]]:
 def answers(otherwise: Any) -> Callable[[Method], Method]:
     """Make a method give ``otherwise`` where it fails, and report the `Fault`."""
 
-    def made(method: Method) -> Method:
+    def decorate(method: Method) -> Method:
         @wraps(method)
-        def asked(self: Any, *values: Any, **options: Any) -> Any:
+        def call(self: Any, *values: Any, **options: Any) -> Any:
             try:
                 return method(self, *values, **options)
             except (MemoryError, ImportError, BudgetError):
@@ -55,10 +55,10 @@ def answers(otherwise: Any) -> Callable[[Method], Method]:
                     found.append(Fault(_name(self), type(error).__name__))
                 return otherwise
 
-        asked.otherwise = otherwise  # type: ignore[attr-defined]
-        return asked  # type: ignore[return-value]
+        call.otherwise = otherwise  # type: ignore[attr-defined]
+        return call  # type: ignore[return-value]
 
-    return made
+    return decorate
 
 
 def _name(matcher: Any) -> str:

@@ -82,16 +82,16 @@ class Lenient:
     def matches(self, value: Any, read: Read | None = None) -> bool:
         """Whether ``value``, whatever JSON it is, is one of the wanted; a text in ``read`` is not read again."""
         if read is None or not isinstance(value, str):
-            found = self._found(value)
+            found = self._read(value)
         elif (found := read.get((self.kind, value))) is None:
-            found = read[self.kind, value] = self._found(value)
+            found = read[self.kind, value] = self._read(value)
         if found is _NONE:
             return False
         if any(KINDS[self.kind].same(one, found) for one in self.wanted):
             return True
         return any(one.matches(str(found)) for one in self.patterns)
 
-    def _found(self, value: Any) -> Any:
+    def _read(self, value: Any) -> Any:
         """The value as one of the kind; `_NONE` for what is none."""
         try:
             return KINDS[self.kind].read(value)

@@ -88,13 +88,13 @@ def part(spec: Any, path: Path, depth: int = 0) -> Any:
     if not isinstance(spec, Mapping) or depth > MAX_DEPTH:
         raise SpecError(path, spec, StructureMatch.WANTED)
     if "object" in spec:
-        _known(spec, {"object", "more"}, path)
+        _check_keys(spec, {"object", "more"}, path)
         keys, more = spec["object"], spec.get("more", False)
         if not isinstance(keys, Mapping) or not keys or not isinstance(more, bool):
             raise SpecError(path, spec, "{object: {key: …}, more: true or false}")
         return Object({name: part(one, (*path, "object", name), depth + 1) for name, one in keys.items()}, more)
     if "items" in spec:
-        _known(spec, {"items", "ordered"}, path)
+        _check_keys(spec, {"items", "ordered"}, path)
         items, ordered = spec["items"], spec.get("ordered", False)
         if not isinstance(items, list) or len(items) > MAX_ITEMS or not isinstance(ordered, bool):
             raise SpecError(path, spec, "{items: […], ordered: true or false}")
@@ -102,7 +102,7 @@ def part(spec: Any, path: Path, depth: int = 0) -> Any:
     return Lenient.parse(spec, path)
 
 
-def _known(spec: Mapping[str, Any], keys: set[str], path: Path) -> None:
+def _check_keys(spec: Mapping[str, Any], keys: set[str], path: Path) -> None:
     if set(spec) - keys:
         raise SpecError(path, spec, f"no other keys than {', '.join(sorted(keys))}")
 

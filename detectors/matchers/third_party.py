@@ -201,7 +201,7 @@ def json_path(path: str) -> Callable[[Any], list[Any]]:
     if len(path) > MAX_PATH or deepest > MAX_NESTING:
         raise ValueError(f"a JSON Path of at most {MAX_PATH} characters, {MAX_NESTING} brackets deep")
     if _NAMES.fullmatch(path):
-        return partial(_at, tuple(path.split(".")[1:]))
+        return partial(_resolve, tuple(path.split(".")[1:]))
     import jsonpath_rfc9535
 
     env = jsonpath_rfc9535.JSONPathEnvironment()
@@ -216,7 +216,7 @@ def json_path(path: str) -> Callable[[Any], list[Any]]:
     if query.descents > MAX_DESCENTS:
         raise ValueError(f"a JSON Path with at most {MAX_DESCENTS} of ..")
 
-    def found(value: Any) -> list[Any]:
+    def find(value: Any) -> list[Any]:
         try:
             return [node.value for node in query.find(value)]
         except (jsonpath_rfc9535.JSONPathRecursionError, RecursionError):
@@ -224,14 +224,14 @@ def json_path(path: str) -> Callable[[Any], list[Any]]:
         except jsonpath_rfc9535.JSONPathError:
             return []
 
-    return found
+    return find
 
 
 _NAMES = re.compile(r"\$(\.[A-Za-z_][A-Za-z0-9_]*)*")
 """Names and nothing else, as most paths are: the library takes a quarter of a replay's start to import."""
 
 
-def _at(names: tuple[str, ...], value: Any) -> list[Any]:
+def _resolve(names: tuple[str, ...], value: Any) -> list[Any]:
     for name in names:
         if not isinstance(value, dict) or name not in value:
             return []

@@ -59,10 +59,10 @@ class StatusMatch:
     def parse(cls, spec: Any, path: tuple[str | int, ...], origin: str | None = None) -> StatusMatch:
         """Make a matcher of its JSON form. Raises `SpecError`."""
         listed = spec if isinstance(spec, list) and spec else [spec]
-        return cls(tuple(cls._one(item, spec, path) for item in listed))
+        return cls(tuple(cls._parse_item(item, spec, path) for item in listed))
 
     @classmethod
-    def _one(cls, item: Any, spec: Any, path: tuple[str | int, ...]) -> tuple[int, int]:
+    def _parse_item(cls, item: Any, spec: Any, path: tuple[str | int, ...]) -> tuple[int, int]:
         if type(item) is int and 100 <= item <= 599:
             return item, item
         if isinstance(item, str) and len(item) == 3 and item[0] in "12345" and item[1:] == "xx":

@@ -17,7 +17,7 @@ class SpecError(DetectorError):
 
     def __init__(self, path: tuple[str | int, ...], value: Any, wanted: str) -> None:
         self.path, self.value, self.wanted = path, value, wanted
-        super().__init__(f"{dotted(path)}: got {shown(value)}, wanted {wanted}")
+        super().__init__(f"{dotted(path)}: got {format_value(value)}, wanted {wanted}")
 
 
 class GapError(DetectorError):
@@ -61,7 +61,7 @@ def dotted(path: tuple[str | int, ...]) -> str:
     return out or "(top)"
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """``value`` for an error message, cut to a readable length."""
     text = repr(value)
     return text if len(text) <= 120 else text[:117] + "..."

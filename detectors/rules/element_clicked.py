@@ -45,7 +45,7 @@ class Args:
         return {} if self.around is None else {"around": [True]}
 
 
-def _wanted(args: Args) -> Keys | None:
+def _index_keys(args: Args) -> Keys | None:
     for part, matcher in (("name", args.name), ("text", args.text), ("id", args.id)):
         keys = matcher.keys() if matcher else None
         if keys is not None:
@@ -53,7 +53,7 @@ def _wanted(args: Args) -> Keys | None:
     return None
 
 
-def _given(event: Event) -> Keys:
+def _event_keys(event: Event) -> Keys:
     element = mapping(event.data.get("element"))
     return tuple([f"{part}:{text_key(str(element.get(part) or ''))}" for part in ("name", "text", "id")])
 
@@ -68,8 +68,8 @@ def _hears(args: Args) -> tuple[str, ...]:
     hears=("element.clicked", "element.pressed"),
     hears_of=_hears,
     args=Args,
-    index_args=_wanted,
-    index_event=_given,
+    index_args=_index_keys,
+    index_event=_event_keys,
     occurrence=True,
 )
 def element_clicked(event: Event, world: World, args: Args) -> Iterator[Reading]:

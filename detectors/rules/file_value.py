@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detectors.matchers import ValueMatch
-from detectors.matchers.facts import at
+from detectors.matchers.facts import value_at
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
 from detectors.sdk.file_reads import (
@@ -38,6 +38,6 @@ def file_value(event: Event, world: World, args: Args) -> Iterator[Reading]:
     facts = facts_of(event, args)
     if facts is None or "value" not in facts:
         return
-    found = at(facts["value"], args.at)
+    found = value_at(facts["value"], args.at)
     if facts_are(args.value.facts, {"value": found}, is_cut(event)):
         yield reading(event)

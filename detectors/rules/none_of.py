@@ -13,11 +13,11 @@ class Args:
     """Nothing beside `of`."""
 
 
-def _left(levels: Sequence[float]) -> float:
+def _remaining(levels: Sequence[float]) -> float:
     return 1.0 - max(levels)
 
 
-@composite(args=Args, initial=1.0, latches=False, present=_left, absent=lambda args: True)
+@composite(args=Args, initial=1.0, latches=False, present=_remaining, absent=lambda args: True)
 def none_of(children: Sequence[Standing], own: Standing, child: int, moment: Moment, args: Args) -> float:
     """No condition in `of` is true now. For a click, which stays true once made: it was never made.
 

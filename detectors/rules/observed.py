@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.matchers import FactsMatch, TextMatch, UrlMatch
-from detectors.matchers.facts import at, dotted
+from detectors.matchers.facts import dotted, value_at
 from detectors.model.errors import UnseenError
 from detectors.model.kinds import KINDS
 from detectors.model.types import Event, Reading
@@ -73,7 +73,7 @@ def observed(event: Event, world: World, args: Args) -> Iterator[Reading]:
     judged = args.where is None or args.where.judged(data, lambda steps: is_one_of(steps, hidden))
     if judged is False:
         return
-    reading = Reading(1.0, f"observed:{at(data, dotted(args.distinct))}" if args.distinct else "observed")
+    reading = Reading(1.0, f"observed:{value_at(data, dotted(args.distinct))}" if args.distinct else "observed")
     if judged is None or (args.distinct is not None and is_one_of(dotted(args.distinct), hidden)):
         raise UnseenError(NO_SIZE, reading)
     yield reading

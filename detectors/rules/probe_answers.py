@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from detectors.matchers.answer import ValueMatch
-from detectors.matchers.facts import MAX_PATH_LENGTH, at, dotted
+from detectors.matchers.facts import MAX_PATH_LENGTH, dotted, value_at
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
@@ -48,6 +48,6 @@ def probe_answers(event: Event, world: World, args: Args) -> Iterator[Reading]:
     if data.get("cut") is True:
         raise UnseenError("the probe's answer was too long to keep whole", Reading(1.0, f"probe:{args.probe}"))
     value = data.get("value")
-    value = value if args.path is None else at(value, dotted(args.path))
+    value = value if args.path is None else value_at(value, dotted(args.path))
     if args.value.matches(value):
         yield Reading(1.0, f"probe:{args.probe}")

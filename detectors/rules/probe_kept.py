@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from detectors.matchers.facts import MAX_PATH_LENGTH, at, dotted, leads
+from detectors.matchers.facts import MAX_PATH_LENGTH, dotted, leads, value_at
 from detectors.model.codec import canonical
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
@@ -55,11 +55,11 @@ def probe_kept(event: Event, world: World, args: Args) -> Iterator[Reading]:
     steps = dotted(args.path) if args.path is not None else ()
     if not leads(first[0], steps):
         return  # what was not there can't be kept: the engine says that nobody knows
-    if _kept(at(first[0], steps), args) == _kept(at(data.get("value"), steps), args):
+    if _protected_value(value_at(first[0], steps), args) == _protected_value(value_at(data.get("value"), steps), args):
         yield Reading(1.0, f"probe:{args.probe}")
 
 
-def _kept(value: Any, args: Args) -> Any:
+def _protected_value(value: Any, args: Args) -> Any:
     """What must be as it was: of rows, each by its key; of an object or anything else, itself."""
     if not isinstance(value, list):
         return _row(value, args)

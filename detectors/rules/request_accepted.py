@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.matchers import BodyMatch, StatusMatch, TextMatch, UrlMatch
-from detectors.matchers.asked import asked
+from detectors.matchers.asked import plan_entry
 from detectors.matchers.url import url_key
 from detectors.matchers.values import BodyType, Repeated, answer_type
 from detectors.model.errors import UnseenError
@@ -41,7 +41,7 @@ class Args:
     def asks(self) -> dict[str, list[Any]]:
         """Bodies are kept only where a rule needs them."""
         bodies = {"request_bodies": self.body, "response_bodies": self.answer}
-        entry = asked(self.url.address, self.method.keys(), self.status if self.redirect_to is None else _OK)
+        entry = plan_entry(self.url.address, self.method.keys(), self.status if self.redirect_to is None else _OK)
         return {name: [entry] for name, wanted in bodies.items() if wanted is not None}
 
 

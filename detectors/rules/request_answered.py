@@ -8,7 +8,7 @@ from typing import Any, Literal
 from urllib.parse import unquote, urldefrag, urljoin
 
 from detectors.matchers import AddressesMatch, ContentMatch, StatusMatch, TextMatch
-from detectors.matchers.asked import asked
+from detectors.matchers.asked import plan_entry
 from detectors.matchers.location import base_of
 from detectors.matchers.plain import text_key
 from detectors.matchers.values import BodyType, Repeated, answer_type
@@ -57,7 +57,7 @@ class Args:
         methods = self.method.keys() if self.method else ("get",) if self.which == "document" else None
         for name, wanted in (("request_bodies", self.body), ("response_bodies", self.answer)):
             if wanted is not None:
-                kept[name] = [asked(url, methods, self.status) for url in self.url.asked]
+                kept[name] = [plan_entry(url, methods, self.status) for url in self.url.plan_addresses]
         if self.referer is not None:
             kept["request_headers"] = ["referer"]
         for name, header, wanted in _cookie_headers(self):
@@ -67,7 +67,7 @@ class Args:
         return kept
 
 
-def _wanted(args: Args) -> tuple[str, ...] | None:
+def _index_methods(args: Args) -> tuple[str, ...] | None:
     """Most requests of a page are GET, and most that count are not."""
     return args.method.keys() if args.method is not None and args.which != "document" else None
 
@@ -85,7 +85,7 @@ def _methods(event: Event) -> tuple[str, ...]:
     version=4,
     hears=(*ENDS, "request.answered"),
     args=Args,
-    index_args=_wanted,
+    index_args=_index_methods,
     index_event=_methods,
     # The page that stands open when the first step begins is a state; a request before it is nobody's.
     occurrence=lambda args: args.which != "document",
@@ -102,19 +102,19 @@ def request_answered(event: Event, world: World, args: Args) -> Iterator[Reading
     data = event.data
     hops = [*(mapping(hop) for hop in listed(data.get("hops"))), data]
     if event.kind == "request.failed":
-        if args.which != "document" and is_lost(event) and _made(data, args) and _asked_there(data, args):
+        if args.which != "document" and is_lost(event) and _is_meant(data, args) and _asked_there(data, args):
             level = float(_is(data, args) and data.get("status") is None)
             if level or args.which == "last":
                 raise UnseenError(LOST, Reading(level, _key(event, len(hops) - 1, args)))
         return
     if args.which == "document":
         if _is_page(data):
-            yield Reading(float(_is(data, args) and _taken(hops, len(hops) - 1, args)), "document")
+            yield Reading(float(_is(data, args) and _is_accepted(hops, len(hops) - 1, args)), "document")
         return
     for place, hop in enumerate(hops):
-        if not _made(hop, args) or (args.which == "last" and (not is_servers(hop) or not _asked_there(hop, args))):
+        if not _is_meant(hop, args) or (args.which == "last" and (not is_servers(hop) or not _asked_there(hop, args))):
             continue
-        level = float(_is(hop, args) and _taken(hops, place, args))
+        level = float(_is(hop, args) and _is_accepted(hops, place, args))
         if level or args.which == "last":
             yield Reading(level, _key(event, place, args))
             return
@@ -130,7 +130,7 @@ def _is_page(data: Mapping[str, Any]) -> bool:
     return whole and data.get("frame") == data.get("tab")
 
 
-def _made(hop: Mapping[str, Any], args: Args) -> bool:
+def _is_meant(hop: Mapping[str, Any], args: Args) -> bool:
     return (args.method is None or args.method.matches(str(hop.get("method")))) and args.url.is_at(str(hop.get("url")))
 
 
@@ -162,7 +162,7 @@ def _cookies(header: Any, between: str) -> Mapping[str, Any]:
     return {name.strip(): unquote(value) for name, mark, value in parts if mark}
 
 
-def _taken(hops: list[Mapping[str, Any]], place: int, args: Args) -> bool:
+def _is_accepted(hops: list[Mapping[str, Any]], place: int, args: Args) -> bool:
     """Whether the server took it: its status is wanted and, of a redirect, where it led to is no refusal."""
     hop, last = hops[place], hops[-1]
     if not args.status.matches(hop.get("status")) or not is_servers(hop):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.matchers import StateMatch, StatusMatch, TextMatch, UrlMatch
-from detectors.matchers.asked import asked
+from detectors.matchers.asked import plan_entry
 from detectors.matchers.url import url_key
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
@@ -28,7 +28,7 @@ class Args:
 
     def asks(self) -> dict[str, list[Any]]:
         """The bodies of these requests."""
-        return {"request_bodies": [asked(self.url.address, self.method.keys(), _OK)]}
+        return {"request_bodies": [plan_entry(self.url.address, self.method.keys(), _OK)]}
 
 
 def _path(event: Event) -> Keys:

@@ -20,8 +20,8 @@ from detectors.sdk.file_reads import (
     read_index,
     read_keys,
     reading,
-    said,
     text_is,
+    value_text,
 )
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World
@@ -51,7 +51,7 @@ class Args(ReadArgs):
         if self.query is not None and not 0 < len(self.query) <= MAX_QUERY:
             raise ValueError(f"query: SQL of at most {MAX_QUERY} characters")
 
-    def asked(self) -> str | None:
+    def read_query(self) -> str | None:
         """The query."""
         return self.query
 
@@ -74,7 +74,7 @@ def table_cells(event: Event, world: World, args: Args) -> Iterator[Reading]:
     whole = not cut and sheet.get("more") is not True and listed(size)[:1] == [len(rows)]
     formulas = sheet.get("formulas")
     if (
-        (args.cells is None or all(_is(wanted, _at(rows, cell, cut), cut) for cell, wanted in args.cells.fields))
+        (args.cells is None or all(_is(wanted, _cell_at(rows, cell, cut), cut) for cell, wanted in args.cells.fields))
         and (args.row is None or _some_row(rows, args.row, cut))
         and (args.table is None or (whole and args.table.matches(canonical(rows).decode())))
         and (args.rows is None or (not cut and args.rows.matches((listed(size) or [None])[0])))
@@ -88,7 +88,7 @@ def _sheet(facts: Mapping[str, Any], name: TextMatch | None) -> Mapping[str, Any
     return next((one for one in sheets if name is None or name.matches(str(one.get("name")))), None)
 
 
-def _at(rows: Sequence[Sequence[Any]], cell: str, cut: bool) -> Any:
+def _cell_at(rows: Sequence[Sequence[Any]], cell: str, cut: bool) -> Any:
     place = _CELL.fullmatch(cell)
     if place is None:
         return None
@@ -98,10 +98,10 @@ def _at(rows: Sequence[Sequence[Any]], cell: str, cut: bool) -> Any:
     row = int(place[2])
     if row > len(rows) or column > max(map(len, rows)):
         return None
-    return _said(rows[row - 1], column - 1, cut)
+    return _cell_text(rows[row - 1], column - 1, cut)
 
 
-def _said(row: Sequence[Any], place: int, cut: bool) -> Any:
+def _cell_text(row: Sequence[Any], place: int, cut: bool) -> Any:
     """What stands there; an empty cell is the empty text, but where something was left out."""
     found = row[place] if place < len(row) else None
     return "" if found is None and not cut else found
@@ -112,17 +112,19 @@ def _is(wanted: TextMatch | bool, value: Any, cut: bool) -> bool:
         return value is wanted
     if isinstance(value, int | float) and wanted.matches_json(value):
         return True  # by its number, whatever a locale makes of its digits
-    text = said(value)
+    text = value_text(value)
     return text is not None and text_is(wanted, text, goes_on(value, cut))
 
 
 def _some_row(rows: Sequence[Sequence[Any]], wanted: FieldsMatch, cut: bool) -> bool:
     if not rows:
         return False
-    places = {str(said(name)): place for place, name in reversed(list(enumerate(rows[0])))}
+    places = {str(value_text(name)): place for place, name in reversed(list(enumerate(rows[0])))}
     if any(name not in places for name, _ in wanted.fields):
         return False
-    return any(all(_is(value, _said(row, places[name], cut), cut) for name, value in wanted.fields) for row in rows[1:])
+    return any(
+        all(_is(value, _cell_text(row, places[name], cut), cut) for name, value in wanted.fields) for row in rows[1:]
+    )
 
 
 def _formulas(found: Any, wanted: FieldsMatch, cut: bool) -> bool:

@@ -257,7 +257,7 @@ class Reader:
             self._take(")")
             return part
         if token in ("[", "{"):
-            return Part(_made([part.bound for part in self._until("]" if token == "[" else "}")]))
+            return Part(_build([part.bound for part in self._until("]" if token == "[" else "}")]))
         raise ValueError(f"an expression without {token!r} there")
 
 
@@ -308,7 +308,7 @@ def _inside(part: Bound, index: Bound | None = None) -> Bound:
     return bound
 
 
-def _made(parts: list[Bound]) -> Bound:
+def _build(parts: list[Bound]) -> Bound:
     def bound(scope: Scope) -> Cost:
         costs = [part(scope) for part in parts]
         weight = 1 + sum(cost.value.weight for cost in costs)

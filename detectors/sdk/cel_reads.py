@@ -41,7 +41,7 @@ class _Walk:
     wanted: dict[Path, tuple[str, ...]] = field(default_factory=dict)
     frame_url: bool = False
 
-    def at(self, n: int) -> str:
+    def token_at(self, n: int) -> str:
         """The mark or name at ``n``; nothing for a text, and beyond the end."""
         return self.tokens[n].word if 0 <= n < len(self.tokens) and self.tokens[n].sort != "text" else ""
 
@@ -57,7 +57,7 @@ class _Walk:
                 return n + 1
             if token.sort == "mark" and token.word in _OPEN:
                 n = self.group(n + 1, scope)
-            elif token.sort == "name" and self.at(n - 1) not in (".", "?."):
+            elif token.sort == "name" and self.token_at(n - 1) not in (".", "?."):
                 n = self.name(n, scope)
             else:
                 n += 1
@@ -70,19 +70,19 @@ class _Walk:
         path = scope.get(word)
         if path is None:
             return n + 1
-        shallow = self.at(n - 1) == "(" and self.at(n - 2) in _SHALLOW and self.at(n - 3) != "."
+        shallow = self.token_at(n - 1) == "(" and self.token_at(n - 2) in _SHALLOW and self.token_at(n - 3) != "."
         return self.chain(n, path, scope, deep=not shallow)
 
     def chain(self, start: int, path: Path, scope: dict[str, Path | None], *, deep: bool) -> int:
         """The members that follow the variable at ``start``; gives the place after the chain."""
         n = start + 1
         while True:
-            if self.at(n) == ".":
-                n += 2 if self.at(n + 1) == "?" else 1
-                if self.at(n + 1) == "(":
+            if self.token_at(n) == ".":
+                n += 2 if self.token_at(n + 1) == "?" else 1
+                if self.token_at(n + 1) == "(":
                     return self.call(n, path, scope)
-                path, n = (*path, self.at(n)), n + 1
-            elif self.at(n) == "[":
+                path, n = (*path, self.token_at(n)), n + 1
+            elif self.token_at(n) == "[":
                 step, n = self.index(n, scope)
                 if step is None or (step == "*" and not self.is_list(path)):
                     self.places[Read(path)] = None
@@ -95,32 +95,32 @@ class _Walk:
 
     def index(self, n: int, scope: dict[str, Path | None]) -> tuple[str | None, int]:
         """The step that ``[…]`` at ``n`` takes, ``*`` for one that is computed, and the place after it."""
-        inner = n + (2 if self.at(n + 1) == "?" else 1)
-        if self.at(inner + 1) == "]" and self.tokens[inner].sort in ("text", "number"):
+        inner = n + (2 if self.token_at(n + 1) == "?" else 1)
+        if self.token_at(inner + 1) == "]" and self.tokens[inner].sort in ("text", "number"):
             return self.tokens[inner].word, inner + 2
         return "*", self.group(inner, scope)
 
     def call(self, n: int, path: Path, scope: dict[str, Path | None]) -> int:
         """A method or macro of what stands at ``path``; its name is at ``n``."""
-        word = self.at(n)
-        if word in MACROS and self.at(n + 3) == ",":
+        word = self.token_at(n)
+        if word in MACROS and self.token_at(n + 3) == ",":
             items = self.is_list(path)
             self.places[Read(path, deep=not items)] = None
-            after = self.group(n + 4, scope | {self.at(n + 2): (*path, "*") if items else None})
+            after = self.group(n + 4, scope | {self.token_at(n + 2): (*path, "*") if items else None})
             return self.chain(after - 1, path, scope, deep=False) if word == "filter" and items else after
         self.places[Read(path, deep=word != "size")] = None
         return self.group(n + 2, scope)
 
     def compared(self, start: int, end: int, path: Path) -> None:
         """Note the texts that the chain between ``start`` and ``end`` is said to be equal to."""
-        after = self.text(end + 1) if self.at(end) == "==" else None
-        before = self.text(start - 2) if self.at(start - 1) == "==" else None
+        after = self.text(end + 1) if self.token_at(end) == "==" else None
+        before = self.text(start - 2) if self.token_at(start - 1) == "==" else None
         texts = [text for text in (after, before) if text is not None]
-        if self.at(end) == "in" and self.at(end + 1) == "[":
+        if self.token_at(end) == "in" and self.token_at(end + 1) == "[":
             n = end + 2
             while (text := self.text(n)) is not None:
                 texts.append(text)
-                n += 2 if self.at(n + 1) == "," else 1
+                n += 2 if self.token_at(n + 1) == "," else 1
         if texts:
             self.wanted[path] = tuple(dict.fromkeys((*self.wanted.get(path, ()), *texts)))
 
@@ -143,10 +143,10 @@ def reads_of_cel(kind: str, *expressions: str) -> Reads:
 
 def _tokens(expression: str) -> list[Token]:
     found = (Token(str(one.lastgroup), one[0]) for one in _TOKEN.finditer(expression))
-    return [_said(token) if token.sort == "text" else token for token in found if token.sort != "space"]
+    return [_as_token(token) if token.sort == "text" else token for token in found if token.sort != "space"]
 
 
-def _said(token: Token) -> Token:
+def _as_token(token: Token) -> Token:
     body = token.word.lstrip("rRbB")
     marks = 3 if body[:3] in ('"""', "'''") else 1
     return Token("text", body[marks:-marks])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from detectors.matchers.facts import at, dotted
+from detectors.matchers.facts import dotted, value_at
 from detectors.matchers.plain import normal
 from detectors.matchers.typed_base import json_text
 from detectors.model.kinds.shapes import shape_at
@@ -55,7 +55,7 @@ def value_of(event: Event, by: str) -> str | None:
     elif by == "value":
         found = event.data.get(_VALUES.get(event.kind, "text"))
     else:
-        found = at(event.data, dotted(by))
+        found = value_at(event.data, dotted(by))
     if found is None:
         return None
     text = normal(found if isinstance(found, str) else json_text(found))

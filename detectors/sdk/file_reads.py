@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from detectors.matchers import FactsMatch, TextMatch
-from detectors.matchers.facts import at
+from detectors.matchers.facts import value_at
 from detectors.matchers.plain import glob, text_key
 from detectors.matchers.structures import JsonPath
 from detectors.model.types import Event, Reading
@@ -48,9 +48,11 @@ class ReadArgs:
 
     def asks(self) -> dict[str, list[Any]]:
         """What the daemon is to read; nothing of what would be right."""
-        return {"file_reads": [{"path": self.path, "root": self.root, "format": self.read_as, "query": self.asked()}]}
+        return {
+            "file_reads": [{"path": self.path, "root": self.root, "format": self.read_as, "query": self.read_query()}]
+        }
 
-    def asked(self) -> str | None:
+    def read_query(self) -> str | None:
         """The query that a rule about a database has."""
         return None
 
@@ -68,7 +70,11 @@ def read_keys(event: Event) -> Keys:
 def facts_of(event: Event, args: ReadArgs) -> Mapping[str, Any] | None:
     """What the event tells of a file that ``args`` is about; None if it is about another, or the file said nothing."""
     data = event.data
-    if data.get("status") != "read" or data.get("as") != (args.read_as or "auto") or data.get("query") != args.asked():
+    if (
+        data.get("status") != "read"
+        or data.get("as") != (args.read_as or "auto")
+        or data.get("query") != args.read_query()
+    ):
         return None
     if args.root not in (None, data.get("root")) or not glob(args.path, str(data.get("path"))):
         return None
@@ -98,7 +104,9 @@ def text_is(wanted: TextMatch, text: str, going_on: bool) -> bool:
 
 def facts_are(wanted: FactsMatch, facts: Any, cut: bool) -> bool:
     """Whether the facts are as wanted, whatever was left out: then null is nothing, and no list or text is whole."""
-    return wanted.matches(facts) and (not cut or all(_is_known(one, at(facts, steps)) for steps, one in wanted.facts))
+    return wanted.matches(facts) and (
+        not cut or all(_is_known(one, value_at(facts, steps)) for steps, one in wanted.facts)
+    )
 
 
 def _is_known(wanted: Any, found: Any) -> bool:
@@ -113,7 +121,7 @@ def listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def said(value: Any) -> str | None:
+def value_text(value: Any) -> str | None:
     """A cell's or a field's value as a text: 12.0 is 12; nothing for what holds others."""
     if value is None or isinstance(value, list | dict):
         return None

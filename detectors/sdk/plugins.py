@@ -71,7 +71,7 @@ def _checked(found: Found, where: str) -> PlugIn:
     try:
         loaded = found.load()
     except Exception as error:  # noqa: BLE001 - it is others' code that runs here
-        raise PlugInError(f"{where}: {_said(error)}; wanted an object that can be imported") from None
+        raise PlugInError(f"{where}: {_error_text(error)}; wanted an object that can be imported") from None
     if not isinstance(loaded, PlugIn) or not isinstance(loaded.rule, Rule):
         raise PlugInError(f"{where}: {type(loaded).__name__}; wanted a detectors.sdk.plugins.PlugIn of a leaf rule")
     rule = loaded.rule
@@ -98,7 +98,7 @@ def _check_kinds(heard: Sequence[str], where: str) -> None:
         raise PlugInError(f"{where}: hears {unheard[0]}; wanted what a source saw: no rule hears that kind")
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
@@ -110,7 +110,7 @@ def _tried(rule: Rule, case: Case, where: str) -> bool:
     except PlugInError:
         raise
     except Exception as error:  # noqa: BLE001 - as above, and it would run in the service
-        raise PlugInError(f"{where} raises {_said(error)}; wanted a rule that reads every case") from None
+        raise PlugInError(f"{where} raises {_error_text(error)}; wanted a rule that reads every case") from None
 
 
 def _finds(rule: Rule, args: Mapping[str, Any], said: Sequence[Said], where: str) -> bool:
@@ -119,7 +119,7 @@ def _finds(rule: Rule, args: Mapping[str, Any], said: Sequence[Said], where: str
         parsed = parse_args(rule.args, args, (rule.name,), ORIGIN)
     except SpecError as error:
         raise PlugInError(f"{where}: {error}") from None
-    world, heard, keys = World(), rule.heard(parsed), rule.index_args(parsed)
+    world, heard, keys = World(), rule.heard_kinds(parsed), rule.index_args(parsed)
     _check_kinds(heard, where)
     for seq, (kind, data) in enumerate(said, 1):
         if kind not in KINDS:

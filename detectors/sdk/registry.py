@@ -85,7 +85,7 @@ class Rule:
         """Whether, under ``args``, the fact is something that happens."""
         return self.occurrence(args) if callable(self.occurrence) else self.occurrence
 
-    def heard(self, args: Any) -> tuple[str, ...]:
+    def heard_kinds(self, args: Any) -> tuple[str, ...]:
         """The kinds that the rule hears under ``args``."""
         return self.hears if self.hears_of is None else self.hears_of(args)
 

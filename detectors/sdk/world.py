@@ -101,7 +101,7 @@ _LEFT: dict[str, Callable[[Any, World], tuple[str, ...]]] = {
 }
 
 
-def _left(data: Any, world: World) -> tuple[str, ...]:
+def _left_fields(data: Any, world: World) -> tuple[str, ...]:
     frame = str(data.get("frame"))
     return (f"url:{frame}",) if data.get("same_document") else (f"url:{frame}", f"doc:{frame}")
 
@@ -130,7 +130,7 @@ def _process(data: Any, world: World) -> tuple[str, ...]:
 
 _FILE, _FILES = ("file",), ("file", "exists")
 _REPLACED: dict[str, tuple[tuple[str, ...], Callable[[Any, World], tuple[str, ...]]]] = {
-    "page.navigated": (("url", "doc"), _left),
+    "page.navigated": (("url", "doc"), _left_fields),
     "page.titled": (("title",), lambda data, _: (f"title:{data.get('tab')}",)),
     "field.filled": (("field",), lambda data, _: (f"{FIELD}{data.get('frame')}:{data.get('field')}",)),
     "field.removed": (("field",), lambda data, _: (f"{FIELD}{data.get('frame')}:{data.get('field')}",)),
@@ -218,7 +218,7 @@ def _fill(world: World, event: Event, step: int) -> None:
     key = str(data.get("field"))[:MAX_NAME]
     before = fields.pop(key, None)
     value = data.get("value")
-    kept = _kept(value, fields)
+    kept = _stored_value(value, fields)
     checked = data.get("checked") is True if "checked" in data else None
     # Of a value that is too long to keep, enough to know it again.
     long = sha256(canonical(value)) if kept is None and value is not None else None
@@ -314,7 +314,7 @@ def _keep_frame(world: World, frame: str, known: dict[str, Any]) -> None:
         del world.frames[oldest]
 
 
-def _kept(value: Any, others: Mapping[str, Mapping[str, Any]]) -> Any:
+def _stored_value(value: Any, others: Mapping[str, Mapping[str, Any]]) -> Any:
     """The value, unless it is none or too long: the world is stored with the log."""
     length = _length(value)
     if length <= MAX_TEXT:

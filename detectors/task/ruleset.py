@@ -145,7 +145,7 @@ class Ruleset:
 
     def _leans(self, source: str, of: str | None) -> bool:
         return any(
-            leans(node.rule.heard(node.args), node.args, source, of)
+            leans(node.rule.heard_kinds(node.args), node.args, source, of)
             for node in self.nodes
             if isinstance(node.rule, Rule)
         )
@@ -185,10 +185,10 @@ class Ruleset:
             "text": "text.appeared" in self.slots or "text.disappeared" in self.slots,
             "origin": self.task.origin,
             "probes": [probe_plan(probe) for probe in self.task.probes],
-            **self._asked(),
+            **self._requested_captures(),
         }
 
-    def _asked(self) -> dict[str, list[Any]]:
+    def _requested_captures(self) -> dict[str, list[Any]]:
         """What the rules ask of requests and pages beyond the kinds that they hear; nothing of what would be right."""
         asked: dict[str, list[Any]] = {name: [] for name in ASKED}
         for node in self.nodes:
@@ -259,7 +259,7 @@ def is_confined(found: Rule, args: Any) -> bool:
     """Whether the rule is about pages, and under ``args`` about those of the task's own site alone."""
     if getattr(args, "anywhere", True) or getattr(args, "url", None) is not None:
         return False
-    return is_about_pages(found.heard(args))
+    return is_about_pages(found.heard_kinds(args))
 
 
 def _negative(task: Task, nodes: list[Node]) -> list[bool]:
@@ -300,7 +300,7 @@ def _slots(nodes: list[Node]) -> dict[str, list[Slot]]:
         if not isinstance(node.rule, Rule):
             continue
         keys = node.rule.index_args(node.args)
-        for kind in node.rule.heard(node.args):
+        for kind in node.rule.heard_kinds(node.args):
             # Rules that share an index function share its look-up.
             at = node.rule.index_event
             slot = slots.setdefault(kind, {}).setdefault(at, Slot(at))
@@ -316,7 +316,7 @@ def _asks(node: Node) -> Iterator[tuple[str, list[Any]]]:
     if hasattr(node.args, "asks"):
         yield from node.args.asks().items()
     if node.binds is not None and isinstance(node.rule, Rule):
-        for kind in node.rule.heard(node.args):
+        for kind in node.rule.heard_kinds(node.args):
             if can_have(kind, node.binds):
                 yield from told_on_request(kind, bound_reads(node.binds)).items()
 

@@ -54,7 +54,7 @@ def check_parts(
     for n, part in enumerate(parts if name == "same" else ()):
         first = n == 0 and args.get("of_first") is not None
         by = args["of_first"] if first else args["by"]
-        if not any(can_have(kind, by) for kind in _heard(part, origin)):
+        if not any(can_have(kind, by) for kind in _heard_kinds(part, origin)):
             wanted = f"what events of {part.rule} have: tab, frame, file, app, window, value or a path into their data"
             read.note_new((*path, "of_first" if first else "by"), by, wanted)
 
@@ -77,10 +77,10 @@ def _single(condition: Condition, origin: str | None) -> bool:
     return isinstance(found, Rule) and found.single(_args(found, condition, origin))
 
 
-def _heard(condition: Condition, origin: str | None) -> tuple[str, ...]:
+def _heard_kinds(condition: Condition, origin: str | None) -> tuple[str, ...]:
     found = rules()[condition.rule]
     assert isinstance(found, Rule)
-    return found.heard(_args(found, condition, origin))
+    return found.heard_kinds(_args(found, condition, origin))
 
 
 def _args(found: Rule, condition: Condition, origin: str | None) -> Any:

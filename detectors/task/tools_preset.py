@@ -136,7 +136,7 @@ def _milestones(
 ) -> Milestones:
     wanted = Counter(call["tool"] for call in expected)
     names = _names({*wanted, *schemas})
-    yield from _when(bool(expected), pay["when"])
+    yield from _conditions(bool(expected), pay["when"])
     for tool, times in sorted(wanted.items()):
         name, which = names[tool], {"tool_called": {"tool": tool}}
         yield _right(f"which.{name}", which, pay["which"]["right"], times)
@@ -154,7 +154,7 @@ def _milestones(
                 yield _wrong(f"odd-arguments.{n}", {"tool_called": {**asked, "wrong": True}}, pay["arguments"]["wrong"])
 
 
-def _when(needed: bool, pay: Mapping[str, float]) -> Milestones:
+def _conditions(needed: bool, pay: Mapping[str, float]) -> Milestones:
     called: dict[str, Any] = {"tool_called": {}}
     silent = {"all_of": {"holding": True, "of": [{"none_of": [called]}, _ANY_ANSWER]}}
     yield _right("when", called if needed else silent, pay["right" if needed else "no_call"])

@@ -115,7 +115,7 @@ def _is_patch(value: Any) -> bool:
 
 
 def _imported_all(app: str, tree: Mapping[str, Any], origin: str) -> Iterator[Imported]:
-    start = Start.of(tree["seed"], tree["tasks"])
+    start = Start.from_seed(tree["seed"], tree["tasks"])
     for one in tree["tasks"]:
         yield _imported(app, tree["seed"], one, origin, start)
 
@@ -131,7 +131,7 @@ def _imported(app: str, seed: Any, one: Mapping[str, Any], origin: str, start: S
     if not isinstance(solved, dict):
         raise BadSourceError(f"{name}: patch: got a state that is {solved!r:.80}, wanted an object")
     already = bool(one.get("expect_seed"))
-    context = Context.of(start, one, new_ids(seed, solved))
+    context = Context.from_task(start, one, new_ids(seed, solved))
     try:
         groups = changes(seed, solved, context)
     except NothingToTellError as error:

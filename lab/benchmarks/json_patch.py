@@ -27,7 +27,7 @@ def _do(holder: Any, operation: Mapping[str, Any]) -> None:
     kind, path = operation["op"], _steps(operation["path"])
     if kind in ("move", "copy"):
         source = _steps(operation["from"])
-        value = copy.deepcopy(_at(holder, source))
+        value = copy.deepcopy(_resolve(holder, source))
         if kind == "move":
             _remove(holder, source)
         _add(holder, path, value)
@@ -37,7 +37,7 @@ def _do(holder: Any, operation: Mapping[str, Any]) -> None:
         _add(holder, path, copy.deepcopy(operation["value"]))
     elif kind == "remove":
         _remove(holder, path)
-    elif kind != "test" or _at(holder, path) != operation["value"]:
+    elif kind != "test" or _resolve(holder, path) != operation["value"]:
         raise ValueError("wanted add, remove, replace, move, copy, or a test that holds")
 
 
@@ -45,14 +45,14 @@ def _steps(pointer: str) -> list[str]:
     return [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")]
 
 
-def _at(holder: Any, steps: Sequence[str]) -> Any:
+def _resolve(holder: Any, steps: Sequence[str]) -> Any:
     for step in steps:
         holder = holder[int(step)] if isinstance(holder, list) else holder[step]
     return holder
 
 
 def _add(holder: Any, steps: Sequence[str], value: Any) -> None:
-    parent, last = _at(holder, steps[:-1]), steps[-1]
+    parent, last = _resolve(holder, steps[:-1]), steps[-1]
     if isinstance(parent, list):
         place = len(parent) if last == "-" else int(last)
         if place > len(parent):
@@ -63,5 +63,5 @@ def _add(holder: Any, steps: Sequence[str], value: Any) -> None:
 
 
 def _remove(holder: Any, steps: Sequence[str]) -> None:
-    parent, last = _at(holder, steps[:-1]), steps[-1]
+    parent, last = _resolve(holder, steps[:-1]), steps[-1]
     del parent[int(last) if isinstance(parent, list) else last]

@@ -66,7 +66,7 @@ class Place(NamedTuple):
         """The row of this list for which ``test`` holds."""
         return Place(self.path, test, "")
 
-    def where(self, tests: Sequence[str]) -> str:
+    def path_with(self, tests: Sequence[str]) -> str:
         """A JSON Path that finds something where all ``tests`` hold, in each of which `_AT` is this place's value."""
         if self.test:
             told = [test.replace(_AT, f"@{self.inner}") for test in tests]
@@ -152,10 +152,12 @@ class _Walk:
             tests = list(self._tests(_AT, place.path, "", new))
             if all(test.exact for test in tests):
                 return Found(about, place.path, {"path": place.path, "value": new})
-            return Found(about, place.path, {"path": place.where([test.text for test in tests if test.text] or [_AT])})
+            return Found(
+                about, place.path, {"path": place.path_with([test.text for test in tests if test.text] or [_AT])}
+            )
         key = _last(place)
         kind = self.context.kind(place.path, key, new)
-        another = {"path": place.where([_AT, *(f"{_AT}!={json_text(one)}" for one in (None, "", MASK, old))])}
+        another = {"path": place.path_with([_AT, *(f"{_AT}!={json_text(one)}" for one in (None, "", MASK, old))])}
         if kind == "when":
             return Found(about, place.path, another, "count" if is_system_time(key) else "time")
         if kind in ("count", "masked"):
@@ -164,7 +166,7 @@ class _Walk:
             self.context.note("asked as another value than at the start", place.path, new)
             return Found(about, place.path, another)
         test = self._test(_AT, kind, new)
-        fact = {"path": place.path, "value": new} if test.exact else {"path": place.where([test.text])}
+        fact = {"path": place.path, "value": new} if test.exact else {"path": place.path_with([test.text])}
         return Found(about, place.path, fact)
 
     def _lists(self, place: Place, about: str, old: Sequence[Any], new: Sequence[Any]) -> Iterator[Found]:

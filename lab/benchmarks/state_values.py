@@ -140,7 +140,7 @@ class Start:
     clock: frozenset[str]
 
     @classmethod
-    def of(cls, seed: Any, tasks: Sequence[Mapping[str, Any]]) -> Start:
+    def from_seed(cls, seed: Any, tasks: Sequence[Mapping[str, Any]]) -> Start:
         """Read the start state ``seed`` and its ``tasks``."""
         texts: dict[str, list[str]] = defaultdict(list)
         known = set()
@@ -165,7 +165,7 @@ class Context:
     notes: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @classmethod
-    def of(
+    def from_task(
         cls,
         start: Start,
         task: Mapping[str, Any],

@@ -121,12 +121,12 @@ def _alternatives(
         else:
             one = {"address": where.partition("?")[0]}
             asked = query if query is not None else parse_qs(where.partition("?")[2], keep_blank_values=True)
-        parts = {name: _asked(values, schema.get(name), sites) for name, values in asked.items()}
+        parts = {name: _expected_value(values, schema.get(name), sites) for name, values in asked.items()}
         found.append({**one, "query": parts} if parts else one)
     return found
 
 
-def _asked(values: Any, schema: Mapping[str, Any] | None, sites: Sites) -> Any:
+def _expected_value(values: Any, schema: Mapping[str, Any] | None, sites: Sites) -> Any:
     """A parameter's value: of several the first in their order, as the benchmark compares it."""
     first = sorted(map(str, values))[0] if isinstance(values, list) else values
     return leaf(first, kind_of((schema or {}).get("items")), sites)

@@ -61,14 +61,16 @@ def as_text(found: dict[str, Any]) -> str:
 
 def _lines(of: dict[str, Any]) -> list[tuple[str, str]]:
     shown = [
-        (name.replace("_", " ").replace("at", "at risk"), _shown(of["all"][name])) for name in HEAD if name in of["all"]
+        (name.replace("_", " ").replace("at", "at risk"), _format_values(of["all"][name]))
+        for name in HEAD
+        if name in of["all"]
     ]
     if of["terminated"] is not None:
-        shown.append((f"auc, {of['terminated']['trajectories']} terminated", _shown(of["terminated"]["auc"])))
+        shown.append((f"auc, {of['terminated']['trajectories']} terminated", _format_values(of["terminated"]["auc"])))
     return shown
 
 
-def _shown(values: list[float | None]) -> str:
+def _format_values(values: list[float | None]) -> str:
     value, low, high = values
     if value is None:
         return "-"

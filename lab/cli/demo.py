@@ -23,12 +23,12 @@ from lab.demo.needs import LackingError, find_chromium, find_client, find_displa
 from lab.demo.parts import (
     Daemon,
     Service,
+    has_printed,
     shop_folder,
     start_agent,
     start_daemon,
     start_service,
     start_shop,
-    told,
 )
 from lab.demo.processes import Part, PartFailedError, Parts, stoppable
 from lab.demo.scratch import Scratch
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return 2
     args.out.mkdir(parents=True, exist_ok=True)
-    kept = _kept(args)
+    kept = _data_folder(args)
     if kept.is_dir() and hold(kept) is None:
         print(f"{kept}: a service serves the last demo's data; stop it, or give another --out", file=sys.stderr)
         return 2
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     return 0 if equal else 1
 
 
-def _kept(args: argparse.Namespace) -> Path:
+def _data_folder(args: argparse.Namespace) -> Path:
     """Where the service's data stay, for who looks at the pages later."""
     return Path(args.out / ("work/service" if args.keep else "service"))
 
@@ -124,7 +124,7 @@ def _demo(parts: Parts, work: Path, args: argparse.Namespace, chromium: str) -> 
     if args.open:
         _show_page(screen, service, page)
     else:
-        data, port = _kept(args), urlsplit(service.url).port
+        data, port = _data_folder(args), urlsplit(service.url).port
         screen.line(f"  served by: {_own_command()} serve --data {data} --port {port}  (token: {data}/admin.token)")
     return equal
 
@@ -154,11 +154,11 @@ def _until_closed(follower: Follower, episode: Episode, *others: Part) -> Closin
     *watching, agent = others
     until = time.monotonic() + MAX_SESSION_S
 
-    def done() -> bool | None:
+    def is_done() -> bool | None:
         _check(follower, watching)
-        return told(agent, "done")
+        return has_printed(agent, "done")
 
-    agent.wait_until("its script was done", done, MAX_SESSION_S)
+    agent.wait_until("its script was done", is_done, MAX_SESSION_S)
     closing = episode.close("done", wait_s=max(1.0, until - time.monotonic()))
     follower.join(max(1.0, until - time.monotonic()))
     if closing.status != "closed" or follower.is_alive():
@@ -201,12 +201,12 @@ def _conclude(screen: Screen, closing: Closing, ruleset: Ruleset, recording: Pat
             + screen.paint("the same bytes", "green")
             + f" (sha256 {same.digest[:16]}…)"
         )
-    task = _shown(shop_folder() / "task.yaml")
+    task = _display_path(shop_folder() / "task.yaml")
     screen.line(f"again: {_own_command()} replay {recording} --task {task} --set origin={ruleset.task.origin}")
     return not same.unlike
 
 
-def _shown(path: Path) -> str:
+def _display_path(path: Path) -> str:
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 

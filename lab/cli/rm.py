@@ -131,7 +131,7 @@ def _eval(args: argparse.Namespace) -> int:
         return _fail(f"no outcome has the source {args.truth!r}; wanted some to measure with")
     figures = {"data": preferences.digest, **report(cases, args.risk)}
     for name, value in figures.items():
-        print(f"{name:28} {_shown(value)}")
+        print(f"{name:28} {_format_value(value)}")
     if args.json is not None:
         args.json.write_bytes(orjson.dumps({**figures, "by_task": by_task(cases)}, option=orjson.OPT_INDENT_2))
     if args.plot is not None:
@@ -142,7 +142,7 @@ def _eval(args: argparse.Namespace) -> int:
     return 0
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, list):
         return f"{value[0]:.3f}  [{value[1]:.3f}, {value[2]:.3f}]"
     if isinstance(value, dict):

@@ -19,7 +19,7 @@ from agentd.sources.files.fold import Look, Raw, Say
 from detectors.model.codec import sha256
 from detectors.model.kinds import KINDS
 from lab.convert.atspi_objects import Objects
-from lab.convert.errors import shown
+from lab.convert.errors import format_value
 from lab.convert.source import Source
 from lab.convert.tape import Tape
 
@@ -42,17 +42,19 @@ def fits(source: Source) -> bool:
 def read(source: Source) -> AtspiReading:
     """The capture, checked. Raises `ConvertError`."""
     if not source.items:
-        raise source.wrong("", shown(source.value), "wanted JSON lines {t, src, …}")
+        raise source.wrong("", format_value(source.value), "wanted JSON lines {t, src, …}")
     for number, row in enumerate(source.items, 1):
         where = f"line {number}"
         if not isinstance(row, dict) or row.get("src") not in _SOURCES:
-            raise source.wrong(where, shown(row), f"wanted an object with src: {', '.join(_SOURCES)}")
+            raise source.wrong(where, format_value(row), f"wanted an object with src: {', '.join(_SOURCES)}")
         if not isinstance(row.get("t"), int | float):
-            raise source.wrong(f"{where}: t", shown(row.get("t")), "wanted seconds")
+            raise source.wrong(f"{where}: t", format_value(row.get("t")), "wanted seconds")
         wanted: dict[str, Any] = {"atspi": ("type", str), "fs": ("ev", list), "input": ("cmd", list)}
         name, kind = wanted.get(row["src"], ("t", int | float))
         if not isinstance(row.get(name), kind):
-            raise source.wrong(f"{where}: {name}", shown(row.get(name)), f"wanted a {getattr(kind, '__name__', kind)}")
+            raise source.wrong(
+                f"{where}: {name}", format_value(row.get(name)), f"wanted a {getattr(kind, '__name__', kind)}"
+            )
     return AtspiReading(source, source.items)
 
 
@@ -84,22 +86,22 @@ class AtspiReading:
         for number, row in enumerate(self._rows, 1):
             with self._source.part(f"line {number}: t"):
                 at = int((row["t"] - start) * 1e9)
-            desktop.rest(at)
+            desktop.flush_until(at)
             if row["src"] in ("mark", "input"):
                 desktop.ready()
                 files.ready = True
             with self._source.part(f"line {number}"):
                 if row["src"] == "atspi":
-                    desktop.heard(at, row)
+                    desktop.handle(at, row)
                 elif row["src"] == "fs":
-                    files.heard(at, row)
+                    files.handle(at, row)
             if row["src"] == "input" or (row["src"] == "mark" and not inputs):
                 desktop.settle(at)
-                files.left(at)
+                files.emit_departures(at)
                 tape.end(at)
                 tape.begin(at, _action(row, masker))
         desktop.settle(tape.at)
-        files.left(tape.at)
+        files.emit_departures(tape.at)
 
 
 def _action(row: dict[str, Any], masker: Masker) -> dict[str, Any] | None:
@@ -131,13 +133,13 @@ class _Desktop:
             self.settle(self._tape.at)
             self._fold.feed({"t": "ready"})
 
-    def heard(self, at: int, row: dict[str, Any]) -> None:
+    def handle(self, at: int, row: dict[str, Any]) -> None:
         self._heard_at = at
         for message in self._objects.messages(row):
             for say in self._fold.feed(message):
                 self._tape.tell(at, say.kind, say.data)
 
-    def rest(self, at: int) -> None:
+    def flush_until(self, at: int) -> None:
         """Tell what rested by then."""
         if self._fold.due and at >= self._heard_at + REST_NS:
             self.settle(self._heard_at + REST_NS)
@@ -165,14 +167,14 @@ class _Files:
         self._now = 0.0
         self._moving: dict[Any, tuple[str, bool]] = {}
 
-    def heard(self, at: int, row: dict[str, Any]) -> None:
+    def handle(self, at: int, row: dict[str, Any]) -> None:
         self._now = row["t"]
         if "MOVED_TO" not in row["ev"]:
-            self.left(at)
+            self.emit_departures(at)
         for raw in self._raw(row):
             self._notice(at, raw)
 
-    def left(self, at: int) -> None:
+    def emit_departures(self, at: int) -> None:
         """What was moved away and did not arrive has left the folder: the kernel tells both halves in a row."""
         for name, folder in self._moving.values():
             self._notice(at, Raw("gone", name, folder=folder))

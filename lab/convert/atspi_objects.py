@@ -75,7 +75,7 @@ class Objects:
         return one
 
     def _object(self, row: dict[str, Any], role: str, name: str) -> Generator[Message, None, str]:
-        one = self._known(row, role, name)
+        one = self._find_known(row, role, name)
         if one is None:
             one = self._next()
             states = _HERE if row["type"] != "object:state-changed:showing" else _HERE[:2]
@@ -86,7 +86,7 @@ class Objects:
         self._names[one] = (self._names[one][0], role, name)
         return one
 
-    def _known(self, row: dict[str, Any], role: str, name: str) -> str | None:
+    def _find_known(self, row: dict[str, Any], role: str, name: str) -> str | None:
         alike = [one for one, (window, known, _) in self._names.items() if known == role and window == self._active]
         for wanted in (name, row.get("any")):
             found = [one for one in alike if self._names[one][2] == wanted]

@@ -48,21 +48,21 @@ class CdpReading:
         steps, unfinished = _Steps(tape, fold, mains), _Unfinished()
         for message in cdp_log.mended(self._log):
             with self._source.part(f"message {message.number}, {message.method}"):
-                steps.before(message)
-                unfinished.heard(message)
+                steps.before_message(message)
+                unfinished.note_message(message)
                 self._put(tape, message.at, _fed(fold, message), steps, unfinished)
         self._put(tape, tape.at, _ended(fold), steps, unfinished)
         if tape.step < 0:
             tape.begin(0)
-        for seen in unfinished.left():
+        for seen in unfinished.unfinished_answers():
             tape.tell(tape.at, seen.kind, seen.data)
         for part, reason in unfinished.unknown():
             tape.interrupt(tape.at, part, reason)
 
     def _put(self, tape: Tape, at: int, told: Iterator[Seen], steps: _Steps, unfinished: _Unfinished) -> None:
         for seen in told:
-            steps.told(at, seen)
-            unfinished.told(seen)
+            steps.after_event(at, seen)
+            unfinished.note_event(seen)
             tape.tell(at, seen.kind, seen.data)
 
 
@@ -113,7 +113,7 @@ class _Steps:
         self._mains = mains
         self._loaders: set[str] = set()
 
-    def before(self, message: Message) -> None:
+    def before_message(self, message: Message) -> None:
         """A document's request begins its step before anything is told of it."""
         params = message.params
         if message.method != "Network.requestWillBeSent" or params.get("type") != "Document":
@@ -123,7 +123,7 @@ class _Steps:
         self._loaders.add(str(params.get("loaderId")))
         self._begin(message.at, str(params["request"]["url"]))
 
-    def told(self, at: int, seen: Seen) -> None:
+    def after_event(self, at: int, seen: Seen) -> None:
         """A document that came without a request, from a cache or another scheme, begins one too."""
         data = seen.data
         if seen.kind == "page.navigated" and data["main"] and not data["same_document"]:
@@ -152,7 +152,7 @@ class _Unfinished:
         self._coming: dict[str, str] = {}
         """By frame the request of the document that it set out for."""
 
-    def heard(self, message: Message) -> None:
+    def note_message(self, message: Message) -> None:
         """Look at a raw message for the head of an answer, and for a document that is asked for."""
         if message.method == "Network.requestWillBeSent" and message.params.get("type") == "Document":
             self._coming[str(message.params.get("frameId"))] = str(message.params.get("requestId"))
@@ -165,7 +165,7 @@ class _Unfinished:
                 head["cached"] = True
             self._heads[str(message.params.get("requestId"))] = head
 
-    def told(self, seen: Seen) -> None:
+    def note_event(self, seen: Seen) -> None:
         """Look at what is told for requests that begin and end."""
         number = seen.data.get("request")
         if seen.kind == "request.sent":
@@ -179,7 +179,7 @@ class _Unfinished:
         elif seen.kind in ("page.navigated", "page.failed", "frame.detached", "download.began"):
             self._coming.pop(str(seen.data.get("frame")), None)
 
-    def left(self) -> Iterator[Seen]:
+    def unfinished_answers(self) -> Iterator[Seen]:
         """One `request.answered` each, in the order in which they were sent."""
         for number, data in self._sent.items():
             if self._is_answered(number):

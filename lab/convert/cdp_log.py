@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from lab.convert.errors import shown
+from lab.convert.errors import format_value
 from lab.convert.source import Source
 
 LOOKED_AT = 50
@@ -54,12 +54,12 @@ def messages(source: Source) -> list[Message]:
             if _is_reply(item):
                 continue
             what = "a CDP message {method, params} or a performance entry {message}"
-            raise source.wrong(f"{'line' if source.lines else 'item'} {number}", shown(item), f"wanted {what}")
+            raise source.wrong(f"{'line' if source.lines else 'item'} {number}", format_value(item), f"wanted {what}")
         method, params = inner["method"], inner["params"]
         stamp = params.get("timestamp") if method.partition(".")[0] in _TIMED else None
         if isinstance(stamp, int | float):
             first = stamp if first is None else first
-            with source.part(f"message {number}, {method}: timestamp {shown(stamp)}"):
+            with source.part(f"message {number}, {method}: timestamp {format_value(stamp)}"):
                 at = max(at, int((stamp - first) * 1e9))
         session, target = inner.get("sessionId") or item.get("sessionId") or "", inner.get("targetType") or ""
         found.append(Message(number, at, str(session), str(target), method, params))

@@ -13,7 +13,7 @@ class ConvertError(UsageError):
     """A file is none that can be converted; the message names file, place, value and what was wanted."""
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value as it stands in a message."""
     text = repr(value)
     return text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + "…"

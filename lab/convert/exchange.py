@@ -166,7 +166,7 @@ def tellings(first: Exchange, frame: str, secrets: Secrets) -> Iterator[Telling]
         if not one.redirects:
             break
         hop = {"method": one.method, "url": about["url"], "status": one.status}
-        hop |= {"location": secrets.mask_header("location", one.location)} | _kept(one, secrets)
+        hop |= {"location": secrets.mask_header("location", one.location)} | _captured_fields(one, secrets)
         hops.append(hop)
         yield Telling(one.end, "request.redirected", base | hop)
         if one.onward is None:
@@ -197,7 +197,7 @@ def _end(one: Exchange, data: dict[str, Any], hops: list[dict[str, Any]], secret
         data["mime"] = one.mime
     if hops:
         data["hops"] = hops
-    return Telling(one.end, "request.finished", data | _kept(one, secrets))
+    return Telling(one.end, "request.finished", data | _captured_fields(one, secrets))
 
 
 def _messages(one: Exchange, about: dict[str, Any], secrets: Secrets) -> Iterator[Telling]:
@@ -207,10 +207,10 @@ def _messages(one: Exchange, about: dict[str, Any], secrets: Secrets) -> Iterato
         if message.get("opcode") == _BINARY:
             raw = _decoded(raw.decode()) or b""
         where = {key: about[key] for key in ("tab", "frame", "request", "url")}
-        yield Telling(one.head, kind, where | bodies.told(raw, "", secrets))
+        yield Telling(one.head, kind, where | bodies.body_fields(raw, "", secrets))
 
 
-def _kept(one: Exchange, secrets: Secrets) -> dict[str, Any]:
+def _captured_fields(one: Exchange, secrets: Secrets) -> dict[str, Any]:
     """Headers and bodies of both ways."""
     kept: dict[str, Any] = {}
     if one.headers:
@@ -221,7 +221,7 @@ def _kept(one: Exchange, secrets: Secrets) -> dict[str, Any]:
     if one.answer_headers:
         answer["headers"] = secrets.mask_headers(one.answer_headers)
     if one.answer_body is not None:
-        answer["body"] = bodies.told(one.answer_body.raw, one.answer_body.mime, secrets)
+        answer["body"] = bodies.body_fields(one.answer_body.raw, one.answer_body.mime, secrets)
     return kept | ({"answer": answer} if answer else {})
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentd.masking import MASK, Masker
-from lab.convert.errors import shown
+from lab.convert.errors import format_value
 from lab.convert.page_state import MAIN, Pages
 from lab.convert.source import Source
 from lab.convert.tape import Tape
@@ -31,10 +31,10 @@ def read(source: Source) -> FlowReading:
     """The flow, checked. Raises `ConvertError`."""
     steps = source.value.get("steps") if isinstance(source.value, dict) else None
     if not isinstance(steps, list):
-        raise source.wrong("steps", shown(steps), "wanted a list of steps")
+        raise source.wrong("steps", format_value(steps), "wanted a list of steps")
     for number, step in enumerate(steps):
         if not isinstance(step, dict) or not isinstance(step.get("type"), str):
-            raise source.wrong(f"steps[{number}]", shown(step), "wanted an object with a type")
+            raise source.wrong(f"steps[{number}]", format_value(step), "wanted an object with a type")
     return FlowReading(steps)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from importlib import import_module
 from typing import NamedTuple, Protocol, cast
 
-from lab.convert.errors import ConvertError, shown
+from lab.convert.errors import ConvertError, format_value
 from lab.convert.source import WANTED, Source
 from lab.convert.tape import Tape
 
@@ -65,11 +65,11 @@ def recognise(source: Source) -> Format:
         if format.importer().fits(source):
             return format
     if source.zip is not None:
-        found = f"a zip with {shown(source.zip.names[:5])}"
+        found = f"a zip with {format_value(source.zip.names[:5])}"
     elif isinstance(source.value, dict):
-        found = f"an object with the keys {shown(list(source.value)[:8])}"
+        found = f"an object with the keys {format_value(list(source.value)[:8])}"
     elif source.items:
-        found = f"{'lines' if source.lines else 'an array'} of {shown(source.items[0])}"
+        found = f"{'lines' if source.lines else 'an array'} of {format_value(source.items[0])}"
     else:
-        found = shown(source.value)
+        found = format_value(source.value)
     raise ConvertError(f"{source.path}: {found}; {WANTED}, or --from FORMAT ({', '.join(FORMATS)})")

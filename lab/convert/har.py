@@ -16,7 +16,7 @@ import orjson
 from agentd.core.regular_file import read_regular
 from agentd.sources.cdp.state.masking import Secrets
 from detectors.model.kinds import KINDS
-from lab.convert.errors import shown
+from lab.convert.errors import format_value
 from lab.convert.exchange import MS, UNSEEN, Exchange, exchange, join, secret_fields, tellings
 from lab.convert.page_state import MAIN, Pages, Telling
 from lab.convert.source import Source
@@ -42,20 +42,20 @@ def _log(source: Source) -> dict[str, Any]:
     if source.zip is not None:
         where = next((name for name in source.zip.names if name.endswith(".har")), "")
         if not where:
-            raise source.wrong("", f"a zip with {shown(source.zip.names[:5])}", "wanted one with a .har in it")
+            raise source.wrong("", f"a zip with {format_value(source.zip.names[:5])}", "wanted one with a .har in it")
         try:
             value = orjson.loads(source.zip.read(where) or b"")
         except orjson.JSONDecodeError as error:
             raise source.wrong(where, f"no JSON: {error}", "wanted a HAR") from None
     log = value.get("log") if isinstance(value, dict) else None
     if not isinstance(log, dict):
-        raise source.wrong(where, shown(value), "wanted a HAR: an object with log")
+        raise source.wrong(where, format_value(value), "wanted a HAR: an object with log")
     version = log.get("version")
     if not isinstance(version, str) or not version.startswith("1."):
-        raise source.wrong("log.version", shown(version), "wanted 1.1 or 1.2")
+        raise source.wrong("log.version", format_value(version), "wanted 1.1 or 1.2")
     for name in ("entries", "pages"):
         if not isinstance(log.get(name, []), list) or (name == "entries" and name not in log):
-            raise source.wrong(f"log.{name}", shown(log.get(name)), "wanted a list")
+            raise source.wrong(f"log.{name}", format_value(log.get(name)), "wanted a list")
     return log
 
 
@@ -171,22 +171,22 @@ def _played(pages: Pages, telling: Telling) -> Iterator[Telling]:
 def _page(source: Source, number: int, page: Any) -> tuple[int, dict[str, Any]]:
     where = f"log.pages[{number}]"
     if not isinstance(page, dict):
-        raise source.wrong(where, shown(page), "wanted an object")
+        raise source.wrong(where, format_value(page), "wanted an object")
     return _time(source, f"{where}.startedDateTime", page.get("startedDateTime")), page
 
 
 def _entry(source: Source, number: int, entry: Any) -> tuple[int, dict[str, Any]]:
     where = f"log.entries[{number}]"
     if not isinstance(entry, dict):
-        raise source.wrong(where, shown(entry), "wanted an object")
+        raise source.wrong(where, format_value(entry), "wanted an object")
     request = entry.get("request")
     if not isinstance(request, dict):
-        raise source.wrong(f"{where}.request", shown(request), "wanted an object")
+        raise source.wrong(f"{where}.request", format_value(request), "wanted an object")
     for name in ("method", "url"):
         if not isinstance(request.get(name), str):
-            raise source.wrong(f"{where}.request.{name}", shown(request.get(name)), "wanted a text")
+            raise source.wrong(f"{where}.request.{name}", format_value(request.get(name)), "wanted a text")
     if not isinstance(entry.get("response", {}), dict | None):
-        raise source.wrong(f"{where}.response", shown(entry["response"]), "wanted an object")
+        raise source.wrong(f"{where}.response", format_value(entry["response"]), "wanted an object")
     return _time(source, f"{where}.startedDateTime", entry.get("startedDateTime")), entry
 
 
@@ -195,6 +195,6 @@ def _time(source: Source, where: str, value: Any) -> int:
     try:
         at = datetime.fromisoformat(value)
     except (TypeError, ValueError):
-        raise source.wrong(where, shown(value), "wanted a time, as in 2026-01-02T03:04:05.678Z") from None
+        raise source.wrong(where, format_value(value), "wanted a time, as in 2026-01-02T03:04:05.678Z") from None
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     return (at - _EPOCH) // timedelta(microseconds=1) * 1000

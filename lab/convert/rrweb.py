@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentd.sources.cdp.state.masking import Secrets
-from lab.convert.errors import shown
+from lab.convert.errors import format_value
 from lab.convert.rrweb_page import DOWN, INPUT, POINTER, REST_NS, TOUCH, RrwebPage
 from lab.convert.source import Source
 from lab.convert.tape import Tape
@@ -36,12 +36,12 @@ def read(source: Source) -> RrwebReading:
     """The stream, checked. Raises `ConvertError`."""
     items = _events(source)
     if not items:
-        raise source.wrong("", shown(source.value), "wanted an array of rrweb events {type, data, timestamp}")
+        raise source.wrong("", format_value(source.value), "wanted an array of rrweb events {type, data, timestamp}")
     for number, item in enumerate(items):
         if not _is_event(item):
             packed = ", packed by rrweb: unpack it first" if isinstance(item, str) else ""
             where = f"{'line' if source.lines else 'event'} {number + source.lines}"
-            raise source.wrong(where, shown(item) + packed, "wanted {type, data, timestamp}")
+            raise source.wrong(where, format_value(item) + packed, "wanted {type, data, timestamp}")
     return RrwebReading(source, items)
 
 
@@ -79,11 +79,11 @@ class RrwebReading:
         for number, event in enumerate(self._events):
             with self._source.part(f"event {number} by time"):
                 at = int((event["timestamp"] - start) * 1e6)
-                page.rest(at)
+                page.flush_scroll(at)
                 self._play(page, at, event)
             if event["type"] == FULL and not acted and tape.step < 0:
                 tape.begin(at)  # nobody acts in this stream: all that follows is one step
-        page.rest(tape.at + REST_NS)
+        page.flush_scroll(tape.at + REST_NS)
         if tape.step < 0:
             tape.begin(tape.at)
 

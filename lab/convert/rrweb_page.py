@@ -135,7 +135,7 @@ class RrwebPage:
         now = "open" in node.attrs
         if node.tag in ("dialog", "details") and was != now:
             users = self._clicked is not None and node in self._clicked.ancestors() and node.tag == "details"
-            self._tape.tell(at, "element.toggled", self._of(node) | {"on": now, "trusted": users})
+            self._tape.tell(at, "element.toggled", self._describe(node) | {"on": now, "trusted": users})
         if was_hidden and not is_hidden(node):
             self._appeared(at, [node], {})
 
@@ -171,12 +171,12 @@ class RrwebPage:
             self._pointed.add(node.key)
             self._down = node
         elif kind == FOCUS:
-            self._tape.tell(at, "element.focused", self._of(node) | {"trusted": node.key in self._pointed})
+            self._tape.tell(at, "element.focused", self._describe(node) | {"trusted": node.key in self._pointed})
             self._pointed.add(node.key)
         elif kind in (CLICK, MENU, DOUBLE):
             name = {CLICK: "clicked", MENU: "right_clicked", DOUBLE: "double_clicked"}[kind]
             trusted = self._is_users(node, kind)
-            self._tape.tell(at, f"element.{name}", self._of(clicked_of(node)) | {"trusted": trusted})
+            self._tape.tell(at, f"element.{name}", self._describe(clicked_of(node)) | {"trusted": trusted})
             if kind == CLICK:
                 self._clicked, self._down = (node if trusted else None), None
 
@@ -233,7 +233,7 @@ class RrwebPage:
             self._rested()
         self._scroll = (at, data.get("id", 0), data)
 
-    def rest(self, at: int) -> None:
+    def flush_scroll(self, at: int) -> None:
         """Tell of a scrolling that came to rest before ``at``."""
         if self._scroll is not None and at >= self._scroll[0] + REST_NS:
             self._rested()
@@ -252,7 +252,7 @@ class RrwebPage:
 
     # -- elements
 
-    def _of(self, node: Node) -> dict[str, Any]:
+    def _describe(self, node: Node) -> dict[str, Any]:
         return {"tab": MAIN, "frame": frame_of(node)[0], "element": element_of(node)}
 
 

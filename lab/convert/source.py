@@ -18,7 +18,7 @@ import orjson
 
 from agentd.core.regular_file import NotRegularError, read_regular
 from detectors.model.codec import sha256
-from lab.convert.errors import ConvertError, shown
+from lab.convert.errors import ConvertError, format_value
 
 MAX_BYTES = 1 << 30
 """What a file may unpack to, in bytes."""
@@ -171,6 +171,6 @@ class Zip:
                 where = f"{self._path}: {name}: line {number} column {error.colno}"
                 raise ConvertError(f"{where}: no JSON: {error.msg}; wanted one object a line") from None
             if not isinstance(row, dict):
-                raise ConvertError(f"{self._path}: {name}: line {number}: {shown(row)}; wanted an object")
+                raise ConvertError(f"{self._path}: {name}: line {number}: {format_value(row)}; wanted an object")
             rows.append(row)
         return rows

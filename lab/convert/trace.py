@@ -147,7 +147,7 @@ def _snapshots(snapshots: list[Snapshot], facts: list[Facts], pages: TracePages,
 
 def _events(trace: TraceFile, pages: TracePages, origin: float) -> Iterator[_Moment]:
     for row in trace.events:
-        yield _Moment(_ns(row["time"], origin), lambda at, row=row: pages.heard(at, row))  # type: ignore[misc]
+        yield _Moment(_ns(row["time"], origin), lambda at, row=row: pages.handle(at, row))  # type: ignore[misc]
 
 
 def _origin(trace: TraceFile) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from lab.convert.errors import shown
+from lab.convert.errors import format_value
 from lab.convert.source import Source, Zip
 
 OLDEST, NEWEST = 4, 10
@@ -66,7 +66,7 @@ def load(source: Source) -> TraceFile:
     pack = source.zip
     names = [name for name in pack.names if name.endswith(".trace")] if pack is not None else []
     if pack is None or not names:
-        found = "is no zip" if pack is None else f"a zip with {shown(pack.names[:5])}"
+        found = "is no zip" if pack is None else f"a zip with {format_value(pack.names[:5])}"
         raise source.wrong("", found, "wanted a Playwright trace: a zip with a .trace in it")
     trace = TraceFile()
     for name in sorted(names):
@@ -86,7 +86,9 @@ def _load(source: Source, pack: Zip, name: str, trace: TraceFile) -> None:
     version = options.get("version")
     if type(version) is not int or not OLDEST <= version <= NEWEST:
         wanted = f"wanted a trace of version {OLDEST} to {NEWEST}"
-        raise source.wrong(name, f"is a Playwright trace of version {shown(version)}, which is not known", wanted)
+        raise source.wrong(
+            name, f"is a Playwright trace of version {format_value(version)}, which is not known", wanted
+        )
     trace.version = max(trace.version, version)
     stem = name.removesuffix(".trace")
     for number, row in enumerate([*rows, *pack.rows(f"{stem}.network")], 1):
@@ -95,7 +97,7 @@ def _load(source: Source, pack: Zip, name: str, trace: TraceFile) -> None:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             where = f"{name}: row {number}"
             raise source.wrong(
-                where, f"{type(error).__name__} {str(error)[:200]} in {shown(row)}", "wanted a trace's"
+                where, f"{type(error).__name__} {str(error)[:200]} in {format_value(row)}", "wanted a trace's"
             ) from None
 
 
@@ -105,11 +107,11 @@ def _take(trace: TraceFile, row: dict[str, Any]) -> None:
             call = _call(row)
             trace.calls[call.id] = call
             if row["type"] == "action":
-                _after(call, row)
+                _finish_call(call, row)
         case "input" if row["callId"] in trace.calls:
             trace.calls[row["callId"]].reached = True
         case "after" if row["callId"] in trace.calls:
-            _after(trace.calls[row["callId"]], row)
+            _finish_call(trace.calls[row["callId"]], row)
         case "event":
             trace.events.append({"time": float(row["time"]), **{key: row[key] for key in ("class", "method")}})
             trace.events[-1] |= {"params": row.get("params") or {}, "page": str(row.get("pageId") or "")}
@@ -135,7 +137,7 @@ def _call(row: dict[str, Any]) -> Call:
     )
 
 
-def _after(call: Call, row: dict[str, Any]) -> None:
+def _finish_call(call: Call, row: dict[str, Any]) -> None:
     call.end = float(row["endTime"]) if row.get("endTime") else None
     call.failed = bool(row.get("error"))
     if row.get("point"):

@@ -206,7 +206,7 @@ class TracePages:
 
     # -- events
 
-    def heard(self, at: int, row: dict[str, Any]) -> Iterator[Telling]:
+    def handle(self, at: int, row: dict[str, Any]) -> Iterator[Telling]:
         """What the trace tells by itself: pages, dialogs, downloads, and in older versions navigations."""
         params, method = row["params"], row["method"]
         page = params.get("page")

@@ -125,11 +125,11 @@ def start_agent(
     command += ["--profile", str(folder / "profile"), "--downloads", str(folder / "downloads")]
     command += ["--report", str(folder / "report.json"), *(["--headed"] if headed else []), *more]
     part = parts.start("agent", command, same_imports())
-    part.wait_until("its browser ran", lambda: told(part, "ready"))
+    part.wait_until("its browser ran", lambda: has_printed(part, "ready"))
     return part
 
 
-def told(part: Part, word: str) -> bool | None:
+def has_printed(part: Part, word: str) -> bool | None:
     """True once the part wrote the line ``word``, else None."""
     return word in part.log.read_text(errors="replace").splitlines() or None
 

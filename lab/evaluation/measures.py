@@ -29,7 +29,7 @@ class Scored:
     label: Array
     group: NDArray[np.int64]
 
-    def at(self, places: NDArray[np.int64]) -> Scored:
+    def select(self, places: NDArray[np.int64]) -> Scored:
         """Those at ``places``."""
         return Scored(self.score[places], self.decision[places], self.label[places], self.group[places])
 
@@ -128,7 +128,8 @@ def measured(s: Scored) -> dict[str, list[float | None]]:
     groups = [np.flatnonzero(s.group == g) for g in np.unique(s.group)]
     rng = np.random.default_rng(SEED)
     drawn = [
-        s.at(np.concatenate([groups[n] for n in rng.integers(0, len(groups), len(groups))])) for _ in range(RESAMPLES)
+        s.select(np.concatenate([groups[n] for n in rng.integers(0, len(groups), len(groups))]))
+        for _ in range(RESAMPLES)
     ]
     for name, measure in CURVES.items():
         rows[name] = (measure(s), *_spread([measure(d) for d in drawn]))
@@ -136,7 +137,7 @@ def measured(s: Scored) -> dict[str, list[float | None]]:
     if not np.isnan(value) and np.isnan(low):
         sizes = (group_size(s.group[s.label == label]) for label in (1, 0))
         rows["auc"] = (value, *area_interval(value, *sizes))
-    return {name: [_known(number) for number in row] for name, row in rows.items()}
+    return {name: [_number_or_none(number) for number in row] for name, row in rows.items()}
 
 
 def _spread(values: list[float]) -> Interval:
@@ -148,5 +149,5 @@ def _spread(values: list[float]) -> Interval:
     return (float(low), float(high)) if low < high else NONE
 
 
-def _known(value: float) -> float | None:
+def _number_or_none(value: float) -> float | None:
     return None if np.isnan(value) else round(value, 4)

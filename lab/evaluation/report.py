@@ -24,18 +24,18 @@ def report(records: Sequence[Record], unsure: int) -> dict[str, Any]:
             "terminated": sum(record.terminated is None for record in records),
             "cum_reward": sum(record.environment is None for record in records),
         },
-        "of": {name: _of(name, scored, records) for name, scored in found.items() if len(scored.label)},
+        "of": {name: _figures(name, scored, records) for name, scored in found.items() if len(scored.label)},
     }
 
 
-def _of(name: str, scored: Scored, records: Sequence[Record]) -> dict[str, Any]:
+def _figures(name: str, scored: Scored, records: Sequence[Record]) -> dict[str, Any]:
     judge = name.removeprefix("judge ")
     spoken = records
     if name == "environment":
         spoken = [record for record in records if record.environment is not None]
     elif judge != name:
         spoken = [record for record in records if judge in record.judges]
-    part = scored.at(np.flatnonzero([record.terminated is True for record in spoken]))
+    part = scored.select(np.flatnonzero([record.terminated is True for record in spoken]))
     known = not np.isnan(auc(part)) if len(part.label) else False
     return {
         "trajectories": len(scored.label),

@@ -33,7 +33,7 @@ def scorers(records: Sequence[Record]) -> dict[str, Scored]:
     shape = table(listed)
     model = cross_fitted(shape, label, group)
     found = {
-        "environment": Scored(reward, reward, label, group).at(known),
+        "environment": Scored(reward, reward, label, group).select(known),
         "model": Scored(model, np.round(model), label, group),
     }
     for judge in sorted({name for record in listed for name in record.judges}):

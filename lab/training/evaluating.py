@@ -81,21 +81,21 @@ def report(cases: Sequence[Case], risk: float) -> dict[str, Any]:
         "groups": len(set(groups)),
         "tasks": len({case.task for case in cases}),
         "pairs": len(pairs),
-        "pair_accuracy": _with(owners, lambda at: float(won[at].mean()), len(pairs)),
-        "pair_accuracy_length": _with(owners, lambda at: float(by_length[at].mean()), len(pairs)),
-        "lift": _with(owners, lambda at: float((won[at] - by_length[at]).mean()), len(pairs)),
+        "pair_accuracy": _resample(owners, lambda at: float(won[at].mean()), len(pairs)),
+        "pair_accuracy_length": _resample(owners, lambda at: float(by_length[at].mean()), len(pairs)),
+        "lift": _resample(owners, lambda at: float((won[at] - by_length[at]).mean()), len(pairs)),
         "pair_accuracy_same_length": float(won[alike].mean()) if alike.any() else None,
         "pair_accuracy_task_mean": _task_mean(won, [cases[a].task for a, _ in pairs]),
-        "auroc": _with(groups, lambda at: auroc(score[at], truth[at]), len(cases)),
+        "auroc": _resample(groups, lambda at: auroc(score[at], truth[at]), len(cases)),
         "auroc_length": auroc(length, truth),
         "auroc_task_mean": _auroc_task_mean(cases, score, truth),
         "accuracy": float(said.mean()),
-        "ece": _with(groups, lambda at: ece(p[at], truth[at]), len(cases)),
+        "ece": _resample(groups, lambda at: ece(p[at], truth[at]), len(cases)),
         "ece_15": ece(p, truth, 15),
         "conformal_coverage": float(np.mean([case.covered for case in cases])),
         "stated_risk": risk,
-        "coverage": _with(groups, lambda at: float(answered[at].mean()), len(cases)),
-        "risk": _with(groups, lambda at: _share(~right[at], answered[at]), len(cases)),
+        "coverage": _resample(groups, lambda at: float(answered[at].mean()), len(cases)),
+        "risk": _resample(groups, lambda at: _share(~right[at], answered[at]), len(cases)),
         "success_precision": _share(right, answered & np.asarray([case.answers is True for case in cases])),
         "failure_precision": _share(right, answered & np.asarray([case.answers is False for case in cases])),
         "coverage_at_risk_hindsight": {str(level): coverage_at(sure, said, level) for level in (0.05, 0.1)},
@@ -134,7 +134,7 @@ def _above(values: Floats, a: int, b: int) -> float:
     return float(values[a] > values[b]) + 0.5 * float(values[a] == values[b])
 
 
-def _with(groups: Sequence[str], measure: Any, count: int) -> list[float]:
+def _resample(groups: Sequence[str], measure: Any, count: int) -> list[float]:
     return [measure(np.arange(count)), *bootstrap(groups, measure)] if count else [float("nan")] * 3
 
 

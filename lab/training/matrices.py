@@ -25,14 +25,14 @@ class Table:
     sides: tuple[Side, ...]
     index: dict[str, int]
 
-    def of(self, side: Side) -> Floats:
+    def rows_of(self, side: Side) -> Floats:
         """The side's rows."""
         at = self.index[side.key]
         return self.rows[self.starts[at] : self.starts[at + 1]]
 
     def length(self, side: Side) -> int:
         """How many steps the side has."""
-        return len(self.of(side))
+        return len(self.rows_of(side))
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ def preferences_of(index: Path, seed: int = 0) -> Iterator[dict[str, Any]]:
     for line in read_regular(index).splitlines():
         said = orjson.loads(line)
         events = [event for segment in read_recording(index.parent / said["file"]) for event in segment.events]
-        one = _told(said, events)
+        one = _decision(said, events)
         if one is None:
             continue
         told.append(one)
@@ -75,7 +75,7 @@ def preferences_of(index: Path, seed: int = 0) -> Iterator[dict[str, Any]]:
     yield from _steps(told, draw)
 
 
-def _told(said: Mapping[str, Any], events: list[Event]) -> Told | None:
+def _decision(said: Mapping[str, Any], events: list[Event]) -> Told | None:
     try:
         rewards = scored(said["task"], events)
     except PreferenceError:

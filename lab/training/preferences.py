@@ -95,7 +95,7 @@ def read_preferences(files: Iterable[Path]) -> Preferences:
         content = read_regular(file)
         digest.update(hashlib.sha256(content).digest())
         for line in _lines(file, content):
-            one = _one(line, file.parent)
+            one = _parse_line(line, file.parent)
             if isinstance(one, Pair):
                 pairs.append(one)
             else:
@@ -126,7 +126,7 @@ def _validator() -> Draft202012Validator:
     return Draft202012Validator(orjson.loads(SCHEMA.read_bytes()))
 
 
-def _one(line: Mapping[str, Any], folder: Path) -> Pair | Outcome:
+def _parse_line(line: Mapping[str, Any], folder: Path) -> Pair | Outcome:
     level, aspect = line.get("level", "trajectory"), line.get("aspect", "success")
     if line["kind"] == "outcome":
         trajectory = _side(line["trajectory"], folder)

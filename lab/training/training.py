@@ -11,7 +11,7 @@ import numpy as np
 from api.stages.model import schema
 from api.stages.model.calibration import Calibration, calibrate
 from api.stages.model.folder import Model
-from api.stages.model.novelty import Known, known
+from api.stages.model.novelty import Known, sample_rows
 from api.stages.model.summing import summed
 from api.stages.model.trees import Trees
 from lab.training.annotators import reconciled
@@ -49,7 +49,7 @@ class Learner:
     def model(self, name: str, weights: Mapping[str, float], without: Collection[str] = ()) -> Model:
         """The whole: every head, known rows, calibration. ``without``: groups of which nothing is used."""
         heads = {aspect: self._head(aspect, without) for aspect in ("success", *sorted(weights))}
-        seen = self._known(without)
+        seen = self._known_rows(without)
         card: dict[str, Any] = {
             "name": name,
             "features": schema.VERSION,
@@ -66,25 +66,25 @@ class Learner:
         """All groups of pairs and outcomes."""
         return groups_of([*self.pairs, *self.outcomes])
 
-    def _of(self, aspect: str) -> list[Pair]:
+    def _pairs_of(self, aspect: str) -> list[Pair]:
         found = [pair for pair in self.pairs if pair.aspect == aspect]
         if not found:
             raise ValueError(f"aspect {aspect!r}: there is no pair of it; wanted at least one")
         return found
 
     def _head(self, aspect: str, without: Collection[str]) -> Trees:
-        return boost(problem(self.table, self._of(aspect), without), self.settings)
+        return boost(problem(self.table, self._pairs_of(aspect), without), self.settings)
 
     def _scale(self, aspect: str, trees: Trees) -> float:
         """The spread of the head's scores over its trajectories: what makes a score of 1 usual."""
-        sides = {side.key: side for pair in self._of(aspect) for side in (pair.chosen, pair.rejected)}
-        values = [summed(trees.score(self.table.of(side))) for side in sides.values()]
+        sides = {side.key: side for pair in self._pairs_of(aspect) for side in (pair.chosen, pair.rejected)}
+        values = [summed(trees.score(self.table.rows_of(side))) for side in sides.values()]
         return float(np.std(values)) or 1.0
 
-    def _known(self, without: Collection[str]) -> Known:
+    def _known_rows(self, without: Collection[str]) -> Known:
         sides = [side for side in self.table.sides if side.group not in without and side.perturbed is None]
-        last = [self.table.of(side)[-1] for side in sides if self.table.length(side)]
-        return known(np.asarray(last))
+        last = [self.table.rows_of(side)[-1] for side in sides if self.table.length(side)]
+        return sample_rows(np.asarray(last))
 
     def _calibration(self, without: Collection[str]) -> dict[str, Calibration]:
         """Each outcome scored by a model that saw nothing of its group."""
@@ -92,7 +92,7 @@ class Learner:
         cases: dict[Level, list[Scored]] = defaultdict(list)
         for left in folds(groups, self._folds):
             gone = {*without, *left}
-            head, seen = self._head("success", gone), self._known(gone)
+            head, seen = self._head("success", gone), self._known_rows(gone)
             chosen = [one for one in self.outcomes if one.trajectory.group in left and one.source in LEARNT]
             for one in self.score(head, seen, chosen):
                 cases[one.outcome.level].append(one)
@@ -103,7 +103,7 @@ class Learner:
         """What a head says of outcomes of success."""
         found = []
         for one in outcomes:
-            rows = self.table.of(one.trajectory)
+            rows = self.table.rows_of(one.trajectory)
             if one.aspect == "success" and len(rows):
                 found.append(Scored(one, summed(head.score(rows)), seen.distance(rows[-1])))
         return found

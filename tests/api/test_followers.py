@@ -111,9 +111,9 @@ def test_who_says_no_more_that_they_follow_is_gone_after_a_minute(monkeypatch: p
         here.note("ep_1")
     assert len(told) == 2, "others are told now and then"
     clock.at += BELIEVED_S - 1
-    assert here.of("ep_1", "t")
+    assert here.is_followed("ep_1", "t")
     clock.at += 2
-    assert not here.of("ep_1", "t")
+    assert not here.is_followed("ep_1", "t")
     here.note("ep_2")
     assert list(here._until) == ["ep_2"], "who is gone is forgotten"
 
@@ -127,7 +127,7 @@ async def test_who_looks_at_one_replica_is_known_at_the_other(store: Store) -> N
         assert not await daemon.hears()
 
         async def heard() -> bool:
-            return bool(known.of(id, OPERATOR))
+            return bool(known.is_followed(id, OPERATOR))
 
         async with following(other, streams("event")(other, id)):
             assert await eventually(heard)

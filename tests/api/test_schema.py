@@ -13,7 +13,7 @@ from sqlalchemy import Connection, text
 from api.core.settings import Settings
 from api.db.base import metadata
 from api.db.database import Database
-from api.db.migrate import current, upgrade, wanted
+from api.db.migrate import current, latest_revision, upgrade
 from tests.api.processes import milestoned
 from tests.api.service import Service, Store, running
 
@@ -29,7 +29,7 @@ async def test_the_migrated_schema_is_the_one_that_the_code_has(store: Store) ->
     async with database.reader.connect() as conn:
         assert await conn.run_sync(_differences) == []
     await upgrade(database)
-    assert await current(database) == wanted()
+    assert await current(database) == latest_revision()
     await database.close()
 
 
@@ -44,7 +44,7 @@ async def test_the_comparison_can_fail(store: Store) -> None:
 
 
 async def test_an_older_schema_is_not_ready(service: Service) -> None:
-    assert (await service.get("/readyz", None)).json()["schema"] == wanted()
+    assert (await service.get("/readyz", None)).json()["schema"] == latest_revision()
     async with service.app.state.parts.database.write() as conn:
         await conn.execute(text("UPDATE alembic_version SET version_num = '0000'"))
     answer = await service.get("/readyz", None)

@@ -56,7 +56,7 @@ HEADERS = ("content-type", "location", "cookie", "set-cookie", "www-authenticate
 def replay(raw: list[dict[str, Any]]) -> list[list[Any]]:
     """What the normaliser makes of a recording."""
     head, *messages = raw
-    asks = Asks.of(head["plan"]) if "plan" in head else Asks(lambda method, url: url.endswith(("/order", "/up")))
+    asks = Asks.from_plan(head["plan"]) if "plan" in head else Asks(lambda method, url: url.endswith(("/order", "/up")))
     fold = normaliser.Normaliser(head["binding"], head["salt"], asks, live=head.get("live", False))
     seen: list[list[Any]] = []
     for message in messages:

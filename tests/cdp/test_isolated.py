@@ -38,7 +38,7 @@ async def test_who_ran_out_of_time_once_may_ask_again(browser: Chromium, page: P
     await page.goto(site.page("/asked", "<title>asked</title>"))
     connection = await Connection.open(await websocket_address(browser.endpoint, None))
     isolated = Isolated()
-    running = asyncio.create_task(connection.run(isolated.heard))
+    running = asyncio.create_task(connection.run(isolated.handle))
     try:
         agent = await page.context.new_cdp_session(page)
         tab = (await agent.send("Target.getTargetInfo"))["targetInfo"]["targetId"]

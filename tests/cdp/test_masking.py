@@ -124,7 +124,7 @@ def test_a_word_that_was_none_is_one_once_the_page_tells_it() -> None:
     text = "a hunter3! b hunter3 hunter2"
     assert secrets.mask_text(text) == "a hunter3! b hunter3 ***"
     assert secrets.mask_text("hunter3") == "hunter3"
-    secrets.told({"hash": hash53("salthunter3")})
+    secrets.add_field({"hash": hash53("salthunter3")})
     assert secrets.mask_text(text) == "a ***! b *** ***"
     assert secrets.mask_text("hunter3") == "***"
 
@@ -146,10 +146,10 @@ def test_of_too_many_secrets_the_last_ones_are_kept() -> None:
     """The password that is typed now is told last: it must not be the one that is refused."""
     full = Secrets("salt")
     for number in range(MAX_NAMES + 1):
-        full.told({"field": f"field{number}", "hash": hash53(f"saltvalue{number}")})
+        full.add_field({"field": f"field{number}", "hash": hash53(f"saltvalue{number}")})
     assert full.is_secret(f"field{MAX_NAMES}", "x")
     assert full.is_secret("k", f"value{MAX_NAMES}")
     assert not full.is_secret("field0", "x")
-    full.told({"field": "field1"})
-    full.told({"field": "one more"})
+    full.add_field({"field": "field1"})
+    full.add_field({"field": "one more"})
     assert full.is_secret("field1", "x"), "told again, it is the newest"

@@ -114,7 +114,7 @@ READ = {"url": AT, "methods": ["post"], "refused": False}
 def test_a_body_that_no_rule_reads_is_no_gap(
     name: str, reply: str, entries: list[Any], method: str, status: int, gaps: int
 ) -> None:
-    fold = Normaliser("", "", Asks.of({name: entries}), live=True)
+    fold = Normaliser("", "", Asks.from_plan({name: entries}), live=True)
     fold.browser.settled = True
     request = {"url": "https://a.example/p", "method": method, "hasPostData": True}
     seen = sent(fold, request=request)
@@ -130,7 +130,7 @@ def test_a_body_that_no_rule_reads_is_no_gap(
 )
 def test_an_entry_of_a_plan_that_is_none_is_refused(entry: Any) -> None:
     with pytest.raises(SpecError):
-        Asks.of({"request_bodies": [entry]})
+        Asks.from_plan({"request_bodies": [entry]})
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_a_secret_that_the_page_tells_after_the_request_left_is_not_in_what_is_t
     about = {"url": "https://a.example/in?k=hunter2", "method": "POST", "hasPostData": True}
     sent(fold, request=about | {"postData": '{"key":"hunter2"}'})
     onward = {"redirectResponse": head(307, headers={"Location": "/b?k=hunter2"})}
-    fold.browser.secrets.told({"hash": hash53("salthunter2")})
+    fold.browser.secrets.add_field({"hash": hash53("salthunter2")})
     [*seen, _] = sent(fold, request=about | {"url": "https://a.example/b?k=hunter2"}, **onward)
     told(fold, "responseReceived", requestId="1", response=head())
     seen += ended(fold)

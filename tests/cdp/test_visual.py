@@ -110,7 +110,7 @@ def test_which_attributes_are_secrets(attributes: dict[str, str], kept: bool) ->
     def said(event: dict[str, Any]) -> str:
         text = orjson.dumps([{"data": event}]).decode()
         about = {"tab": "T", "stream": "s", "n": 0, "now": 1, "events": text}
-        return "".join(str(seen.data["text"]) for seen in visual.told(Seen("visual", about)))
+        return "".join(str(seen.data["text"]) for seen in visual.fold(Seen("visual", about)))
 
     assert ("geheim12" in said({"node": {"type": 2, "id": 7, "attributes": attributes}})) is kept
     if "value" in attributes:

@@ -68,7 +68,7 @@ async def test_a_caller_who_gives_up_at_the_very_end_leaves_the_daemon_to_end(tm
 
     left: list[bool] = []
     daemon = DaemonThread(work, "slow")
-    watch = AsyncWatch(daemon, tmp_path, lambda: left.append(daemon.over))
+    watch = AsyncWatch(daemon, tmp_path, lambda: left.append(daemon.is_over))
     daemon.start()
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.05):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from detectors.model.errors import SpecError
-from detectors.model.kinds import KINDS, SOURCES, wanted
+from detectors.model.kinds import KINDS, SOURCES, reported_kinds
 from detectors.model.types import Event
 from detectors.sdk.arguments import parse_args
 from detectors.sdk.registry import Rule, rules
@@ -65,12 +65,12 @@ def test_the_plan_says_whose_bodies_a_rule_can_mean(
 
 def test_what_has_to_be_asked_for_is_reported_only_where_a_rule_hears_it() -> None:
     """The rest is always in the log: it is cheap, and evidence for whoever scores it under other rules."""
-    nothing = wanted(ruleset(one("url_reached", url="/a")).plan("E"))
+    nothing = reported_kinds(ruleset(one("url_reached", url="/a")).plan("E"))
     assert {"element.clicked", "page.navigated"} <= nothing
     assert not {"element.hovered", "message.received", "text.appeared"} & nothing
-    heard = wanted(ruleset(one("observed", kind="element.hovered")).plan("E"))
+    heard = reported_kinds(ruleset(one("observed", kind="element.hovered")).plan("E"))
     assert heard - nothing == {"element.hovered"}
-    assert wanted({"hears": None, "also": ["text.appeared"]}) - nothing == {"text.appeared"}
+    assert reported_kinds({"hears": None, "also": ["text.appeared"]}) - nothing == {"text.appeared"}
 
 
 @pytest.mark.parametrize(

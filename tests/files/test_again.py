@@ -89,7 +89,7 @@ def test_of_a_folder_that_may_not_be_read_nobody_says_that_it_is_empty() -> None
     memory = Memory()
     for path in ("shut/a", "open/b"):
         memory.note("file.present", {"root": "r", "path": path})
-    assert [data["path"] for _, data in memory.gone("r", {"shut", "open"}, {"shut"})] == ["open/b"]
+    assert [data["path"] for _, data in memory.removal_events("r", {"shut", "open"}, {"shut"})] == ["open/b"]
 
 
 async def test_names_that_are_not_text_stay_apart(tmp_path: Path) -> None:

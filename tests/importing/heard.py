@@ -18,7 +18,7 @@ class Browser:
     """One tab; each request is sent, answered, and told by the daemon's own fold under the task's plan."""
 
     def __init__(self, rules: Ruleset) -> None:
-        self._fold = Normaliser("s", "tab", Asks.of(rules.plan("ep")))
+        self._fold = Normaliser("s", "tab", Asks.from_plan(rules.plan("ep")))
         self._numbers = itertools.count(1)
         about = {"targetId": "tab", "type": "page", "url": "", "title": ""}
         list(self._fold.feed("", "Target.attachedToTarget", {"sessionId": "s", "targetInfo": about}))

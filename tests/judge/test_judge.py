@@ -117,7 +117,7 @@ async def test_who_reads_a_verdict_sees_nothing_of_the_peer_s_secrets(standin: S
     why = (await one.ask(SHIPPED)).verdict.why
     await one.close()
     assert ("127.0.0.1" in why, "status 503" in why) == (True, True)
-    assert PeerSettings("https://a:b@judge.test:1/v1?key=c").shown == "https://judge.test:1/v1"
+    assert PeerSettings("https://a:b@judge.test:1/v1?key=c").public_url == "https://judge.test:1/v1"
     assert not any(word in f"{why}{one.settings}" for word in ("secret", "user", "it is on fire"))
 
 

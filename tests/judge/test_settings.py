@@ -48,15 +48,15 @@ def test_a_breaker_opens_tries_and_closes() -> None:
     """After so many failures in a row; then one call a period, until one is well."""
     now = [0.0]
     breaker = Breaker(2, 30.0, lambda: now[0])
-    breaker.told(False)
+    breaker.record(False)
     assert breaker.allows()
-    breaker.told(True)
-    breaker.told(False)
-    breaker.told(False)
+    breaker.record(True)
+    breaker.record(False)
+    breaker.record(False)
     assert not breaker.allows()
     now[0] = 31.0
     assert [breaker.allows(), breaker.allows()] == [True, False], "one tries"
-    breaker.told(True)
+    breaker.record(True)
     assert breaker.allows()
 
 

@@ -37,7 +37,7 @@ def test_what_is_not_known_breaks_the_line_and_is_no_point() -> None:
     [series] = orjson.loads(drawn.to_json())["series"]
     assert series == {"name": "Success", "values": [0.5, None, 0.25, None]}
     assert drawn.newest() == "not known"
-    assert drawn.told()[1:3] == ["2: Success not known", "3: Success 25.0%"]
+    assert drawn.descriptions()[1:3] == ["2: Success not known", "3: Success 25.0%"]
     assert line("Success", ["1"], [None]) is None
 
 
@@ -54,14 +54,14 @@ def test_components_stack_and_a_loss_hangs() -> None:
     assert [(one.name, one.values) for one in drawn.series] == [
         ("nav", [0.2, 0.1]), ("penalty", [-0.1, 0.0]), ("ui", [0.2, 0.0])
     ]  # fmt: skip
-    assert drawn.told()[0] == "1: nav 0.2, penalty −0.1, ui 0.2"
+    assert drawn.descriptions()[0] == "1: nav 0.2, penalty −0.1, ui 0.2"
     assert stacked(["1"], [{"nav": 0.0}]) is None
 
 
 def test_what_a_version_was_paid_is_not_known_where_no_episode_has_a_total() -> None:
     drawn = stacked(["1", "2"], [{"nav": 0.2}, None])
     assert drawn is not None
-    assert drawn.told() == ["1: nav 0.2", "2: nav not known"]
+    assert drawn.descriptions() == ["1: nav 0.2", "2: nav not known"]
     assert stacked(["1"], [None]) is None
 
 

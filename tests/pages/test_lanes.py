@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from api.timeline.timeline import Line, Outline, fits, folded, said
+from api.timeline.timeline import Line, Outline, action_text, fits, folded
 from tests.support.logs import Said, began, log, sealed, went
 
 OPENED: Said = ("episode.opened", {"task": "t", "digest": "d"})
@@ -81,7 +81,7 @@ def test_what_a_search_finds(words: str, sources: frozenset[str], found: bool) -
     ],
 )
 def test_an_action_on_one_line(action: Any, text: str) -> None:
-    assert said(action) == text
+    assert action_text(action) == text
 
 
 def test_neighbours_that_say_the_same_are_one_line() -> None:

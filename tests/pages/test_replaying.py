@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 import pytest
 
-from api.pages.replay import _told
-from api.pages.replaying import shown
+from api.pages.replay import _render
+from api.pages.replaying import sanitize
 from tests.support.logs import log
 
 
@@ -25,7 +25,7 @@ def clean(node: Any) -> dict[str, Any]:
     """The node as it is sent to the player."""
     told = [{"type": 2, "timestamp": 1_000, "data": {"node": node, "initialOffset": {"left": 0, "top": 0}}}]
     data = {"tab": "T", "stream": "s", "n": 0, "now": 1_000, "text": orjson.dumps(told).decode()}
-    [message] = shown(log(("visual.recorded", data)))
+    [message] = sanitize(log(("visual.recorded", data)))
     found: dict[str, Any] = message.events[0]["data"]["node"]
     return found
 
@@ -105,7 +105,7 @@ def test_later_changes_are_cleaned_too() -> None:
     ]  # fmt: skip
     told = [{"type": 3, "timestamp": 5, "data": data} for data in changes] + [{"type": 6, "data": {"plugin": "owned"}}]
     data = {"tab": "T", "stream": "s", "n": 0, "now": 5, "text": orjson.dumps(told).decode()}
-    [message] = shown(log(("visual.recorded", data)))
+    [message] = sanitize(log(("visual.recorded", data)))
     assert len(message.events) == 3
     assert "owned" not in orjson.dumps(message.events).decode()
 
@@ -122,7 +122,7 @@ def test_a_message_in_parts_is_put_together_and_one_that_lacks_a_part_is_left_ou
         )
         for n, part in ((0, 0), (0, 1), (1, 1), (2, 0), (3, 0), (3, 1))
     ]
-    found = list(shown(log(*parts)))
+    found = list(sanitize(log(*parts)))
     assert [message.n for message in found] == [0, 3]
     assert found[0].events == [
         {"type": 4, "data": {"href": "about:blank", "width": 10, "height": 20}, "timestamp": 2 - 10}
@@ -147,7 +147,7 @@ def test_what_can_not_be_written_costs_no_other_event() -> None:
     ]
     said = json.dumps([{**one, "timestamp": 1} for one in odd])
     data = {"tab": "T", "stream": "s", "n": 0, "now": 1, "text": said}
-    [message] = orjson.loads(_told(list(log(("visual.recorded", data))), None))["told"]
+    [message] = orjson.loads(_render(list(log(("visual.recorded", data))), None))["told"]
     assert [one["type"] for one in message["events"]] == [2, 3, 2, 4]
     assert '"tagName":"div"' in orjson.dumps(message["events"][2]).decode()
 
@@ -155,4 +155,4 @@ def test_what_can_not_be_written_costs_no_other_event() -> None:
 @pytest.mark.parametrize("said", ["", "{}", "[1, null, {}]", '[{"type": 3}]', "[" * 2000, '[{"type":2,"data":{}}]'])
 def test_what_is_no_recording_breaks_nothing(said: str) -> None:
     data = {"tab": "T", "stream": "s", "n": 0, "now": "x", "text": said}
-    assert all(event["type"] == 2 for message in shown(log(("visual.recorded", data))) for event in message.events)
+    assert all(event["type"] == 2 for message in sanitize(log(("visual.recorded", data))) for event in message.events)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from milestoned_client import PeerUnreachableError, Score, UnauthorizedError
 from milestoned_client.adapters import openrlhf, scoring, slime, trl, verl
-from milestoned_client.adapters.paid import Paid, of
+from milestoned_client.adapters.paid import Paid, payout_of
 from milestoned_client.adapters.scoring import UnknownRewardError, number, worth
 from milestoned_client.adapters.settings import Settings
 from milestoned_client.errors import InvalidRequestError, NotFoundError
@@ -205,7 +205,7 @@ def test_an_outage_is_no_reward_of_0() -> None:
     gone = PeerUnreachableError("no answer")
     assert worth(gone, HERE) is None
     assert worth(gone, PAYING) == -0.25
-    assert of(gone).logs() == {**dict.fromkeys(Paid(None).logs(), 0.0), "unknown": 1.0}
+    assert payout_of(gone).logs() == {**dict.fromkeys(Paid(None).logs(), 0.0), "unknown": 1.0}
     with pytest.raises(UnknownRewardError, match="no answer"):
         number(gone, HERE)
 

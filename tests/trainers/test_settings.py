@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from milestoned_client.adapters.carried import label_of, named, plain, said
+from milestoned_client.adapters.carried import label_of, last_text, named, plain
 from milestoned_client.adapters.settings import Settings, settings
 
 
@@ -118,7 +118,7 @@ def test_a_label_that_names_nothing_is_refused(label: Any) -> None:
     ],
 )
 def test_what_the_agent_said(completion: Any, wanted: str) -> None:
-    assert said(completion) == wanted
+    assert last_text(completion) == wanted
 
 
 def test_actions_become_json() -> None:

@@ -19,7 +19,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 from milestoned_client.adapters import openrlhf, scoring, slime, trl, verifiers, verl
-from milestoned_client.adapters.paid import Paid, of
+from milestoned_client.adapters.paid import Paid, payout_of
 from milestoned_client.adapters.scoring import UnknownRewardError, score_now
 from milestoned_client.adapters.settings import settings
 from milestoned_client.scores import Sample
@@ -230,8 +230,8 @@ async def test_a_service_that_is_gone_is_no_reward_of_0() -> None:
     """Of no adapter, for all ask by these functions."""
     asked = settings(url="http://127.0.0.1:9", token="mt_x", wait_s=0.0)
     (found,) = await asyncio.to_thread(score_now, [Sample(label="t")], asked)
-    assert of(found).reward is None
-    assert of(found).logs() == {**dict.fromkeys(Paid(None).logs(), 0.0), "unknown": 1.0}
+    assert payout_of(found).reward is None
+    assert payout_of(found).logs() == {**dict.fromkeys(Paid(None).logs(), 0.0), "unknown": 1.0}
 
 
 async def test_trainers_that_are_installed_get_no_number_for_what_is_not_known(server: Server) -> None:

@@ -39,7 +39,7 @@ def test_the_isotonic_curve_is_the_nearest_one_that_never_falls() -> None:
     curve = isotonic(scores, np.asarray([False, True, True, False, True, True]))
     assert curve.scores.tolist() == [1, 2, 3, 4, 5]
     assert curve.chances == pytest.approx([0, 2 / 3, 2 / 3, 1, 1])
-    assert curve.at(np.asarray([0.0, 1.5, 9.0])) == pytest.approx([0, 1 / 3, 1])
+    assert curve.evaluate(np.asarray([0.0, 1.5, 9.0])) == pytest.approx([0, 1 / 3, 1])
 
 
 def test_a_truth_with_steps_is_followed() -> None:

@@ -47,7 +47,7 @@ class Holding:
         self._asked |= dict.fromkeys(taken)
         return taken
 
-    def of(self, node: Node) -> dict[str, Any]:
+    def describe(self, node: Node) -> dict[str, Any]:
         """The fields of an event about a widget."""
         window = self._model.window_of(node)
         return {"app": self._model.app(node.bus).name, "window": handle(window), "widget": self._model.widget(node)}
@@ -70,7 +70,7 @@ class Holding:
             )
             said = MASK if node.role == SECRET else self._masker.mask_value(node.name, _plain(text))
             kind = "widget.text_inserted" if how == "insert" else "widget.text_deleted"
-            yield Say(kind, self.of(node) | {"text": said, "offset": max(offset, 0)})
+            yield Say(kind, self.describe(node) | {"text": said, "offset": max(offset, 0)})
         self._want(node)
 
     def _apply(self, node: Node, how: str, offset: int, length: int, text: str) -> None:
@@ -146,7 +146,7 @@ class Holding:
         if node.role == SECRET:
             text = None if flags else MASK
             node.told = None
-        yield from self._told(node, text, bool(message.get("cut")), flags)
+        yield from self._emit_text(node, text, bool(message.get("cut")), flags)
         yield from self._told_value(node, message.get("value"), flags)
 
     def settle(self, window: str | None = None) -> list[Say]:
@@ -167,27 +167,27 @@ class Holding:
     def _settle(self, node: Node) -> Iterator[Say]:
         self._learning.discard(node.id)
         text = MASK if node.role == SECRET else node.live
-        yield from self._told(node, text, text is not None and len(text) > MAX_TEXT_LENGTH, {})
+        yield from self._emit_text(node, text, text is not None and len(text) > MAX_TEXT_LENGTH, {})
 
-    def _told(self, node: Node, text: str | None, cut: bool, flags: dict[str, bool]) -> Iterator[Say]:
-        if text is not None and (node.role in TEXTS or (node.role in LABELS and self._model.shown(node))):
+    def _emit_text(self, node: Node, text: str | None, cut: bool, flags: dict[str, bool]) -> Iterator[Say]:
+        if text is not None and (node.role in TEXTS or (node.role in LABELS and self._model.is_visible(node))):
             text = _plain(text)[:MAX_TEXT_LENGTH]
             before, node.told = node.told, text
             if text != (before or "") or (before is not None and node.role == SECRET):
                 said = text if text == MASK else self._masker.mask_value(node.name if node.role in TEXTS else "", text)
                 more: dict[str, Any] = {"text": said} | ({"cut": True} if cut else {})
-                yield Say("widget.text_changed", self.of(node) | more | flags)
+                yield Say("widget.text_changed", self.describe(node) | more | flags)
         if node.sensitive is not None:
             now = "sensitive" in node.states
             before_sensitive, node.sensitive = node.sensitive, None
-            if now != before_sensitive and self._model.shown(node):
-                yield Say("widget.state_changed", self.of(node) | {"state": "sensitive", "on": now} | flags)
+            if now != before_sensitive and self._model.is_visible(node):
+                yield Say("widget.state_changed", self.describe(node) | {"state": "sensitive", "on": now} | flags)
 
     def _told_value(self, node: Node, value: float | None, flags: dict[str, bool]) -> Iterator[Say]:
         if value is None or value == node.value or node.role not in VALUES:
             return
         node.value = value
-        yield Say("widget.value_changed", self.of(node) | {"value": value} | flags)
+        yield Say("widget.value_changed", self.describe(node) | {"value": value} | flags)
 
 
 def _plain(text: str) -> str:

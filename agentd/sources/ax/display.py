@@ -89,7 +89,7 @@ class Display:
         )
         inputs.XISelectEventsChecked(self._root, 1, [mask]).check()
 
-    def heard(self) -> list[Press]:
+    def take_presses(self) -> list[Press]:
         """What was pressed since the last call: keys that activate, and the first button."""
         found: list[Press] = []
         with _losing():

@@ -37,7 +37,7 @@ class Fold:
         self._holding = Holding(self.model, self._masker)
         self._windows = Windows(self.model, self._masker, self._holding.settle)
         self._sight = Sight(self.model)
-        self._pressing = Pressing(self.model, self._holding.of)
+        self._pressing = Pressing(self.model, self._holding.describe)
         self._baseline = True
         self._focus = ""
         self._at = 0
@@ -90,7 +90,7 @@ class Fold:
             case "busy":
                 yield from self._sight.busy(message["bus"], message["on"])
             case "gone":
-                yield from self._gone(message["bus"])
+                yield from self._program_gone(message["bus"])
             case "notice":
                 yield self._notice(message)
             case "trouble":
@@ -119,11 +119,11 @@ class Fold:
             said["pid"] = app.pid
         yield Say("app.appeared", said | self._flags())
 
-    def _gone(self, bus: str) -> Iterator[Say]:
+    def _program_gone(self, bus: str) -> Iterator[Say]:
         if bus not in self.model.apps:
             return
         yield from self._windows.listed({"bus": bus, "windows": []}, {})
-        yield from self._sight.left(bus)
+        yield from self._sight.program_left(bus)
         yield Say("app.vanished", {"app": self.model.apps[bus].name})
         self.model.drop(bus)
 
@@ -137,12 +137,14 @@ class Fold:
         for node in on[:MAX_INITIAL]:
             state = "selected" if node.role == "page tab" else "checked"
             node.switches[state] = True
-            yield Say("widget.state_changed", self._of(node) | {"state": state, "on": True} | self._flags("initial"))
+            yield Say(
+                "widget.state_changed", self._describe(node) | {"state": state, "on": True} | self._flags("initial")
+            )
 
     def _is_switched_on(self, node: Node) -> bool:
         if node.role == "page tab":
-            return "selected" in node.states and self.model.shown(node)
-        return node.role in CHECKABLE and "checked" in node.states and self.model.shown(node)
+            return "selected" in node.states and self.model.is_visible(node)
+        return node.role in CHECKABLE and "checked" in node.states and self.model.is_visible(node)
 
     def _notice(self, message: Message) -> Say:
         mask = self._masker.mask_text
@@ -160,7 +162,7 @@ class Fold:
         if group == "focus":  # GTK 2 tells it in this old way only
             yield from self._focused(node)
         elif group == "window":
-            yield from self._windows.told(what, node, self._flags())
+            yield from self._windows.handle(what, node, self._flags())
         elif what == "state-changed":
             yield from self._state(node, detail, bool(message["d1"]))
         elif what == "text-changed":
@@ -172,7 +174,7 @@ class Fold:
         elif what == "active-descendant-changed" and isinstance(message["any"], dict):
             yield from self._focused(self.model.nodes.get(message["any"]["id"] or ""))
         elif what == "children-changed":
-            yield Say("widget.removed" if detail.startswith("remove") else "widget.added", self._of(node))
+            yield Say("widget.removed" if detail.startswith("remove") else "widget.added", self._describe(node))
 
     def _named(self, node: Node, name: Any) -> Iterator[Say]:
         if not isinstance(name, str):
@@ -191,7 +193,7 @@ class Fold:
             self._pressing.select(node, on, self._at)
         if state == "active":
             if on:
-                yield from self._windows.told("activate", node, self._flags())
+                yield from self._windows.handle("activate", node, self._flags())
         elif state == "focused":
             if on:
                 yield from self._focused(node)
@@ -199,16 +201,16 @@ class Fold:
             self._holding.sensed(node, was)
         elif state == "armed":
             if was and not on:
-                yield Say("widget.activated", self._of(node) | {"by": "toolkit"})
+                yield Say("widget.activated", self._describe(node) | {"by": "toolkit"})
         elif state in SWITCHES and node.switches.get(state, was and not on) != on and self._tells(node, state):
             node.switches[state] = on
-            yield Say("widget.state_changed", self._of(node) | {"state": state, "on": on} | self._flags())
+            yield Say("widget.state_changed", self._describe(node) | {"state": state, "on": on} | self._flags())
 
     def _tells(self, node: Node, state: str) -> bool:
         """Whether a person would see the switch: menus and hidden panels follow their program's state by themselves."""
         if node.role in MENUS:
             return state != "selected" and node.pointed
-        return self.model.shown(node) and (state != "selected" or node.name != "")
+        return self.model.is_visible(node) and (state != "selected" or node.name != "")
 
     def _focused(self, node: Node | None) -> Iterator[Say]:
         if node is None or node.id == self._focus or node.role in UNFOCUSED:
@@ -218,10 +220,10 @@ class Fold:
         self._focus = node.id
         self._holding.moved_on(left, node)
         if not self._baseline:
-            yield Say("widget.focused", self._of(node))
+            yield Say("widget.focused", self._describe(node))
 
-    def _of(self, node: Node) -> dict[str, Any]:
-        return self._holding.of(node)
+    def _describe(self, node: Node) -> dict[str, Any]:
+        return self._holding.describe(node)
 
 
 __all__ = ["Fold", "Say", "feed_all"]

@@ -132,7 +132,7 @@ class Model:
         states = [state for state in SHOWN_STATES if state in node.states]
         return said | {"states": states} if states else said
 
-    def shown(self, node: Node) -> bool:
+    def is_visible(self, node: Node) -> bool:
         """Whether a person can see the object, as far as its program says."""
         return "showing" in node.states or ("visible" in node.states and self.app(node.bus).coarse)
 

@@ -18,7 +18,7 @@ from agentd.sources.ax.messages import Message
 from agentd.sources.ax.model import handle
 from agentd.sources.ax.remembered import Remembered
 from agentd.sources.ax.x_input import Eye
-from detectors.model.kinds import wanted
+from detectors.model.kinds import reported_kinds
 
 REST_S = 0.2
 """How long a text must rest before it is told, in seconds; a fence does not wait for that."""
@@ -47,7 +47,7 @@ class AxSource:
     ) -> None:
         self._make_fold = make_fold
         self._environ = dict(environ)
-        self._kinds = wanted(plan)
+        self._kinds = reported_kinds(plan)
         self._masker = Masker(plan.get("mask") or ())
         self._quiet_s = (plan.get("quiet_ms") or 50) / 1000
         self._remembered = Remembered()
@@ -87,7 +87,7 @@ class AxSource:
         A child that did not answer once in that time is a `journal.dropped`: nobody knows what happened.
         """
         if self._live is not None:
-            await self._live.rest(self._quiet_s, SEAL_S, closing=closing)
+            await self._live.wait_settled(self._quiet_s, SEAL_S, closing=closing)
 
     def after_seal(self, step: int) -> None:
         """Nothing is done after a seal."""
@@ -178,7 +178,7 @@ class _Live:
             await self._fence()
             passed = Passed.HEARD
             if self._eye is not None:
-                await self._eye.rest()
+                await self._eye.wait_settled()
             if self._fold.due:
                 await self._fence()
 
@@ -196,7 +196,7 @@ class _Live:
         self._child.say({"c": "fence", "n": self._number, "ids": self._fold.take_due()})
         await passed.wait()
 
-    async def rest(self, quiet_s: float, longest_s: float, *, closing: bool) -> None:
+    async def wait_settled(self, quiet_s: float, longest_s: float, *, closing: bool) -> None:
         """Fence again and again until nothing was due for ``quiet_s``. ``closing``: what is not read now never is."""
         deadline = self._loop.time() + longest_s
         passed = Passed.NONE

@@ -46,7 +46,7 @@ class Sight:
             yield from self._tell(bus, "")
             yield from self.look(bus)
 
-    def left(self, bus: str) -> Iterator[Say]:
+    def program_left(self, bus: str) -> Iterator[Say]:
         """A program is gone: nothing of it is missed any more."""
         yield from self._tell(bus, "")
 

@@ -58,7 +58,7 @@ class Windows:
                 if "active" in said["states"]:
                     yield from self._activate(one, flags)
 
-    def told(self, what: str, node: Node, flags: dict[str, bool]) -> Iterator[Say]:
+    def handle(self, what: str, node: Node, flags: dict[str, bool]) -> Iterator[Say]:
         """A window's own event: ``create``, ``activate``, ``destroy``."""
         node = self._own(node)
         if what == "destroy":
@@ -87,7 +87,7 @@ class Windows:
             return
         window.title = node.name
         if window.open:
-            yield Say("window.titled", self._said(window))
+            yield Say("window.titled", self._describe(window))
         else:
             yield from self._meet(node, {})
 
@@ -109,17 +109,17 @@ class Windows:
         if window.open and not node.states & {"showing", "visible", "active"} and not there:
             window.open = False
             yield from self._closing(window.id)
-            yield Say("window.closed", self._said(window))
+            yield Say("window.closed", self._describe(window))
         elif not window.open and there and (node.role in DIALOGS or (node.role in NAMED and node.name != "")):
             window.open, window.title = True, node.name
             modal = {"modal": True} if "modal" in node.states else {}
-            yield Say("window.opened", self._said(window) | modal | flags)
+            yield Say("window.opened", self._describe(window) | modal | flags)
 
     def _activate(self, one: str, flags: dict[str, bool]) -> Iterator[Say]:
         window = self._model.windows.get(one)
         if window is not None and window.open and one != self._active:
             self._active = one
-            yield Say("window.activated", self._said(window) | flags)
+            yield Say("window.activated", self._describe(window) | flags)
 
     def _close(self, one: str) -> Iterator[Say]:
         window = self._model.windows.pop(one, None)
@@ -130,9 +130,9 @@ class Windows:
             self._active = ""
         if window.open:
             yield from self._closing(one)
-            yield Say("window.closed", self._said(window))
+            yield Say("window.closed", self._describe(window))
 
-    def _said(self, window: Window) -> dict[str, Any]:
+    def _describe(self, window: Window) -> dict[str, Any]:
         return {
             "app": self._model.app(window.bus).name, "window": handle(window.id), "role": window.role,
             "title": self._masker.mask_text(window.title),

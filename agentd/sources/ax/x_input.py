@@ -165,7 +165,7 @@ class Eye:
         if not self._clicks:
             self._idle.set()
 
-    async def rest(self) -> None:
+    async def wait_settled(self) -> None:
         """Return when the last click is told; a button that is held down is not waited for."""
         if self._worker is not None:
             await self._worker.ask(lambda: None, ANSWER_S)
@@ -197,7 +197,7 @@ def _watch(name: str, worker: Worker) -> None:
     due = 0.0
     while not worker.stopping:
         # Questions to the server take in what comes meanwhile, which no file descriptor tells of: so look again.
-        while heard := display.heard():
+        while heard := display.take_presses():
             for press in heard:
                 place = {} if press.what == "key" else {"place": display.pointer()}
                 worker.tell(press.what, {"at": _clock(press.time)} | place)

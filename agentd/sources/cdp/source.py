@@ -53,7 +53,7 @@ class CdpSource:
     ) -> None:
         self._connect = connect or partial(_over_websocket, endpoint, profile)
         self._plan = plan
-        self._asks = Asks.of(plan)
+        self._asks = Asks.from_plan(plan)
         self._tabs: set[str] = set()
         self._frames: dict[str, str] = {}  # child frame -> its tab
         self._live: _Live | None = None
@@ -155,7 +155,7 @@ class _Live:
             return
         self._stuck.discard(session)
         self._feed(session, method, params)
-        self.attachment.heard(session, method, params)
+        self.attachment.handle(session, method, params)
         if method == "Page.javascriptDialogOpening":
             # The page stands still now: whoever waits for its answer is let go.
             for wait in self._waits.pop(session, ()):

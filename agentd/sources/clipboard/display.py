@@ -155,9 +155,9 @@ class Display:
         """Our property's type, and its value piece by piece; it is deleted with the last one."""
         with self._losing():
             first = self._core.GetProperty(True, self.window, name, Atom.Any, 0, _PIECE).reply()
-            return int(first.type), self._rest(name, first)
+            return int(first.type), self._read_rest(name, first)
 
-    def _rest(self, name: int, reply: Any) -> Iterator[bytes]:
+    def _read_rest(self, name: int, reply: Any) -> Iterator[bytes]:
         place = 0
         while True:
             yield bytes(reply.value.buf())

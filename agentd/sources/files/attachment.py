@@ -74,10 +74,10 @@ class Attachment:
         self.lost: asyncio.Future[None] = self._loop.create_future()
         self._watcher = Watcher(self._roots, self._from_thread)
         self._own = (*own, self._watcher.folder)
-        self._pairs = Pairs(self._left)
+        self._pairs = Pairs(self._handle_departure)
         self._looks = Looks(self._roots, self._folds, self._threads, self._looked, self._lose)
         self._rounds = Rounds(
-            self._roots, self._folds, self._watcher.places, self._threads, self._do, self._over, self._lose
+            self._roots, self._folds, self._watcher.places, self._threads, self._do, self._finish, self._lose
         )
         self._mounted: dict[str, tuple[Mount | None, dict[str, Mount]]] = {}
         self._mounts = MountEvents(self._loop.add_reader, self._remounted)
@@ -99,7 +99,7 @@ class Attachment:
         self._troubles.note_start()
         self._drain()
         self._rounds.start()
-        self._over()
+        self._finish()
 
     def end(self) -> None:
         """Stop at once; open looks are dropped."""
@@ -129,7 +129,7 @@ class Attachment:
         except TimeoutError:
             pass
 
-    async def rest(self, *, closing: bool) -> None:
+    async def wait_settled(self, *, closing: bool) -> None:
         """Return once what was done to files before is told, though nobody said that it was done: at once where
         nothing is open. What is written on and on is told when it rests, and at the close as it is then."""
         longest_s = CLOSE_S if closing else STEP_S
@@ -148,7 +148,7 @@ class Attachment:
         if closing:
             count = await self._looks.finish(until - self._loop.time())
         else:
-            await self._looks.rest(until - self._loop.time())
+            await self._looks.wait_settled(until - self._loop.time())
         if count or not reviewed or self._overflown or (closing and self._late):
             reason = f"what happened to files was not read within {longest_s:g} s"
             self._sink("journal.dropped", {"source": "files", "reason": reason} | ({"count": count} if count else {}))
@@ -216,7 +216,7 @@ class Attachment:
         else:
             self._fold(note.root, Raw(_OPS[note.op], note.path, folder=note.folder))
 
-    def _left(self, half: Note) -> None:
+    def _handle_departure(self, half: Note) -> None:
         """A first half that stayed alone: it left the root."""
         if half.folder:
             self._watcher.places.leave(half.root, half.path)
@@ -288,7 +288,7 @@ class Attachment:
         self._do(root, self._folds[root].looked(path, ticket, facts))
         self._troubles.publish(self._sink)
 
-    def _over(self) -> None:
+    def _finish(self) -> None:
         if self._ended or not self._begun:
             return
         if not self._rounds.reviewing and not self._behind:

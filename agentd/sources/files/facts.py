@@ -23,7 +23,7 @@ class Found(NamedTuple):
     links: int = 1
 
     @classmethod
-    def of(cls, path: str, status: os.stat_result) -> Found:
+    def from_stat(cls, path: str, status: os.stat_result) -> Found:
         """Of what the kernel says about an entry itself, not about what it points to."""
         kind = stat.S_IFMT(status.st_mode)
         what: What = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}.get(kind, "other")  # type: ignore[assignment]

@@ -109,7 +109,7 @@ class Fold:
         if raw.op == "moved":
             return self._moved(raw.path, raw.dest)
         if raw.op == "gone":
-            return self._gone(raw.path)
+            return self._remove(raw.path)
         if scaffold(raw.path):
             return self._temporary(raw)
         how = "rename" if raw.op == "arrived" else "write"
@@ -121,12 +121,12 @@ class Fold:
         """Take in what a glance shows, for whatever reason somebody glanced; what stands as it was says nothing."""
         path, known = found.path, self.known.get(found.path)
         if found.what == "folder":
-            return [] if path in self.folders else [*self._gone(path), *self._made(path)]
+            return [] if path in self.folders else [*self._remove(path), *self._create(path)]
         said = self._folder(Raw("gone", path, folder=True)) if path in self.folders else []
         if found.what == "other":
             if path in self._pending:
                 self._pending[path].new = False
-            return said + self._gone(path)
+            return said + self._remove(path)
         known = known or (self._temps[path].was if path in self._temps else None)
         if path in self._pending or (known is not None and known.stands(found)):
             return said
@@ -151,7 +151,7 @@ class Fold:
         said: list[Do] = []
         if facts is None:
             pending.new &= pending.written  # else it may be there, and none of ours
-            return self._gone(path)
+            return self._remove(path)
         if before is not None and (before.link is None) != (facts.link is None):
             before, said = None, [Say("file.deleted", _named(path))]  # a link in a file's place is not that file
         if path in self._temps:
@@ -179,14 +179,14 @@ class Fold:
         """Whether a look at that path is on its way."""
         return path in self._pending
 
-    def wanted(self, path: str) -> int | None:
+    def pending_ticket(self, path: str) -> int | None:
         """The ticket of the look at that path that is on its way; may be asked from any thread."""
         pending = self._pending.get(path)
         return None if pending is None else pending.ticket
 
     def wants(self, path: str, ticket: int) -> bool:
         """Whether that look was not overtaken; may be asked from any thread."""
-        return self.wanted(path) == ticket
+        return self.pending_ticket(path) == ticket
 
     # -- files
 
@@ -271,17 +271,17 @@ class Fold:
         self._forget(path)
         return said
 
-    def _gone(self, path: str) -> list[Do]:
+    def _remove(self, path: str) -> list[Do]:
         self._temps.pop(path, None)
         for suffix in PARTIAL:
             held = path.removesuffix(suffix)
             if held != path and held in self._pending:
                 look = self._want(held, "write", "soon")
                 self._pending[held].new = False  # only the browser's hold on the name, for a download that did not come
-                return [*self._left(path), look]
-        return self._left(path)
+                return [*self._leave(path), look]
+        return self._leave(path)
 
-    def _left(self, path: str) -> list[Do]:
+    def _leave(self, path: str) -> list[Do]:
         pending = self._pending.pop(path, None)
         said = path in self.known
         self._unknow(path)
@@ -295,10 +295,10 @@ class Fold:
     def _folder(self, raw: Raw) -> list[Do]:
         if raw.op == "gone":
             inside = list(self.tree.below(raw.path))
-            said = [do for path in inside if path not in self.folders for do in self._gone(path)]
+            said = [do for path in inside if path not in self.folders for do in self._remove(path)]
             return said + [self._unmade(path) for path in reversed([raw.path, *inside]) if path in self.folders]
         if raw.op != "moved":
-            return self._made(raw.path)
+            return self._create(raw.path)
         inside = list(self.tree.below(raw.path))
         said = self._remade(raw.path, raw.dest)
         for path in inside:
@@ -306,7 +306,7 @@ class Fold:
             said += self._remade(path, dest) if path in self.folders else self._moved(path, dest)
         return said
 
-    def _made(self, path: str) -> list[Do]:
+    def _create(self, path: str) -> list[Do]:
         if path in self.folders:
             return []
         self.present_folder(path)
@@ -319,7 +319,7 @@ class Fold:
 
     def _remade(self, path: str, dest: str) -> list[Do]:
         if path not in self.folders:
-            return self._made(dest)
+            return self._create(dest)
         self.folders.discard(path)
         self._forget(path)
         self.present_folder(dest)

@@ -33,7 +33,7 @@ def look(root: Root, relative: str, hash_bytes: int = HASH_BYTES, hash_s: float 
     """
     try:
         with spot(root, relative) as fd:
-            found = Found.of(relative, os.fstat(fd))
+            found = Found.from_stat(relative, os.fstat(fd))
             if found.what == "link":
                 return _facts(found, link=os.readlink("", dir_fd=fd))
             if found.what != "file":
@@ -74,7 +74,7 @@ def _read(before: Found, fd: int, hash_bytes: int, hash_s: float) -> Facts:
             if time.monotonic() > until:
                 unread = "slow"
                 break
-    after = Found.of(before.path, os.fstat(fd))
+    after = Found.from_stat(before.path, os.fstat(fd))
     mime = mime_of(head, before.path.rpartition("/")[2])
     if (before.size, before.mtime) != (after.size, after.mtime):
         raise UnsettledError(_facts(after, mime=mime, unread="busy"))
@@ -82,7 +82,7 @@ def _read(before: Found, fd: int, hash_bytes: int, hash_s: float) -> Facts:
 
 
 def _changed(before: Found, fd: int) -> bool:
-    after = Found.of(before.path, os.fstat(fd))
+    after = Found.from_stat(before.path, os.fstat(fd))
     return (before.size, before.mtime) != (after.size, after.mtime)
 
 

@@ -78,16 +78,16 @@ class Looks:
         key = (root, wanted.path)
         wait = max(WAIT_S[wanted.when], self._cool.pop(key, 0.0) - self._loop.time())
         if self._hurry is not None:
-            self._rest(key, wanted.ticket, MAX_WAIT_S)  # `finish` reads it, not the timer
+            self._delay(key, wanted.ticket, MAX_WAIT_S)  # `finish` reads it, not the timer
         elif wait <= 0:
             self._unsettled.pop(key, None)
             if (resting := self._rests.pop(key, None)) is not None:
                 resting.timer.cancel()
             self._look(key, wanted.ticket)
         else:
-            self._rest(key, wanted.ticket, wait)
+            self._delay(key, wanted.ticket, wait)
 
-    def _rest(self, key: Key, ticket: int, wait: float) -> None:
+    def _delay(self, key: Key, ticket: int, wait: float) -> None:
         """One timer a file, moved on when it fires: a file may be written to thousands of times a second."""
         due = self._loop.time() + wait
         resting = self._rests.get(key)
@@ -138,7 +138,7 @@ class Looks:
         if not self._folds[key[0]].wants(key[1], ticket):
             return  # a later wish rests already, or is being read
         wait = self._unsettled[key] = min(MAX_WAIT_S, 2 * self._unsettled.get(key, WAIT_S["rested"] / 2))
-        self._rest(key, ticket, wait if self._hurry is None else MAX_WAIT_S)
+        self._delay(key, ticket, wait if self._hurry is None else MAX_WAIT_S)
 
     def _take(self, key: Key, ticket: int, wanted: bool, facts: Facts | None, took: float) -> None:
         if not wanted:
@@ -162,10 +162,10 @@ class Looks:
             hurried.looks += 1
             hurried.facts = facts._replace(sha256=None, unread="busy")
 
-    async def rest(self, longest_s: float) -> None:
+    async def wait_settled(self, longest_s: float) -> None:
         """Wait until what rests now is read, at most so long; what goes on being written is not waited for."""
         now = self._loop.time()
-        await self._until(now + longest_s, now + WAIT_S["rested"] + WAIT_S["soon"])
+        await self._wait_until(now + longest_s, now + WAIT_S["rested"] + WAIT_S["soon"])
 
     async def finish(self, longest_s: float) -> int:
         """Read at once all that rests, at most so long; how many files are not told then. What goes on changing is
@@ -178,7 +178,7 @@ class Looks:
                     resting = self._rests.pop(key)
                     resting.timer.cancel()
                     self._look(key, resting.ticket)
-                await self._until(until, 0.0)
+                await self._wait_until(until, 0.0)
                 if not self._wanting() or self._loop.time() >= until:
                     break
                 await asyncio.sleep(HURRY_S)
@@ -188,7 +188,7 @@ class Looks:
             for key, resting in list(self._rests.items()):
                 resting.timer.cancel()
                 del self._rests[key]
-                self._rest(key, resting.ticket, WAIT_S["rested"])
+                self._delay(key, resting.ticket, WAIT_S["rested"])
 
     def _wanting(self) -> list[Key]:
         hurry = self._hurry or {}
@@ -198,7 +198,7 @@ class Looks:
         """Tell what was read but never rested; how many of those that rest or are being read were not told at all."""
         lost = 0
         for key in [*self._rests, *(self._active.keys() - self._rests.keys())]:
-            hurried, ticket = (self._hurry or {}).get(key, _Hurried()), self._folds[key[0]].wanted(key[1])
+            hurried, ticket = (self._hurry or {}).get(key, _Hurried()), self._folds[key[0]].pending_ticket(key[1])
             if ticket is None or hurried.told:
                 continue
             if hurried.facts is not None:
@@ -207,7 +207,7 @@ class Looks:
                 lost += 1
         return lost
 
-    async def _until(self, until: float, due: float) -> None:
+    async def _wait_until(self, until: float, due: float) -> None:
         """Wait, not longer than ``until``, for what is being read and what will have rested when ``due`` comes."""
         while (now := self._loop.time()) < until:
             if self._active:

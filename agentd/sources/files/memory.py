@@ -35,7 +35,7 @@ class Memory:
         """Whether a file was told of as there."""
         return path in self._there["file"][root]
 
-    def gone(self, root: str, there: Set[str], unknown: Set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    def removal_events(self, root: str, there: Set[str], unknown: Set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         """The events of what was told of and is not ``there``; of what lies in ``unknown`` folders nobody can tell."""
         for noun in ("file", "folder"):
             for path in sorted(self._there[noun][root] - there):

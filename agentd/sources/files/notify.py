@@ -82,7 +82,7 @@ class Watcher:
     # -- on the reader's thread
 
     def on_event(self, event: InotifyEvent) -> None:
-        place = self.places.at(event.wd)
+        place = self.places.folder_of(event.wd)
         if place is None:
             return
         label, folder = place
@@ -124,16 +124,16 @@ class Watcher:
         elif mask & _C.IN_ATTRIB and event.name:
             # A folder may have been opened to us just now; of a file the mode or the number of its names changed.
             if folder:
-                self._found(root, path, "found")
+                self._handle(root, path, "found")
             else:
                 self._tell(Note("changed", root.label, path))
 
     def _appeared(self, root: Root, note: Note) -> None:
         self._tell(note)
         if note.folder:
-            self._found(root, note.path, "found")
+            self._handle(root, note.path, "found")
 
-    def _found(self, root: Root, path: str, op: str) -> None:
+    def _handle(self, root: Root, path: str, op: str) -> None:
         fresh = {path} if self.places.watch(root, path) else set()
         for found in self.places.watch_below(root, path, fresh):
             self._tell(Note(op, root.label, found.path, found.what == "folder"))
@@ -146,7 +146,7 @@ class Watcher:
         if source is not None and source[0] == note.root:
             self.places.renamed(note.root, source[1], note.path)
         # It, or something in it, may have been renamed before it could be watched under its first name.
-        self._found(root, note.path, "landed")
+        self._handle(root, note.path, "landed")
 
     def on_watch_deleted(self, wd: WatchDescriptor) -> None:
         self.places.drop(wd)

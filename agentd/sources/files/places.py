@@ -81,7 +81,7 @@ class Places:
             reader.stop()
             reader.join()
 
-    def at(self, wd: WatchDescriptor) -> Place | None:
+    def folder_of(self, wd: WatchDescriptor) -> Place | None:
         """The folder of a watch; ("", "") is that of the fences."""
         with self._guard:  # a watch may speak before the thread that set it has noted where it stands
             return self._at.get(wd)

@@ -40,13 +40,13 @@ class FilesSource:
             self._memory.note(kind, data)
             sink(kind, data)
 
-        def gone(root: str, there: Set[str], unknown: Set[str]) -> None:
-            for kind, data in list(self._memory.gone(root, there, unknown)):
+        def report_removed(root: str, there: Set[str], unknown: Set[str]) -> None:
+            for kind, data in list(self._memory.removal_events(root, there, unknown)):
                 tell(kind, data)
 
         self._troubles.clear()
         try:
-            attached = Attachment(self._roots, self._own, tell, self._troubles, self._memory.has, gone)
+            attached = Attachment(self._roots, self._own, tell, self._troubles, self._memory.has, report_removed)
         except OSError as error:
             raise SourceLostError(in_words(error)) from None
         try:
@@ -71,7 +71,7 @@ class FilesSource:
         What could not be told then is a `journal.dropped`: no step is sealed as if nothing had happened.
         """
         if self._attached is not None:
-            await self._attached.rest(closing=closing)
+            await self._attached.wait_settled(closing=closing)
 
     def after_seal(self, step: int) -> None:
         """Nothing is due then."""

@@ -117,7 +117,7 @@ def glance(root: Root, relative: str) -> Found | None:
     where nobody can tell."""
     try:
         with spot(root, relative) as fd:
-            return Found.of(relative, os.fstat(fd))
+            return Found.from_stat(relative, os.fstat(fd))
     except RootGoneError:
         raise
     except OSError as error:
@@ -170,7 +170,7 @@ def _listed(root: Root, folder: str, opened: int) -> Iterator[Found]:
             path = f"{folder}/{entry.name}" if folder else entry.name
             if root.ours(path):
                 try:
-                    yield Found.of(path, entry.stat(follow_symlinks=False))
+                    yield Found.from_stat(path, entry.stat(follow_symlinks=False))
                 except FileNotFoundError:
                     continue
 

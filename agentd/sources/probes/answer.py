@@ -36,7 +36,7 @@ def text_of(data: bytes, as_: str, what: str) -> Any:
         raise ProbeFailedError(f"{what} is no UTF-8 text") from None
 
 
-def told(answer: Answer, masker: Masker) -> dict[str, Any]:
+def answer_fields(answer: Answer, masker: Masker) -> dict[str, Any]:
     """An event's ``value`` and ``cut``: masked, and nothing at all of what is too long to be kept whole."""
     if not answer.cut:
         value = masker.mask_json(answer.value)

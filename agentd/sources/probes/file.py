@@ -33,7 +33,7 @@ class FileProbe:
         try:
             root = Root(self._root, self._roots[self._root], Troubles())
             with spot(root, self._path) as fd:
-                if Found.of(self._path, os.fstat(fd)).what != "file":
+                if Found.from_stat(self._path, os.fstat(fd)).what != "file":
                     raise ProbeFailedError(f"{self._path} is no plain file")
                 opened = read_only(root, fd)
         except (FileNotFoundError, NotADirectoryError):

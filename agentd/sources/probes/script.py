@@ -52,7 +52,7 @@ class Browser:
                 return self._live[0]
             await self.close()
             connection = await (self._line.open() if self._line else self._over_port())
-            self._live = connection, asyncio.create_task(connection.run(self._tab.heard), name="probes' browser")
+            self._live = connection, asyncio.create_task(connection.run(self._tab.handle), name="probes' browser")
             return connection
 
     async def _over_port(self) -> Connection:

@@ -16,7 +16,7 @@ import structlog
 from agentd.core.settings import Line
 from agentd.core.source import Sink
 from agentd.masking import Masker
-from agentd.sources.probes.answer import Answer, ProbeFailedError, told
+from agentd.sources.probes.answer import Answer, ProbeFailedError, answer_fields
 from agentd.sources.probes.command import CommandProbe
 from agentd.sources.probes.file import FileProbe
 from agentd.sources.probes.get import GetProbe
@@ -161,7 +161,7 @@ class ProbesSource:
             return
         if when == "start":
             data["baseline"] = True
-        self._sink("probe.answered", {**data, **told(answer, self._masker), "ms": ms})
+        self._sink("probe.answered", {**data, **answer_fields(answer, self._masker), "ms": ms})
         if name in self._blind:
             self._blind.discard(name)
             self._sink("gap.ended", {"source": self.name, "of": name})

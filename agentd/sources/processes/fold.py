@@ -64,12 +64,12 @@ class Fold:
         """All that are known to run."""
         return frozenset(self._known)
 
-    def known(self, pid: int) -> Facts | None:
+    def facts_of(self, pid: int) -> Facts | None:
         """What was seen last of a process."""
         known = self._known.get(pid)
         return known.facts if known else None
 
-    def told(self, pid: int) -> bool:
+    def is_reported(self, pid: int) -> bool:
         """Whether its start was told."""
         return pid in self._known and self._known[pid].told
 

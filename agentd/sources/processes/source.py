@@ -114,7 +114,7 @@ class _Watch:
     def _begin(self, worker: Worker) -> None:
         for facts in look_at_all():
             _tell(worker, self._fold.ran(facts.pid, facts, baseline=True))
-        if self._whose.isdecimal() and self._fold.known(int(self._whose)) is None:
+        if self._whose.isdecimal() and self._fold.facts_of(int(self._whose)) is None:
             raise SourceLostError(f"--processes {self._whose}: no such process runs")
         if self._connector is None:
             reason = f"the kernel does not tell of processes here: one that lives less than {POLL_S:g} s may be missed"
@@ -148,25 +148,25 @@ class _Watch:
         again = all_again or self._ticks % round(AGAIN_S / POLL_S) == 0
         self._no_programs &= there
         for pid in sorted(there - self._no_programs):
-            before = fold.known(pid)
+            before = fold.facts_of(pid)
             if before is None or again or _is_young(before):
-                _tell(worker, self._seen(pid, before))
+                _tell(worker, self._observe(pid, before))
 
-    def _seen(self, pid: int, before: Facts | None) -> list[Seen]:
+    def _observe(self, pid: int, before: Facts | None) -> list[Seen]:
         facts, fold = look(pid), self._fold
         if facts is None or facts.over:
             if facts is not None or is_kernels(pid):
                 self._no_programs |= {pid}
             return fold.ended(pid) if facts is not None else []
         if before is not None and before.born != facts.born:
-            return [*fold.ended(pid), *self._seen(pid, None)]
+            return [*fold.ended(pid), *self._observe(pid, None)]
         if before is None:
-            above = fold.known(facts.parent)
+            above = fold.facts_of(facts.parent)
             if above is not None and (above.name, above.arguments) == (facts.name, facts.arguments):
                 fold.split(facts)
                 return []
             return fold.ran(pid, facts)
-        return fold.ran(pid, facts) if _is_another(before, facts, told=fold.told(pid)) else []
+        return fold.ran(pid, facts) if _is_another(before, facts, told=fold.is_reported(pid)) else []
 
 
 def _is_young(facts: Facts) -> bool:

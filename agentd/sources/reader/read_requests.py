@@ -69,7 +69,7 @@ def look_at(root: Root, path: str) -> Found | None:
     """The plain file at that path; None where there is none. Raises OSError where that can't be seen."""
     try:
         with spot(root, path) as fd:
-            found = Found.of(path, os.fstat(fd))
+            found = Found.from_stat(path, os.fstat(fd))
     except RootGoneError:
         raise
     except OSError as error:
@@ -81,7 +81,7 @@ def look_at(root: Root, path: str) -> Found | None:
 
 def stands(stamp: Stamp, opened: Sequence[int]) -> bool:
     """Whether the open files are the ones of the stamp, with the same content: a new mode or name is none."""
-    now = [_mark(Found.of("", os.fstat(one))) for one in opened]
+    now = [_mark(Found.from_stat("", os.fstat(one))) for one in opened]
     return [mark[:3] for mark in now] == [mark[:3] for mark in stamp]
 
 

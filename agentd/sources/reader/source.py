@@ -160,7 +160,7 @@ class ReaderSource:
     def _opened(self, root: Root, path: str) -> Iterator[tuple[int, bytes, int]]:
         """A descriptor for reading, the file's first bytes, its size; no link followed, no time changed."""
         with spot(root, path) as named:
-            if Found.of(path, os.fstat(named)).what != "file":
+            if Found.from_stat(path, os.fstat(named)).what != "file":
                 raise FileNotFoundError(errno.ENOENT, "is no plain file", path)
             fd = read_only(root, named)
         try:

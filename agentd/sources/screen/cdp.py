@@ -49,7 +49,7 @@ class CdpCamera:
         connection = await Connection.open(address)
         self._connection.set_result(connection)
         try:
-            await connection.run(self._tab.heard)
+            await connection.run(self._tab.handle)
         finally:
             await connection.close()
             await self._http.aclose()

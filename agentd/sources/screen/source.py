@@ -131,7 +131,7 @@ class _Roll:
             self._trouble("camera", f"no picture: {error}")
             return
         for of in ("camera", "speed"):
-            self._over(of)
+            self._finish(of)
         taken_at = asyncio.get_running_loop().time()
         facts = await self._facts(shot)
         data = await self._described(shot, facts)
@@ -162,7 +162,7 @@ class _Roll:
             data["tab"] = shot.tab
         refused = await asyncio.to_thread(self._store.keep, f"{facts.sha256}.{FORMAT}", facts.data)
         if refused is None:
-            self._over("store")
+            self._finish("store")
         else:
             data["kept"] = False
             self._trouble("store", refused)
@@ -174,7 +174,7 @@ class _Roll:
             self._troubles.add(of)
             self._sink("alarm.raised", {"source": "screen", "of": of, "reason": reason})
 
-    def _over(self, of: str) -> None:
+    def _finish(self, of: str) -> None:
         if of in self._troubles:
             self._troubles.discard(of)
             self._sink("alarm.ended", {"source": "screen", "of": of})

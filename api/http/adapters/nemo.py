@@ -18,7 +18,7 @@ from api.http.adapters.shared import asked_of, clean, described, value_of
 from api.http.describe import problems
 from api.http.support import READ, TRAINER, answer, caller, parsed, parts_of, read_body
 from api.scoring.reference import Reference, reference_of
-from api.scoring.responses import calls_tools, said
+from api.scoring.responses import calls_tools, response_text
 from api.scoring.score import Score
 from api.scoring.scorer import Sample
 
@@ -46,7 +46,7 @@ async def _received(request: Request, scopes: frozenset[str] = READ) -> tuple[st
     return who.tenant, parsed(NemoBody, body).model_dump(exclude_unset=True)
 
 
-def _where(request: Request, body: dict[str, Any]) -> Reference:
+def _reference_of(request: Request, body: dict[str, Any]) -> Reference:
     row = {name: value for name, value in body.items() if name not in ("response", "responses_create_params")}
     return remembered(request) or reference_of(_ours(row))
 
@@ -64,7 +64,7 @@ async def seed_session(request: Request) -> Response:
     """Bind the rollout, by a cookie, to the episode or task that its row names; the same again changes nothing."""
     tenant, body = await _received(request)
     where = reference_of(_ours(body))
-    await parts_of(request).turns.known(tenant, where)
+    await parts_of(request).turns.check_exists(tenant, where)
     session = body.get("resources_session_id")
     response = answer({} if session is None else {"resources_session_id": session})
     remember(request, response, where)
@@ -79,7 +79,7 @@ async def verify(request: Request) -> Response:
     if body.get("response") is None:
         raise InvalidError("response: got none, wanted an object of OpenAI's Responses")
     try:
-        sample = Sample(_where(request, body), clean(said(body["response"])))
+        sample = Sample(_reference_of(request, body), clean(response_text(body["response"])))
         found: Score | ProblemError = await parts_of(request).scorer.score(
             tenant, sample, asked.folding, asked.deadline
         )
@@ -145,7 +145,7 @@ async def step(request: Request) -> Response:
         raise InvalidError(f"cookie: got no {COOKIE}; wanted the one that /reset set")
     spoken = body.get("response") or {}
     final = where.episode is None or not calls_tools(spoken)
-    text = clean(said(spoken)) if final else None
+    text = clean(response_text(spoken)) if final else None
     turn = await parts_of(request).turns.end(tenant, where, where.step or 0, text, final, asked.deadline)
     # This dialect can't leave a step out: what is not known is the configured fall-back, else a 503.
     paid = {"reward": value_of(turn.score, asked), "terminated": turn.next_step is None, "truncated": False}
@@ -161,7 +161,7 @@ async def close(request: Request) -> Response:
     tenant, _ = await _received(request, TRAINER)
     where = remembered(request)
     if where is not None and where.episode is not None:
-        await parts_of(request).turns.known(tenant, where)
+        await parts_of(request).turns.check_exists(tenant, where)
         await parts_of(request).commands.close(where.episode, "the rollout ended")
     response = answer({})
     response.delete_cookie(COOKIE)

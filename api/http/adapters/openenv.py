@@ -18,7 +18,7 @@ from api.core.errors import InvalidError, ProblemError, UnavailableError
 from api.core.frames import MAX_NUMBER
 from api.core.notify import Deadline
 from api.http.adapters.shared import clean
-from api.http.support import TRAINER, allowed, answer, invalid, known
+from api.http.support import TRAINER, allowed, answer, authenticate, invalid
 from api.scoring.fold import Folding
 from api.scoring.reference import Reference, reference_of
 from api.scoring.scorer import Sample
@@ -151,7 +151,7 @@ async def session(socket: WebSocket) -> None:
 
 async def _trainer(parts: Parts, socket: WebSocket) -> str:
     """The tenant for whom the socket trains. Raises `UnauthorizedError`, `TooManyError`, `ForbiddenError`."""
-    return allowed(await known(parts, socket.headers.get("authorization", "")), TRAINER).tenant
+    return allowed(await authenticate(parts, socket.headers.get("authorization", "")), TRAINER).tenant
 
 
 async def _receive(socket: WebSocket) -> dict[str, Any] | None:

@@ -60,7 +60,7 @@ async def score(request: Request) -> Response:
         raise InvalidError(f"query: got {sizes}; wanted lists of one length")
     prompts = body.prompts or [""] * len(body.query)
     samples = [
-        sample_of(label, _said(text, prompt))
+        sample_of(label, _completion_of(text, prompt))
         for text, prompt, label in zip(body.query, prompts, body.labels, strict=True)
     ]
     found = await parts.scorer.score_all(who.tenant, samples, asked.folding, asked.deadline)
@@ -77,7 +77,7 @@ async def score(request: Request) -> Response:
     return answer({"rewards": rewards, "scores": [min(1.0, max(0.0, r)) for r in rewards], "extra_logs": logs})
 
 
-def _said(text: str, prompt: str) -> str:
+def _completion_of(text: str, prompt: str) -> str:
     """What the model wrote after its prompt, which comes with special tokens around it in one place and not the other:
     what the prompt says is no answer."""
     return text.removeprefix(prompt) if text.startswith(prompt) else clean(text).removeprefix(clean(prompt))

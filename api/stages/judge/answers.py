@@ -105,10 +105,10 @@ def read_answer(text: Any, criteria: Sequence[Criterion]) -> Answer:
     rationale = value.get("rationale")
     if rationale is not None and not isinstance(rationale, str):
         raise UnreadableError(f"rationale: {str(rationale)[:200]}, wanted a text")
-    return Answer({name: _said(f"criteria.{name}", given[name]) for name in wanted}, rationale)
+    return Answer({name: _parse_statement(f"criteria.{name}", given[name]) for name in wanted}, rationale)
 
 
-def _said(where: str, value: Any) -> Said:
+def _parse_statement(where: str, value: Any) -> Said:
     if not isinstance(value, Mapping) or set(value) != {"met", "evidence"}:
         raise UnreadableError(f"{where}: {str(value)[:200]}, wanted an object of `met` and `evidence`")
     met, evidence = value["met"], value["evidence"]

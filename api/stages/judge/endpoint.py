@@ -70,7 +70,7 @@ class Endpoint:
         """One reply to ``messages``, in ``schema`` as far as the endpoint can hold it. Raises `UnreachableError`
         and, where the endpoint refuses what it took before, `RefusedError`. ``billed`` hears of each call that was
         answered, of those too that only find out how to ask."""
-        way = self.way or await self._found(billed)
+        way = self.way or await self._choose_way(billed)
         try:
             reply = await self._call(way, messages, schema, self._settings.max_tokens)
             billed(reply)
@@ -81,7 +81,7 @@ class Endpoint:
             self.way = None
             raise
 
-    async def _found(self, billed: Billed) -> Way:
+    async def _choose_way(self, billed: Billed) -> Way:
         async with self._probing:
             if self.way is None:
                 self.way = await self._probe(billed)
@@ -100,7 +100,7 @@ class Endpoint:
                     last = str(error)
                     billed(REFUSED)
                     if error.status in (401, 403, 404):
-                        raise UnreachableError(f"{self._settings.peer.shown}: {last}") from None
+                        raise UnreachableError(f"{self._settings.peer.public_url}: {last}") from None
                     if (without := _without(way, error.text)) is None:
                         break
                     way = without
@@ -114,7 +114,7 @@ class Endpoint:
                 if rung == "text" or _ready(reply.text):
                     return way
                 break
-        raise UnreachableError(f"{self._settings.peer.shown}: takes no question: {last}")
+        raise UnreachableError(f"{self._settings.peer.public_url}: takes no question: {last}")
 
     async def _call(self, way: Way, messages: Sequence[Message], schema: Mapping[str, Any], most: int) -> Reply:
         settings = self._settings

@@ -56,9 +56,9 @@ class Desk:
             # A sum of the judge's own numbers is nobody's observation.
             data = {"expression": argument, "value": calculated(argument)}
             return self._lines.line(Fact(f"x{self._calculations}", None, "calculated", -1, data, claim=True))
-        return "\n".join(self._lines.line(fact) for fact in self._facts(self._found(tool, argument)))
+        return "\n".join(self._lines.line(fact) for fact in self._facts(self._search(tool, argument)))
 
-    def _found(self, tool: str, argument: str) -> list[tuple[Event, int]]:
+    def _search(self, tool: str, argument: str) -> list[tuple[Event, int]]:
         if tool == "events":
             first, _, last = argument.replace("e", "").partition("-")
             return events_between(self._question, _whole(first), _whole(last or first))

@@ -51,7 +51,7 @@ class Calibration:
         """The probability of success of each score."""
         if not self._steps:
             self._steps.append(isotonic(self.scores, self.success))
-        return (sigmoid(self.slope * scores + self.offset) + self._steps[0].at(scores)) / 2
+        return (sigmoid(self.slope * scores + self.offset) + self._steps[0].evaluate(scores)) / 2
 
     def p_values(self, score: float) -> dict[bool, float]:
         """How usual the score would be among the cases of each outcome: (1 + #{as unusual}) / (1 + n)."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from api.stages.model import looks
 from api.stages.model.compared import AGREES, Compared
-from api.stages.model.screen import shown
+from api.stages.model.screen import shown_element
 from api.stages.model.step import Step
 from api.stages.model.target import Target, target_of
 from api.stages.model.words import ENDS, WHOLE
@@ -32,7 +32,7 @@ class Clicks:
         self._best: dict[str, float] = {}
         self._last = (0.0, 0.0, 0.0, 0.0)
 
-    def of(self, step: Step, made: dict[str, float]) -> bool:
+    def fold_step(self, step: Step, made: dict[str, float]) -> bool:
         """The step's clicks, the worst of each feature, into ``made``; whether one ended something."""
         named = "goal exact regret submit refusal field bare stray near kind hint off missed".split()
         worst = dict.fromkeys((f"click_{name}" for name in named), 0.0)
@@ -56,11 +56,11 @@ class Clicks:
         """What was dragged and dropped: the least agreement of what, and of onto what; whether the place is asked."""
         goal, agrees, carried, onto, placed = self._seen.goal, self._seen.agrees, [], [], 0.0
         for drop in step.drops:
-            what = shown(drop["element"]).name
+            what = shown_element(drop["element"]).name
             carried.append(agrees(what))
             self.found |= dict.fromkeys(slot for slot in goal.slots if f" {slot} " in f" {what} ")
             if isinstance(drop.get("onto"), Mapping):
-                onto.append(agrees(shown(drop["onto"]).name))
+                onto.append(agrees(shown_element(drop["onto"]).name))
             if isinstance(place := drop.get("place"), int):
                 placed = max(placed, float(any(place + 1 == one for one, _ in goal.places)))
         self.counts["drags"] += len(step.drops)
@@ -85,7 +85,7 @@ class Clicks:
             "click_field": float(one.field),
             "click_bare": float(not one.control),
             "click_stray": float(one.stray),
-            "click_near": self._seen.near(one.name),
+            "click_near": self._seen.nearness(one.name),
             "click_kind": float(one.kind),
             "click_hint": float(one.hint),
             "click_off": float(one.off),

@@ -42,7 +42,7 @@ class Compared:
                 self._known[name] = found
         return found
 
-    def near(self, text: str) -> float:
+    def nearness(self, text: str) -> float:
         """1 beside a rare word of the goal in one line of the page, falling to 0 at `NEAR` words away."""
         if not text:
             return 0.0
@@ -113,7 +113,7 @@ class Compared:
         if agrees < AGREES and self.goal.words & DEEDS["pasted"]:
             others = [one for one in self.screen.fields.values() if value in one.parts]
             return max(agrees, AGREES * (len(others) > 1))
-        return agrees if agrees >= AGREES or self.near(plain(value)) < BESIDE else AGREES
+        return agrees if agrees >= AGREES or self.nearness(plain(value)) < BESIDE else AGREES
 
     def paired(self) -> tuple[float, float]:
         """Of the fields that hold a value of the goal: the share whose name stands nearest to it there, and how many
@@ -125,7 +125,7 @@ class Compared:
         labels = {stems: [at for at, word in enumerate(said) if word[:STEM] in stems] for stems in names.values()}
         own = crossed = 0
         for one in fields:
-            places = _found(said, one.values[0].split())
+            places = _positions(said, one.values[0].split())
             stems = names[one]
             if not places or len(one.values) > 1:
                 continue
@@ -172,7 +172,7 @@ def _stems(name: str) -> frozenset[str]:
     return frozenset(word[:STEM] for word in name.split() if len(word) > 1)
 
 
-def _found(said: list[str], value: list[str]) -> list[int]:
+def _positions(said: list[str], value: list[str]) -> list[int]:
     """Where the words of a value stand; few."""
     size = len(value)
     return [at for at in range(len(said)) if size and said[at : at + size] == value][:8]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from api.stages.model.clicks import Clicks
 from api.stages.model.compared import AGREES, CONTROLS, Compared, is_box
 from api.stages.model.schema import NAMES
-from api.stages.model.screen import shown
+from api.stages.model.screen import shown_element
 from api.stages.model.step import Step, typed_text, types_keys
 from api.stages.model.words import (
     DEEDS,
@@ -115,7 +115,7 @@ class Reader:
         step, self._step = self._step, None
         made: dict[str, float] = {"last": float(last), "index": math.log1p(len(self.rows))}
         self._effects(step, made)
-        self._slots(step, made, ended=self._clicks.of(step, made))
+        self._slots(step, made, ended=self._clicks.fold_step(step, made))
         self._counts(step, made)
         self._goal(step, made, last=last)
         made["told"] = float(self._seen.screen.told)
@@ -134,7 +134,7 @@ class Reader:
         won = len(came & SUCCESS)
         alike = self._state()
         nothing = step.quiet
-        acted = tuple(shown(one["element"]) for one in step.clicks), tuple(after for _, after in step.changed)
+        acted = tuple(shown_element(one["element"]) for one in step.clicks), tuple(after for _, after in step.changed)
         repeated = any(acted) and acted == self._acted
         self._acted = acted if any(acted) else self._acted
         undone = sum(
@@ -208,7 +208,7 @@ class Reader:
             "fields_placed": placed,
             "fields_off": off,
             "fill_line": float(any(plain(one.text or "") in self._seen.screen.lines for _, one in step.changed)),
-            "fill_near": max((self._seen.near(plain(one.text or "")) for _, one in step.changed), default=0.0),
+            "fill_near": max((self._seen.nearness(plain(one.text or "")) for _, one in step.changed), default=0.0),
             "slots_gained": max(0.0, recall - had),
             "wrong_gained": float(sum(value < AGREES for value in now)),
             "slots": math.log1p(len(goal.slots)),

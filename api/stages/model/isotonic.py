@@ -19,7 +19,7 @@ class Curve(NamedTuple):
     scores: Floats
     chances: Floats
 
-    def at(self, scores: Floats) -> Floats:
+    def evaluate(self, scores: Floats) -> Floats:
         """The chance at each score; beyond the ends that of the end."""
         found: Floats = np.interp(scores, self.scores, self.chances)
         return found

@@ -25,7 +25,7 @@ class Known(NamedTuple):
         return float(np.sqrt(np.einsum("ij,ij->i", apart, apart).min() / apart.shape[1]))
 
 
-def known(rows: Floats, seed: int = 0) -> Known:
+def sample_rows(rows: Floats, seed: int = 0) -> Known:
     """Of training rows [n, features], at most `KEPT` drawn from them."""
     rows = np.nan_to_num(rows)
     middle, spread = rows.mean(axis=0), rows.std(axis=0)

@@ -49,7 +49,7 @@ def standing(element: Mapping[str, Any]) -> str:
     return "|".join(str(element.get(part) or "") for part in ("id", "path", "attr_name", "name", "text"))
 
 
-def shown(element: Mapping[str, Any]) -> Shown:
+def shown_element(element: Mapping[str, Any]) -> Shown:
     """The element of an event."""
     name = str(element.get("name") or element.get("text") or element.get("id") or "")
     return Shown(str(element.get("role") or ""), plain(name), str(element.get("tag") or ""))
@@ -86,7 +86,7 @@ class Screen:
 
     def _appeared(self, data: Mapping[str, Any]) -> None:
         self.told = True
-        one = shown(data["element"])
+        one = shown_element(data["element"])
         if len(self.elements) < MAX_ELEMENTS:
             if one not in self.elements:
                 self.fresh.append(one)
@@ -98,7 +98,7 @@ class Screen:
                 row[name] = row.get(name, 0) + 1
 
     def _disappeared(self, data: Mapping[str, Any]) -> None:
-        one = shown(data["element"])
+        one = shown_element(data["element"])
         if one in self.elements:
             _less(self.elements, one)
             self._count(one, -1)
@@ -110,7 +110,7 @@ class Screen:
 
     def place(self, element: Mapping[str, Any]) -> tuple[int, int]:
         """Its place among those of its role and tag, from 1, and how many they are; (0, 0) where it is not known."""
-        one, name = shown(element), standing(element)
+        one, name = shown_element(element), standing(element)
         at = 0
         row = self.order.get((one.role, one.tag), {})
         for other, count in row.items():
@@ -147,7 +147,7 @@ class Screen:
     def fill(self, data: Mapping[str, Any]) -> None:
         """A field's value is now this."""
         element = data["element"]
-        one, key = shown(element), (str(data.get("frame")), str(data["field"]))
+        one, key = shown_element(element), (str(data.get("frame")), str(data["field"]))
         value, checked = data.get("value"), data.get("checked")
         parts = list(map(str, value)) if isinstance(value, list) else [] if value is None else [str(value)]
         secret = value is None and checked is None and bool(data.get("filled"))
@@ -166,7 +166,7 @@ class Screen:
         if len(self.fields) > MAX_ELEMENTS:
             self.fields.pop(next(iter(self.fields)))
 
-    def _went(self, data: Mapping[str, Any]) -> None:
+    def _navigate(self, data: Mapping[str, Any]) -> None:
         if not data.get("main"):
             return
         self.url = str(data["url"])
@@ -193,5 +193,5 @@ _TAKES = {
     "text.appeared": Screen._text,
     "text.disappeared": Screen._text_gone,
     "field.filled": Screen.fill,
-    "page.navigated": Screen._went,
+    "page.navigated": Screen._navigate,
 }

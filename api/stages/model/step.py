@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from api.stages.model.screen import Filled, Screen, shown
+from api.stages.model.screen import Filled, Screen, shown_element
 from detectors.model.types import Event
 
 
@@ -74,7 +74,7 @@ def _focused(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
 
 def _hovered(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
     if data.get("trusted"):
-        step.hovered.append(shown(data["element"]).name)
+        step.hovered.append(shown_element(data["element"]).name)
 
 
 def _doubled(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
@@ -101,7 +101,7 @@ def _filled(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
 
 def _element(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
     step.added += 1
-    step.came.append(shown(data["element"]).name)
+    step.came.append(shown_element(data["element"]).name)
 
 
 def _text(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
@@ -109,11 +109,11 @@ def _text(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
     step.came.append(str(data["text"]))
 
 
-def _gone(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
+def _remove_field(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
     step.removed += 1
 
 
-def _went(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
+def _navigate(step: Step, screen: Screen, data: Mapping[str, Any]) -> None:
     step.navigated += bool(data.get("main"))
 
 
@@ -151,9 +151,9 @@ _HEARS = {
     "field.filled": _filled,
     "element.appeared": _element,
     "text.appeared": _text,
-    "element.disappeared": _gone,
-    "text.disappeared": _gone,
-    "page.navigated": _went,
+    "element.disappeared": _remove_field,
+    "text.disappeared": _remove_field,
+    "page.navigated": _navigate,
     "request.finished": _answered,
     "request.failed": _broke,
     "page.failed": _broke,

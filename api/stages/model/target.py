@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from api.stages.model import looks
 from api.stages.model.compared import AGREES, CONTROLS, FIELDS, Compared
-from api.stages.model.screen import BOXES, Shown, shown
+from api.stages.model.screen import BOXES, Shown, shown_element
 from api.stages.model.words import REFUSALS, SUBMITS, wanted_places
 
 HINTED = 0.9
@@ -54,7 +54,7 @@ class Target(NamedTuple):
 def target_of(click: Mapping[str, Any], seen: Compared) -> Target:
     """Read one click."""
     element, goal = click["element"], seen.goal
-    one, named = shown(element), bool(element.get("name") or element.get("text"))
+    one, named = shown_element(element), bool(element.get("name") or element.get("text"))
     name = "" if one.role in BOXES and not element.get("name") else one.name
     name = name if named else looks.label(click) or name
     parts = name.split()

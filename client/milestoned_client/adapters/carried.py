@@ -18,20 +18,20 @@ _SPECIAL = re.compile(r"<\|[^<>|]{1,40}\|>|</?(?:s|eos|bos|pad|eot|end_of_turn|s
 def label_of(*carried: Any) -> Any:
     """The first of ``carried`` that may name an episode or a task, as JSON; None where none does."""
     for one in carried:
-        found = _kept(one, MAX_DEPTH)
+        found = _reduced(one, MAX_DEPTH)
         if found:
             return found
     return None
 
 
-def _kept(value: Any, deeper: int) -> Any:
+def _reduced(value: Any, deeper: int) -> Any:
     """A text as it is, of an object the members that are read, of anything else nothing."""
     if isinstance(value, str):
         return value.strip()
     if not isinstance(value, Mapping) or deeper < 0:
         return None
     found = {name: kept for name in REFERENCE if (kept := _plain(value.get(name))) is not None}
-    found |= {name: kept for name in NESTED if (kept := _kept(value.get(name), deeper - 1))}
+    found |= {name: kept for name in NESTED if (kept := _reduced(value.get(name), deeper - 1))}
     return found if found.keys() - {"step", "version", "task_version"} else None
 
 
@@ -79,7 +79,7 @@ def _named(label: Any, deeper: int) -> Named | None:
     return next((one for one in inner if one is not None), None)
 
 
-def said(completion: Any) -> str:
+def last_text(completion: Any) -> str:
     """What the agent said last: of a text all of it, of messages the last one that is the assistant's.
 
     Special tokens, which some trainers keep, are taken out, and half characters, which JSON does not know.
@@ -87,14 +87,14 @@ def said(completion: Any) -> str:
     if isinstance(completion, str):
         return _SPECIAL.sub("", completion).strip().encode("utf-8", "replace").decode()
     if isinstance(completion, Mapping):
-        return said(completion.get("content"))
+        return last_text(completion.get("content"))
     if not isinstance(completion, list | tuple):
         return ""
     blocks = [part["text"] for part in completion if isinstance(part, Mapping) and isinstance(part.get("text"), str)]
     if blocks:
-        return said("".join(blocks))
+        return last_text("".join(blocks))
     spoken = [part for part in completion if isinstance(part, Mapping) and part.get("role", "assistant") == "assistant"]
-    return said(spoken[-1].get("content")) if spoken else ""
+    return last_text(spoken[-1].get("content")) if spoken else ""
 
 
 def plain(value: Any) -> Any:

@@ -56,7 +56,7 @@ class RewardServiceWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
             observation, own, terminated, truncated, info = self.env.step(action)
         ended = "it terminated" if terminated else "it was truncated" if truncated else None
         paid = self._rollout.close(ended, truncated=not terminated) if ended else self._rollout.paid()
-        told = {**info, "episode_id": id, "env_reward": float(own), **_told(paid)}
+        told = {**info, "episode_id": id, "env_reward": float(own), **_info(paid)}
         return observation, paid.amount(self._settings), terminated, truncated, told
 
     def close(self) -> None:
@@ -65,7 +65,7 @@ class RewardServiceWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
         self.env.close()
 
 
-def _told(paid: Paid) -> dict[str, Any]:
+def _info(paid: Paid) -> dict[str, Any]:
     return {
         "reward_components": dict(paid.components),
         "milestones": paid.milestones,

@@ -11,8 +11,8 @@ from typing import Any
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
-from milestoned_client.adapters.carried import REFERENCE, label_of, said
-from milestoned_client.adapters.paid import of
+from milestoned_client.adapters.carried import REFERENCE, label_of, last_text
+from milestoned_client.adapters.paid import payout_of
 from milestoned_client.adapters.scoring import score as scored
 from milestoned_client.adapters.scoring import worth
 from milestoned_client.adapters.settings import settings
@@ -30,9 +30,9 @@ def milestoned(**given: Any) -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         left = {name: state.store.get(name) for name in REFERENCE}
         label = label_of(left, state.metadata, str(state.sample_id))
-        answer = said(state.output.completion)
+        answer = last_text(state.output.completion)
         found = (await scored([Sample(label=label, answer=answer)], asked))[0]
-        value, paid = worth(found, asked), of(found)
+        value, paid = worth(found, asked), payout_of(found)
         told: dict[str, Any] = {**paid.logs(), "components": dict(paid.components)}
         if value is None:
             return Score.unscored(reason="milestoned", answer=answer, explanation=paid.reason, metadata=told)

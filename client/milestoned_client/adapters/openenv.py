@@ -7,7 +7,7 @@ from typing import Any
 
 from openenv.core.rubrics.base import Rubric
 
-from milestoned_client.adapters.carried import label_of, said
+from milestoned_client.adapters.carried import label_of, last_text
 from milestoned_client.adapters.scoring import number, score
 from milestoned_client.adapters.settings import settings
 from milestoned_client.scores import Sample, Score
@@ -29,7 +29,7 @@ class HttpRubric(Rubric):  # type: ignore[misc]  # OpenEnv is not installed wher
         """Raises `UnknownRewardError` where nobody knows and there is no fall-back."""
         label = label_of(*map(_members, (getattr(observation, "metadata", None), observation, action)), self._task)
         answer = _members(action).get("answer")
-        sample = Sample(label=label, answer=None if answer is None else said(answer))
+        sample = Sample(label=label, answer=None if answer is None else last_text(answer))
         found = (await score([sample], self._settings))[0]
         self.last = found if isinstance(found, Score) else None
         return number(found, self._settings)

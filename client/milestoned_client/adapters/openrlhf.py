@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from milestoned_client.adapters.carried import label_of, said
-from milestoned_client.adapters.paid import Paid, of
+from milestoned_client.adapters.carried import label_of, last_text
+from milestoned_client.adapters.paid import Paid, payout_of
 from milestoned_client.adapters.scoring import number, score_now
 from milestoned_client.adapters.settings import settings
 from milestoned_client.scores import Sample
@@ -22,12 +22,12 @@ def reward_func(queries: Sequence[str], prompts: Sequence[str], labels: Sequence
     """
     asked = settings()
     samples = [
-        Sample(label=label_of(label), answer=said(query.removeprefix(prompt)))
+        Sample(label=label_of(label), answer=last_text(query.removeprefix(prompt)))
         for query, prompt, label in zip(queries, prompts, labels, strict=True)
     ]
     found = score_now(samples, asked)
     rewards = [number(one, asked) for one in found]
-    told = [of(one).logs() for one in found]
+    told = [payout_of(one).logs() for one in found]
     return {
         "rewards": rewards,
         "scores": [min(1.0, max(0.0, one)) for one in rewards],

@@ -6,8 +6,8 @@ from typing import Any
 
 from openrlhf.utils.agent import AgentInstanceBase, MultiTurnAgentExecutor
 
-from milestoned_client.adapters.carried import label_of, named, said
-from milestoned_client.adapters.paid import Paid, of, together
+from milestoned_client.adapters.carried import label_of, last_text, named
+from milestoned_client.adapters.paid import Paid, payout_of, together
 from milestoned_client.adapters.rollout import begun
 from milestoned_client.adapters.scoring import UNANSWERED, score, shared_async
 from milestoned_client.adapters.settings import settings
@@ -57,25 +57,25 @@ class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF 
 
     async def step(self, state_dict: dict[str, Any], **_more: Any) -> dict[str, Any]:
         """A turn. Raises `UnknownRewardError` where nobody knows its reward and there is no fall-back."""
-        text = said(state_dict["action_text"])
+        text = last_text(state_dict["action_text"])
         if self._episode is None:
             sample = Sample(label=label_of(state_dict.get("label")), answer=text)
-            return self._result(of((await score([sample], self._settings))[0]), "", True)
+            return self._result(payout_of((await score([sample], self._settings))[0]), "", True)
         self._step = begun(await self._episode.step(action={"text": text}))
         feedback, done = await self.act(text)
         await self._episode.end_step()
         paid = await self._paid(self._episode, done)
         if self._settings.fold == "known":
-            return await self._known(self._episode, paid, feedback, done)
+            return await self._fold_known(self._episode, paid, feedback, done)
         return self._result(paid, feedback, done)
 
-    async def _known(self, episode: AsyncEpisode, paid: Paid, feedback: str, done: bool) -> dict[str, Any]:
+    async def _fold_known(self, episode: AsyncEpisode, paid: Paid, feedback: str, done: bool) -> dict[str, Any]:
         """A turn under `fold=known`. OpenRLHF adds all turns up: the last one pays what makes the sum that of the whole
         rollout, so that a turn that is not known adds nothing."""
         if not done:
-            return self._told(paid.reward or 0.0, paid, feedback, done)
-        whole = of((await score([Sample(episode=episode.id)], self._settings))[0])
-        return self._told(whole.amount(self._settings) - self._total, whole, feedback, done)
+            return self._turn_result(paid.reward or 0.0, paid, feedback, done)
+        whole = payout_of((await score([Sample(episode=episode.id)], self._settings))[0])
+        return self._turn_result(whole.amount(self._settings) - self._total, whole, feedback, done)
 
     async def _paid(self, episode: AsyncEpisode, done: bool) -> Paid:
         """The step's worth; of the last one with what the close decides: what was paid before is not paid again."""
@@ -91,9 +91,9 @@ class RewardAgentInstance(AgentInstanceBase):  # type: ignore[misc]  # OpenRLHF 
         return together([one for one in closing.rewards if one.step >= self._step])
 
     def _result(self, paid: Paid, feedback: str, done: bool) -> dict[str, Any]:
-        return self._told(paid.amount(self._settings), paid, feedback, done)
+        return self._turn_result(paid.amount(self._settings), paid, feedback, done)
 
-    def _told(self, value: float, paid: Paid, feedback: str, done: bool) -> dict[str, Any]:
+    def _turn_result(self, value: float, paid: Paid, feedback: str, done: bool) -> dict[str, Any]:
         self._total += value
         return {
             "rewards": Number(value),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from milestoned_client.adapters.scoring import Found, certain, unknown, why
+from milestoned_client.adapters.scoring import Found, certain, unknown, unknown_reason
 from milestoned_client.adapters.settings import Settings
 from milestoned_client.results import Reward
 from milestoned_client.scores import Score
@@ -40,11 +40,11 @@ class Paid:
         }
 
 
-def of(found: Found) -> Paid:
+def payout_of(found: Found) -> Paid:
     """What a score says. Raises a refusal as it is."""
     if not isinstance(found, Score):
-        return Paid(None, why(found))
-    reason = None if found.reward is not None else why(found)
+        return Paid(None, unknown_reason(found))
+    reason = None if found.reward is not None else unknown_reason(found)
     steps = len(found.step_rewards)
     share = found.known_share or 0.0
     return Paid(found.reward, reason, found.reward_components, found.milestones, steps, found.success, share)

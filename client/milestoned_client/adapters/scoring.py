@@ -135,12 +135,12 @@ def worth(found: Found, settings: Settings) -> float | None:
     """The reward; where it is not known the fall-back, or None. Raises the refusal that it is."""
     if isinstance(found, Score) and found.reward is not None:
         return _finite(found.reward)
-    return unknown(why(found), settings)
+    return unknown(unknown_reason(found), settings)
 
 
 def number(found: Found, settings: Settings) -> float:
     """The same for trainers that have no way to leave a sample out. Raises `UnknownRewardError`."""
-    return certain(worth(found, settings), lambda: why(found))
+    return certain(worth(found, settings), lambda: unknown_reason(found))
 
 
 def unknown(reason: str, settings: Settings) -> float | None:
@@ -157,7 +157,7 @@ def certain(value: float | None, reason: object) -> float:
     return value
 
 
-def why(found: Found) -> str:
+def unknown_reason(found: Found) -> str:
     """Why a reward is not known. Raises a refusal as it is."""
     if isinstance(found, Score):
         return f"{found.failure_kind}: {found.failure_reason}"

@@ -57,19 +57,19 @@ def settings(**given: Any) -> Settings:
         if name not in NAMES:
             raise TypeError(f"{name}: there is no such setting; wanted {', '.join(NAMES)}")
 
-    def of(name: str) -> Any:
+    def read_setting(name: str) -> Any:
         value = given.get(name)
         return value if value is not None else os.environ.get(f"MILESTONED_{name.upper()}") or None
 
-    url, password = _address(str(of("url") or ""))
-    token = str(of("token") or password)
+    url, password = _address(str(read_setting("url") or ""))
+    token = str(read_setting("token") or password)
     if not token:
         raise ValueError("token: got none; wanted MILESTONED_TOKEN, token=, or a password in the address")
-    fold = of("fold") or "sum"
+    fold = read_setting("fold") or "sum"
     if fold not in get_args(Fold):
         raise ValueError(f"fold: got {fold!r}; wanted one of {', '.join(get_args(Fold))}")
-    fallback, wait_s = (_number(name, of(name)) for name in ("fallback", "wait_s"))
-    gamma, min_known = (_share(name, of(name)) for name in ("gamma", "min_known"))
+    fallback, wait_s = (_number(name, read_setting(name)) for name in ("fallback", "wait_s"))
+    gamma, min_known = (_share(name, read_setting(name)) for name in ("gamma", "min_known"))
     if wait_s is not None and wait_s < 0:
         raise ValueError(f"wait_s: got {wait_s}; wanted seconds, 0 or more")
     return Settings(

@@ -7,8 +7,8 @@ from typing import Any
 
 from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 
-from milestoned_client.adapters.carried import label_of, said
-from milestoned_client.adapters.paid import Paid, of
+from milestoned_client.adapters.carried import label_of, last_text
+from milestoned_client.adapters.paid import Paid, payout_of
 from milestoned_client.adapters.rollout import Rollout
 from milestoned_client.adapters.scoring import score_now
 from milestoned_client.adapters.settings import settings
@@ -55,8 +55,8 @@ class RewardTextEnv(BaseTextEnv):  # type: ignore[misc]  # SkyRL is not installe
         """A turn. Raises `UnknownRewardError` where nobody knows its reward and there is no fall-back."""
         self.turns += 1
         if not self._acts:
-            sample = Sample(label=self._label, answer=said(action))
-            return self._output(of(score_now([sample], self._settings)[0]), [], True)
+            sample = Sample(label=self._label, answer=last_text(action))
+            return self._output(payout_of(score_now([sample], self._settings)[0]), [], True)
         with self._rollout.acting({"text": action}):
             seen, last = self.act(action)
         done = last or self.turns >= self.max_turns

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from milestoned_client.adapters.carried import label_of, said
-from milestoned_client.adapters.paid import of
+from milestoned_client.adapters.carried import label_of, last_text
+from milestoned_client.adapters.paid import payout_of
 from milestoned_client.adapters.scoring import Found, number, score
 from milestoned_client.adapters.settings import Settings, settings
 from milestoned_client.scores import Sample
@@ -27,9 +27,9 @@ async def custom_rm(args: Any, sample: Any, **_more: Any) -> Any:
 
 
 def _sample(sample: Any) -> Sample:
-    return Sample(label=label_of(sample.metadata, sample.label), answer=said(sample.response))
+    return Sample(label=label_of(sample.metadata, sample.label), answer=last_text(sample.response))
 
 
 def _paid(args: Any, found: Found, asked: Settings) -> float | dict[str, float]:
     value, key = number(found, asked), getattr(args, "reward_key", None)
-    return {**of(found).logs(), key: value} if key else value
+    return {**payout_of(found).logs(), key: value} if key else value

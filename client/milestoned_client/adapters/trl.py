@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from milestoned_client.adapters.carried import NESTED, REFERENCE, label_of, said
+from milestoned_client.adapters.carried import NESTED, REFERENCE, label_of, last_text
 from milestoned_client.adapters.rollout import Rollout
 from milestoned_client.adapters.scoring import score, worth
 from milestoned_client.adapters.settings import settings
@@ -25,7 +25,7 @@ async def reward_func(
     asked = settings()
     carried = {name: columns[name] for name in (*REFERENCE, *NESTED) if isinstance(columns.get(name), list)}
     samples = [
-        Sample(label=label_of({name: column[at] for name, column in carried.items()}), answer=said(completion))
+        Sample(label=label_of({name: column[at] for name, column in carried.items()}), answer=last_text(completion))
         for at, completion in enumerate(completions)
     ]
     found = await score(samples, asked)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from milestoned_client.adapters.carried import NESTED, REFERENCE, label_of, said
-from milestoned_client.adapters.paid import of
+from milestoned_client.adapters.carried import NESTED, REFERENCE, label_of, last_text
+from milestoned_client.adapters.paid import payout_of
 from milestoned_client.adapters.scoring import number, score
 from milestoned_client.adapters.settings import settings
 from milestoned_client.scores import Sample
@@ -19,8 +19,8 @@ async def reward(task: Any, trace: Any) -> float:
     asked = settings()
     fields = {name: getattr(task, name, None) for name in (*REFERENCE, *NESTED)}
     label = label_of(trace.info, fields, getattr(task, "row", None), getattr(task, "id", None))
-    found = (await score([Sample(label=label, answer=said(trace.last_reply))], asked))[0]
+    found = (await score([Sample(label=label, answer=last_text(trace.last_reply))], asked))[0]
     value = number(found, asked)
-    for name, part in of(found).logs().items():
+    for name, part in payout_of(found).logs().items():
         trace.record_metric(f"milestoned_{name}", part)
     return value

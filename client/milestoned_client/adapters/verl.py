@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from milestoned_client.adapters.carried import label_of, said
-from milestoned_client.adapters.paid import of
+from milestoned_client.adapters.carried import label_of, last_text
+from milestoned_client.adapters.paid import payout_of
 from milestoned_client.adapters.scoring import number, score
 from milestoned_client.adapters.settings import settings
 from milestoned_client.scores import Sample
@@ -29,9 +29,9 @@ async def compute_score(
     Raises `UnknownRewardError` where nobody knows and there is no fall-back; verl then drops the prompt's group.
     """
     asked = settings(**given)
-    sample = Sample(label=label_of(extra_info, ground_truth), answer=said(solution_str))
+    sample = Sample(label=label_of(extra_info, ground_truth), answer=last_text(solution_str))
     found = (await score([sample], asked))[0]
-    return {"score": number(found, asked), **of(found).logs()}
+    return {"score": number(found, asked), **payout_of(found).logs()}
 
 
 def __getattr__(name: str) -> Any:

@@ -30,7 +30,7 @@ UNHEARD = frozenset(("journal", "steps", "visual"))
 """Sources that no rule may choose to hear: what others did, and what it looked like, is no fact about the agent."""
 
 
-def wanted(plan: Mapping[str, Any]) -> frozenset[str]:
+def reported_kinds(plan: Mapping[str, Any]) -> frozenset[str]:
     """The kinds that the daemon's sources report under ``plan``: all that need not be asked for, and of the others
     those that a rule hears (``hears``) or the daemon's operator named (``also``)."""
     asked = {*(plan.get("hears") or ()), *(plan.get("also") or ())}

@@ -30,7 +30,7 @@ def checked(field: str) -> Condition:
     return {"field_filled": {"field": field, "checked": True}}
 
 
-def shown(words: Any) -> Condition:
+def text_shown(words: Any) -> Condition:
     """Text came to be seen."""
     return {"text_visible": {"text": {"contains": words}}}
 

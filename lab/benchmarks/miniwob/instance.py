@@ -64,7 +64,7 @@ class Instance:
         """The elements of the start that the selector finds."""
         return self._document.css(css)
 
-    def one(self, css: str) -> LexborNode:
+    def first(self, css: str) -> LexborNode:
         """The first of them. Raises `BadSourceError` where there is none."""
         found = self._document.css_first(css)
         if found is None:

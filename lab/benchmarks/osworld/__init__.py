@@ -80,14 +80,14 @@ def _task(source: Path, path: Path, name: str, instruction: str, evaluator: Mapp
     except NeedsGoldError as needed:
         return Imported(place, None, "file", (*remarks, str(needed)))
     except (ExternalError, BadTaskError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        return Imported(place, None, "external", (*remarks, _why(error)))
+        return Imported(place, None, "external", (*remarks, _refusal_reason(error)))
     kinds = {part.kind for _, part in parts}
     kind = next(kind for kind in reversed(KINDS) if kind in kinds)
     remarks += [remark for _, part in parts for remark in part.remarks]
     return Imported(place, spec, kind, tuple(remarks))
 
 
-def _why(error: Exception) -> str:
+def _refusal_reason(error: Exception) -> str:
     """Why nothing here can judge a task."""
     if isinstance(error, BadTaskError):
         problem = error.problems[0]

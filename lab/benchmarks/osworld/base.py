@@ -50,14 +50,14 @@ class Call:
             raise ExternalError(f"rules that are {type(found).__name__} and no object")
         return found
 
-    def of(self, *types: str) -> None:
+    def require_getter(self, *types: str) -> None:
         """Make sure that the result comes from one of these getters. Raises `ExternalError`."""
         if self.result.get("type") not in types:
             raise ExternalError(f"result of type {self.result.get('type')}")
 
     def file(self) -> str:
         """The result file's path below the home. Raises `ExternalError`."""
-        self.of("vm_file")
+        self.require_getter("vm_file")
         return below(self.result.get("path"))
 
     def reference(self) -> Mapping[str, Any] | None:
@@ -65,10 +65,10 @@ class Call:
         if self.expected.get("type") not in ("cloud_file", "vm_file"):
             raise ExternalError(f"expected of type {self.expected.get('type')}")
         names = self.expected.get("dest") or Path(str(self.expected.get("path"))).name
-        return self.gold(str(one(names)))
+        return self.gold(str(single(names)))
 
 
-def one(value: Any) -> Any:
+def single(value: Any) -> Any:
     """``value``, or the only item of a list of one. Raises `ExternalError`."""
     if not isinstance(value, list):
         return value
@@ -79,7 +79,7 @@ def one(value: Any) -> Any:
 
 def below(path: Any) -> str:
     """A path of OSWorld's machine as one below the watched home. Raises `ExternalError`."""
-    path = str(one(path))
+    path = str(single(path))
     if not path.startswith(HOME) or ".." in path.split("/") or "*" in path or "?" in path:
         raise ExternalError(f"{path} lies outside {HOME}")
     return str(path).removeprefix(HOME)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from detectors.sdk.file_reads import said
+from detectors.sdk.file_reads import value_text
 from lab.benchmarks.osworld.base import (
     Call,
     ExternalError,
@@ -42,7 +42,7 @@ def _file(when: Mapping[str, Any], *remarks: str) -> Part:
 
 def vlc_setting(call: Call) -> Part:
     """One value of vlcrc."""
-    call.of("vlc_config")
+    call.require_getter("vlc_config")
     section, key, default = VLC[call.function]
     wanted = str(next(iter(call.rules.values())))
     return _file(_ini(section, key, _hotkey(wanted) if default == "" and wanted in "01" else wanted, default))
@@ -60,14 +60,14 @@ def _ini(section: str, key: str, wanted: Any, default: str) -> Mapping[str, Any]
 
 def vlc_colours(call: Call) -> Part:
     """The colours of VLC's volume slider."""
-    call.of("vlc_config")
+    call.require_getter("vlc_config")
     wanted = call.rules.get("expected_qt_slider_colours") if call.rules.get("type") == "match" else BLACKISH
     return _file(read("file_value", VLCRC, format="ini", at=["qt", "qt-slider-colours"], value=wanted))
 
 
 def gimp_setting(call: Call) -> Part:
     """One entry of gimprc."""
-    call.of("gimp_config_file")
+    call.require_getter("gimp_config_file")
     name = str(call.result.get("file_name"))
     key, wanted = call.rules.get("key"), str(call.rules.get("value")).strip('"')
     keys = [key] if isinstance(key, str) else key
@@ -188,7 +188,7 @@ def file_size(call: Call) -> Part:
 
 def listed(call: Call) -> Part:
     """Files that a folder holds: seen as they come, none is read. That there are no others is not asked for."""
-    call.of("list_directory")
+    call.require_getter("list_directory")
     folder = below(call.result.get("path"))
     wanted = [{"file_created": {"path": f"{folder}/{one}", "root": "home"}} for one in call.rules.get("expected", [])]
     return Part("event", all_of(wanted))
@@ -207,7 +207,7 @@ _PREFERENCES: dict[str, list[str]] = {
 
 def preference(call: Call) -> Part:
     """One value of Chrome's Preferences."""
-    call.of(*_PREFERENCES)
+    call.require_getter(*_PREFERENCES)
     rules = call.rules
     wanted: Any = rules.get("expected", rules.get("value"))
     if rules.get("type") == "range":
@@ -222,7 +222,7 @@ def preference(call: Call) -> Part:
 
 def bookmarks(call: Call) -> Part:
     """Folders or addresses on Chrome's bookmark bar."""
-    call.of("bookmarks")
+    call.require_getter("bookmarks")
     types = {
         "bookmark_bar_folders_names": ("folder", "name", "names"),
         "bookmark_bar_websites_urls": ("url", "url", "urls"),
@@ -240,13 +240,13 @@ def bookmarks(call: Call) -> Part:
 
 def history(call: Call) -> Part:
     """Addresses that are no longer in Chrome's history."""
-    call.of("history")
+    call.require_getter("history")
     return _file(all_of([_cell(CHROME + "History", _counted("urls", "url", one), 0) for one in call.rules["keywords"]]))
 
 
 def cookies(call: Call) -> Part:
     """Sites of which Chrome has no cookie."""
-    call.of("cookie_data")
+    call.require_getter("cookie_data")
     sites = call.rules.get("domains", [])
     return _file(all_of([_cell(CHROME + "Cookies", _counted("cookies", "host_key", one), 0) for one in sites]))
 
@@ -297,7 +297,7 @@ def same_table(call: Call) -> Part:
         raise ExternalError(f"an expected table of {width} columns")
     rows = [["" if cell is None else cell for cell in row] for row in sheet["rows"]]
     cells = {
-        f"{_letters(c)}{r}": v if isinstance(v, bool) else said(v)
+        f"{_letters(c)}{r}": v if isinstance(v, bool) else value_text(v)
         for r, row in enumerate(rows, 1)
         for c, v in enumerate(row, 1)
     }

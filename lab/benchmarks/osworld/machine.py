@@ -24,9 +24,9 @@ STATUS = "http://:password@127.0.0.1:8080/requests/status.xml"
 _COMMANDS = ("vm_command_line", "vm_command_error")
 
 
-def _asked(call: Call) -> dict[str, Any]:
+def _command_probe(call: Call) -> dict[str, Any]:
     """The command as a probe, at the close alone. Raises `ExternalError`."""
-    call.of(*_COMMANDS)
+    call.require_getter(*_COMMANDS)
     command = call.result.get("command")
     if isinstance(command, list) and not call.result.get("shell"):
         argv = [str(one) for one in command]
@@ -49,7 +49,7 @@ def included(call: Call) -> Part:
         said = [{"widget_text": {"role": "terminal", "text": {"contains": one}}} for one in include]
         not_said = [{"widget_text": {"role": "terminal", "text": {"contains": one}}} for one in exclude]
         return Part("event", all_of([*said, *none_of(not_said)]))
-    probe = _asked(call)
+    probe = _command_probe(call)
     has = [_out(call, {"contains": one}) for one in include if one.strip()]
     not_ = [_out(call, {"contains": one}) for one in exclude]
     return Part("probe", all_of([*(has or ran(call, not_)), *none_of(not_)]), probe)
@@ -64,12 +64,12 @@ def exact(call: Call) -> Part:
     """All that a command says, but for the white space around it; or a setting of Chrome's."""
     if call.result.get("type") not in _COMMANDS:
         return preference(call)
-    return Part("probe", _out(call, text(call.rules.get("expected"))), _asked(call))
+    return Part("probe", _out(call, text(call.rules.get("expected"))), _command_probe(call))
 
 
 def utc_0(call: Call) -> Part:
     """The time zone that timedatectl names."""
-    return Part("probe", _out(call, {"contains": "+0000)"}), _asked(call))
+    return Part("probe", _out(call, {"contains": "+0000)"}), _command_probe(call))
 
 
 def favourites(call: Call) -> Part:
@@ -79,19 +79,19 @@ def favourites(call: Call) -> Part:
     if not wanted:
         raise ExternalError("it asks for nothing")
     commas = {"regex": r"^[^,]+" + r"(,[^,]+)" * (len(wanted) - 1) + "$"}
-    return Part("probe", all_of([*parts, _out(call, commas)]), _asked(call))
+    return Part("probe", all_of([*parts, _out(call, commas)]), _command_probe(call))
 
 
 def extension(call: Call) -> Part:
     """Whether a command lists an extension."""
     has = _out(call, {"contains": str(call.rules.get("expected"))})
     when = has if call.rules.get("type") == "contain" else all_of([*ran(call, [has]), *none_of([has])])
-    return Part("probe", when, _asked(call))
+    return Part("probe", when, _command_probe(call))
 
 
 def playing(call: Call) -> Part:
     """What VLC plays, by its own interface."""
-    call.of("vlc_playing_info")
+    call.require_getter("vlc_playing_info")
     rules = call.rules
     said = str(rules.get("file_name") if rules.get("type") == "file_name" else rules.get("url", "")).rpartition("/")[2]
     probe = {"get": {"url": STATUS}, "when": ["step", "close"], "budget_ms": BUDGET_MS}
@@ -104,7 +104,7 @@ def playing(call: Call) -> Part:
 
 def fullscreen(call: Call) -> Part:
     """Whether a program's window is as large as the screen."""
-    call.of("vm_screen_size", "vm_window_size")
+    call.require_getter("vm_screen_size", "vm_window_size")
     name = call.expected.get("app_class_name") or call.result.get("app_class_name")
     window = f"xdotool search --onlyvisible --class {shlex.quote(str(name))} getwindowgeometry --shell %@"
     size = f"{window} | sed -n 's/^\\(WIDTH\\|HEIGHT\\)=//p' | tail -2 | xargs"
@@ -123,7 +123,7 @@ BEHIND = "a tab counts while it stands there, in front or not"
 
 def tabs(call: Call) -> Part:
     """Tabs that are open at these addresses."""
-    call.of("open_tabs_info", "active_tab_info", "active_url_from_accessTree")
+    call.require_getter("open_tabs_info", "active_tab_info", "active_url_from_accessTree")
     rules = call.rules
     urls = rules.get("urls") or ([rules["url"]] if "url" in rules else [])
     urls = [one if "://" in str(one) else f"https://{one}" for one in urls]
@@ -133,7 +133,7 @@ def tabs(call: Call) -> Part:
 
 def address(call: Call) -> Part:
     """Patterns that the address of one tab has, all of them, as it stands at the end."""
-    call.of("active_url_from_accessTree", "active_tab_info")
+    call.require_getter("active_url_from_accessTree", "active_tab_info")
     wanted = call.rules.get("expected", [])
     if not all(isinstance(one, str) for one in wanted):
         raise ExternalError("a pattern that is no text")

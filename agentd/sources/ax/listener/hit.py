@@ -31,7 +31,7 @@ def hit(asking: Asking, windows: list[Any], command: dict[str, Any]) -> Any | No
 def _descend(asking: Asking, bus: str, window: Any, kind: Atspi.CoordType, x: int, y: int) -> Any | None:
     here = None
     for _ in range(MAX_DEPTH):
-        below = asking.ask(bus, _at, here or window, kind, x, y)
+        below = asking.ask(bus, _object_at, here or window, kind, x, y)
         if bus in asking.busy:
             return None  # what is inside is not known
         if below is None or identity(below)[0] in (identity(here or window)[0], identity(window)[0]):
@@ -40,7 +40,7 @@ def _descend(asking: Asking, bus: str, window: Any, kind: Atspi.CoordType, x: in
     return here
 
 
-def _at(source: Any, kind: Atspi.CoordType, x: int, y: int) -> Any | None:
+def _object_at(source: Any, kind: Atspi.CoordType, x: int, y: int) -> Any | None:
     try:
         return source.queryComponent().getAccessibleAtPoint(x, y, kind)
     except NotImplementedError:

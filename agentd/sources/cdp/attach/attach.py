@@ -82,7 +82,7 @@ class Attachment:
         """Whether a session's messages count; those of the browser's own pages do not."""
         return session not in self._left_out
 
-    def heard(self, session: str, method: str, params: Params) -> None:
+    def handle(self, session: str, method: str, params: Params) -> None:
         """Look at one message, after it has been told, for what has to be set up."""
         if method == "Target.attachedToTarget":
             self._attached(params["sessionId"], params["targetInfo"])
@@ -94,8 +94,8 @@ class Attachment:
         elif method == "Page.navigatedWithinDocument":
             self._moved(session)
         elif method == "Runtime.bindingCalled":
-            self._suspects.heard(session, params)
-            self._precedence.heard(session, params)
+            self._suspects.handle(session, params)
+            self._precedence.handle(session, params)
         elif method == "Page.lifecycleEvent" and session in self._young and params.get("name") == "load":
             if self._young[session].context and self._young[session].loader == params.get("loaderId"):
                 self._ask_listing(session)

@@ -74,7 +74,7 @@ class Isolated:
             self._worlds[session] = made["executionContextId"]
         return await connection.send("Runtime.evaluate", {**asked, "contextId": self._worlds[session]}, session)
 
-    def heard(self, _session: str, method: str, params: Params) -> None:
+    def handle(self, _session: str, method: str, params: Params) -> None:
         """Takes what the connection says by itself: tabs, pages in them, sessions that ended, which are forgotten."""
         if method == "Target.attachedToTarget":
             table = {"page": self._sessions, "tab": self._tabs}.get(params["targetInfo"]["type"], {})

@@ -38,14 +38,14 @@ class Precedence:
         self._watch = watch
         self._feed = feed
 
-    def heard(self, session: str, params: Params) -> None:
+    def handle(self, session: str, params: Params) -> None:
         """Look at one call of the binding: whether it says that a document was reopened."""
         if params["name"] == self._binding and params["payload"] == MESSAGE:
             context = params["executionContextId"]
             ask = {"contextId": context, "expression": "document", "silent": True, "objectGroup": _GROUP}
-            self._ask("Runtime.evaluate", ask, session, partial(self._found, context))
+            self._ask("Runtime.evaluate", ask, session, partial(self._handle_listeners, context))
 
-    def _found(self, context: int, session: str, result: Params) -> None:
+    def _handle_listeners(self, context: int, session: str, result: Params) -> None:
         document = {"objectId": result["result"]["objectId"]}
         self._ask("DOM.describeNode", document, session, partial(self._described, context))
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from agentd.masking import names
-from detectors.model.kinds import wanted
+from detectors.model.kinds import reported_kinds
 from detectors.model.kinds.page import PAGE
 
 BUNDLE = Path(__file__).parents[1] / "page" / "observer.bundle.js"
@@ -46,7 +46,7 @@ class PageScript(NamedTuple):
     @classmethod
     def new(cls, plan: Mapping[str, Any]) -> PageScript:
         """Random names; the rest as the episode's plan wants it."""
-        kinds = {*wanted(plan), *(("text.appeared",) if plan.get("text") else ())}
+        kinds = {*reported_kinds(plan), *(("text.appeared",) if plan.get("text") else ())}
         return cls(
             f"w{secrets.token_hex(8)}",
             f"b{secrets.token_hex(8)}",

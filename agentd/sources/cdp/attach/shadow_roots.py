@@ -25,14 +25,14 @@ class Suspects:
         self._binding = script.binding
         self._watch = watch
 
-    def heard(self, session: str, params: Params) -> None:
+    def handle(self, session: str, params: Params) -> None:
         """Look at one call of the binding: whether it says that there are suspects."""
         if params["name"] != self._binding or params["payload"] != SAID:
             return
         take = {"contextId": params["executionContextId"], "expression": f"{self._slot}.takeSuspects()"}
-        self._ask("Runtime.evaluate", take | {"silent": True, "objectGroup": _GROUP}, session, self._taken)
+        self._ask("Runtime.evaluate", take | {"silent": True, "objectGroup": _GROUP}, session, self._handle_elements)
 
-    def _taken(self, session: str, result: Params) -> None:
+    def _handle_elements(self, session: str, result: Params) -> None:
         array = result["result"].get("objectId")
         if array is not None:
             self._ask("Runtime.getProperties", {"objectId": array, "ownProperties": True}, session, self._listed)

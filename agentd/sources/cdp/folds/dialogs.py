@@ -10,7 +10,7 @@ from agentd.sources.cdp.state.state import Browser, Params, Seen, SessionState
 MAX_CHARACTERS = 4000
 
 
-def told(browser: Browser, session: SessionState, method: str, params: Params) -> Iterator[Seen]:
+def fold(browser: Browser, session: SessionState, method: str, params: Params) -> Iterator[Seen]:
     """Fold one message about a dialog; while one is open the session's commands would not be answered."""
     if method == "Page.javascriptDialogOpening":
         about = {"tab": session.tab, "type": params["type"], "message": params["message"][:MAX_CHARACTERS]}

@@ -19,7 +19,7 @@ UNKNOWN_TOTAL = 1 << 20
 ENDS = ("download.finished", "download.canceled")
 
 
-def told(browser: Browser, session: SessionState, method: str, params: Params) -> Iterator[Seen]:
+def fold(browser: Browser, session: SessionState, method: str, params: Params) -> Iterator[Seen]:
     """Fold one message about a download."""
     if method == "Page.downloadWillBegin":
         url, name = browser.secrets.mask_url(params["url"]), params["suggestedFilename"]
@@ -30,7 +30,7 @@ def told(browser: Browser, session: SessionState, method: str, params: Params) -
         yield from _progress(browser, params["guid"], params)
 
 
-def left(browser: Browser, session: SessionState) -> Iterator[Seen]:
+def page_gone(browser: Browser, session: SessionState) -> Iterator[Seen]:
     """The page is gone: what it was downloading may still come in."""
     unknown = False
     for number, one in list(browser.downloads.items()):

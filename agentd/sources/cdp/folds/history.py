@@ -24,7 +24,7 @@ def moved(session: SessionState, data: dict[str, Any], *, through: bool) -> None
         past.pending.append((past.moves, data))
 
 
-def known(session: SessionState, params: Params) -> Iterator[Seen]:
+def handle_history(session: SessionState, params: Params) -> Iterator[Seen]:
     """`Page.getNavigationHistory` has answered what was asked after ``as_of`` moves (without ``entries``: refused)."""
     past, entries, as_of = session.history, params.get("entries"), params.get("as_of", 0)
     way = ""

@@ -22,7 +22,7 @@ _LIFE = {
 _PAINTS = ("firstPaint", "firstContentfulPaint")
 
 
-def told(browser: Browser, session: SessionState, method: str, params: Params) -> Iterator[Seen]:
+def fold(browser: Browser, session: SessionState, method: str, params: Params) -> Iterator[Seen]:
     """Fold one message about frames; `Page.getFrameTree`, `Page.getNavigationHistory` and `Page.observed` stand for
     replies, the last for that of a document's observer."""
     match method:
@@ -43,13 +43,13 @@ def told(browser: Browser, session: SessionState, method: str, params: Params) -
             browser.frames.setdefault(params["frameId"], Frame(session.tab, params.get("parentFrameId")))
         case "Page.frameDetached":
             if params.get("reason") != "swap":  # a swap only moves the frame to another process
-                yield from gone(browser, params["frameId"])
+                yield from detach_frame(browser, params["frameId"])
         case "Page.lifecycleEvent":
             yield from _lives(browser, params["frameId"], params.get("loaderId", ""), params.get("name"))
         case "Page.getFrameTree":
             yield from _tree(browser, session, params["frameTree"])
         case "Page.getNavigationHistory":
-            yield from history.known(session, params)
+            yield from history.handle_history(session, params)
         case "Page.observed":
             frame = browser.frames.get(params["frameId"])
             if frame is not None and frame.loader == params["loaderId"]:
@@ -66,10 +66,10 @@ def crashed(browser: Browser, session: SessionState) -> Iterator[Seen]:
     """The renderer of a frame in a process of its own is gone; of a whole tab the list of targets tells."""
     known = browser.frames.get(session.root)
     if known is not None and not session.is_page:
-        yield Seen("page.failed", _where(browser, session.root) | {"url": known.url, "error": "crashed"})
+        yield Seen("page.failed", _frame_fields(browser, session.root) | {"url": known.url, "error": "crashed"})
 
 
-def gone(browser: Browser, frame: str) -> Iterator[Seen]:
+def detach_frame(browser: Browser, frame: str) -> Iterator[Seen]:
     """The frame and all under it are no more."""
     for one in (*reversed(browser.below(frame)), frame):
         about = browser.frames.pop(one, None)
@@ -95,37 +95,37 @@ def _commit(
     # takes the frames below with it.
     for child in browser.below(name) if known is not None and known.url else ():
         if child in browser.frames:
-            yield from gone(browser, child)
+            yield from detach_frame(browser, child)
     url = browser.secrets.mask_url(_address(frame))
     parent = frame.get("parentId") or (known.parent if known else None)
     # What comes back out of the cache was loaded, painted and heard before it went there.
     marks = {"parsed", "loaded", "idled", "painted", "heard"} if restored else set()
     browser.frames[name] = Frame(session.tab, parent, url, loader, marks)
-    data = _where(browser, name) | {"url": url, "same_document": False, "loader": loader}
+    data = _frame_fields(browser, name) | {"url": url, "same_document": False, "loader": loader}
     if not browser.settled:
         data["baseline"] = True
     elif not heard:
         data["reconciled"] = True
-    how = _how(browser, name, loader, restored=restored)
+    how = _commit_cause(browser, name, loader, restored=restored)
     if restored and name in browser.underway:  # it has come, though under another loader than was begun
         browser.underway[name] = {**browser.underway[name], "loaderId": loader}
     yield _moved(session, data, how)
     if "unreachableUrl" in frame:
         missed = browser.secrets.mask_url(frame["unreachableUrl"])
         error = browser.errors.pop(loader, "") or "unknown"
-        yield Seen("page.failed", _where(browser, name) | {"url": missed, "error": error})
+        yield Seen("page.failed", _frame_fields(browser, name) | {"url": missed, "error": error})
 
 
 def _instead(browser: Browser, session: SessionState, name: str) -> Iterator[Seen]:
     """The page has another main frame now: back from one that was prerendered, the first one's comes again."""
     began = browser.underway.get(session.root)
-    yield from gone(browser, session.root)
+    yield from detach_frame(browser, session.root)
     session.root = name
     if began is not None:
         remember(browser.underway, name, began)
 
 
-def _how(browser: Browser, name: str, loader: str, *, restored: bool) -> str:
+def _commit_cause(browser: Browser, name: str, loader: str, *, restored: bool) -> str:
     began = browser.underway.get(name, {})
     kind = began.get("navigationType", "")
     if kind.startswith("reload") and began.get("loaderId") == loader:
@@ -170,7 +170,7 @@ def _within(browser: Browser, session: SessionState, name: str, raw: str) -> Ite
     if known.url == url:
         return
     known.url = url
-    data = _where(browser, name) | {"url": url, "same_document": True}
+    data = _frame_fields(browser, name) | {"url": url, "same_document": True}
     if not browser.settled:
         data["baseline"] = True
     began = browser.underway.get(name, {})
@@ -188,7 +188,7 @@ def _lives(browser: Browser, name: str, loader: str, what: Any) -> Iterator[Seen
     if not mark or mark in known.marks:
         return
     known.marks.add(mark)
-    data = _where(browser, name) | {"url": known.url}
+    data = _frame_fields(browser, name) | {"url": known.url}
     if kind == "page.loaded":
         yield Seen(kind, data if browser.settled else data | {"baseline": True})
     elif kind in browser.wanted and browser.settled:
@@ -205,6 +205,6 @@ def _tree(browser: Browser, session: SessionState, tree: Params) -> Iterator[See
         yield from _tree(browser, session, child)
 
 
-def _where(browser: Browser, name: str) -> dict[str, Any]:
+def _frame_fields(browser: Browser, name: str) -> dict[str, Any]:
     frame = browser.frames[name]
     return {"tab": frame.tab, "frame": name, "main": frame.parent is None}

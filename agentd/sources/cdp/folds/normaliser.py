@@ -41,7 +41,7 @@ class Normaliser:
         """Fold one message of one session ("" is the browser's own, or the only page's)."""
         for seen in self._fold(session, method, params):
             if seen.kind in SAID:
-                yield from self.visual.told(seen)
+                yield from self.visual.fold(seen)
                 continue
             cover(seen.kind, seen.data, self.browser.secrets)
             if self._blindness.tells(seen):
@@ -67,7 +67,7 @@ class Normaliser:
         for state in self.browser.sessions.values():
             yield from page_events.lost(state)
             if state.via and state.enabled:
-                yield from worker_gap.told(state)
+                yield from worker_gap.emit_worker_gap(state)
             if state.arrival is not None and patient:
                 yield from state.arrival.fenced()
         yield from tabs.counted(self.browser)
@@ -79,7 +79,7 @@ class Normaliser:
             return
         if self.browser.live and session and session not in self.browser.sessions:
             return  # a reply that came after its session had gone
-        state = self.browser.known(session)
+        state = self.browser.session_state(session)
         for seen in self._of_page(state, domain, method, params):
             waits = state.hidden and not seen.kind.startswith(_AT_ONCE)
             if (waits or state.history.pending) and len(state.late) < MAX_LATE:
@@ -94,7 +94,7 @@ class Normaliser:
         if domain == "Network":
             yield from self._network(state, method, params)
         elif method in page_events.HEARD:
-            yield from page_events.told(self.browser, state, self._binding, method, params)
+            yield from page_events.fold(self.browser, state, self._binding, method, params)
         elif method == "Inspector.targetCrashed":
             state.crashed = True
             state.contexts.clear()
@@ -103,12 +103,12 @@ class Normaliser:
             state.crashed = False
         elif domain == "Page":
             yield from self._arrives(state, method, params)
-            for seen in navigation.told(self.browser, state, method, params):
+            for seen in navigation.fold(self.browser, state, method, params):
                 yield self._with_error_status(seen)
-                yield from self._left(seen)
-            yield from page_events.left(self.browser, state, method, params)
-            yield from dialogs.told(self.browser, state, method, params)
-            yield from downloads.told(self.browser, state, method, params)
+                yield from self._handle_departure(seen)
+            yield from page_events.drop_contexts(self.browser, state, method, params)
+            yield from dialogs.fold(self.browser, state, method, params)
+            yield from downloads.fold(self.browser, state, method, params)
 
     def _network(self, state: SessionState, method: str, params: Params) -> Iterator[Seen]:
         if method == "Network.loadingFailed":
@@ -124,7 +124,7 @@ class Normaliser:
     def _exchange(self, state: SessionState, method: str, params: Params) -> Iterator[Seen]:
         if method == "Network.requestWillBeSent" and params.get("loaderId") == params["requestId"]:
             remember(self.browser.loaders, params["requestId"], params.get("hasUserGesture", True))
-        for seen in self.network.told(self.browser, state, method, params):
+        for seen in self.network.fold(self.browser, state, method, params):
             put_in = state.arrival.completed if state.arrival else ()
             if seen.kind == "request.finished" and seen.data.get("request") in put_in:
                 seen.data["reconciled"] = True
@@ -158,26 +158,26 @@ class Normaliser:
             if state is not None:
                 yield from self._detached(state)
         else:
-            yield from tabs.told(self.browser, method, params)
+            yield from tabs.fold(self.browser, method, params)
             if method == "Target.targetInfoChanged":
-                yield from sessions.shown(self.browser, params["targetInfo"])
+                yield from sessions.handle_shown(self.browser, params["targetInfo"])
 
     def _detached(self, state: SessionState) -> Iterator[Seen]:
         yield from released(state)
         yield from page_events.lost(state)
         yield from page_events.hidden_until_left(state, tuple(state.reopened))
         if state.arrival is not None:
-            for message in state.arrival.left(self.browser):
+            for message in state.arrival.close(self.browser):
                 yield from self._exchange(state, *message)
             yield from self._missed(state)
             yield from state.arrival.answered(gone=True)
             known = self.browser.frames.get(state.root)
             if state.arrival.may_have_downloaded(known.url if known else ""):
                 yield from gap(DOWNLOADS, "a tab was gone before it could be heard what it was opened for")
-        yield from downloads.left(self.browser, state)
-        yield from self.network.gone(state)
+        yield from downloads.page_gone(self.browser, state)
+        yield from self.network.session_gone(state)
         if not state.is_page and not state.via:
-            yield from navigation.gone(self.browser, state.root)
+            yield from navigation.detach_frame(self.browser, state.root)
 
     def _with_error_status(self, seen: Seen) -> Seen:
         """A document that the server answered with an error says so: it stands at the address all the same."""
@@ -186,6 +186,6 @@ class Normaliser:
         status = self.network.status_of(seen.data.get("loader", ""))
         return seen if status is None or status < ERROR_STATUS else Seen(seen.kind, {**seen.data, "status": status})
 
-    def _left(self, seen: Seen) -> Iterator[Seen]:
+    def _handle_departure(self, seen: Seen) -> Iterator[Seen]:
         if seen.kind == "frame.detached" or (seen.kind == "page.navigated" and not seen.data["same_document"]):
-            yield from self.network.left(seen.data["frame"], seen.data.get("loader", ""))
+            yield from self.network.document_gone(seen.data["frame"], seen.data.get("loader", ""))

@@ -18,7 +18,7 @@ HEARD = ("Runtime.bindingCalled", "Page.createIsolatedWorld", "Page.documentOpen
 HIDDEN = "the page can keep a person's input from its observer"
 
 
-def told(browser: Browser, session: SessionState, binding: str, method: str, params: Params) -> Iterator[Seen]:
+def fold(browser: Browser, session: SessionState, binding: str, method: str, params: Params) -> Iterator[Seen]:
     """Fold one call of the binding; ``Page.createIsolatedWorld`` stands for that command's reply.
 
     A call from a context whose frame is not known yet waits for that reply.
@@ -27,12 +27,12 @@ def told(browser: Browser, session: SessionState, binding: str, method: str, par
         context = params["executionContextId"]
         session.contexts[context] = params["frameId"]
         for payload in session.held.pop(context, ()):
-            yield from _said(browser, session, params["frameId"], payload)
+            yield from _handle_message(browser, session, params["frameId"], payload)
     elif method == "Runtime.bindingCalled" and params["name"] == binding:
         context = params["executionContextId"]
         frame = session.contexts.get(context)
         if frame is not None:
-            yield from _said(browser, session, frame, params["payload"])
+            yield from _handle_message(browser, session, frame, params["payload"])
         elif sum(map(len, session.held.values())) < MAX_HELD:
             session.held.setdefault(context, []).append(params["payload"])
         else:
@@ -43,7 +43,7 @@ def told(browser: Browser, session: SessionState, binding: str, method: str, par
         (session.reopened.add if params["preceded"] else session.reopened.discard)(frame)
 
 
-def left(browser: Browser, session: SessionState, method: str, params: Params) -> Iterator[Seen]:
+def drop_contexts(browser: Browser, session: SessionState, method: str, params: Params) -> Iterator[Seen]:
     """Drop the script contexts of documents that are no more: another process may use their numbers again. What one of
     them may have kept to itself is a gap."""
     if method == "Page.frameNavigated":
@@ -66,10 +66,10 @@ def hidden_until_left(session: SessionState, frames: tuple[str, ...]) -> Iterato
         yield from _hidden(PAGE_PARTS)
 
 
-def _said(browser: Browser, session: SessionState, frame: str, payload: str) -> Iterator[Seen]:
+def _handle_message(browser: Browser, session: SessionState, frame: str, payload: str) -> Iterator[Seen]:
     kind, data = orjson.loads(payload)
     if kind == "secret":
-        browser.secrets.told(data)
+        browser.secrets.add_field(data)
         return
     if kind == "title":
         if isinstance(data.get("title"), str) and frame == session.root and session.is_page:

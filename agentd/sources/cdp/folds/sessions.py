@@ -16,13 +16,13 @@ def attached(browser: Browser, parent: str, session: str, info: Params) -> None:
         browser.pages.above[session] = ""
         return
     if kind in WORKERS:
-        above = browser.known(parent) if parent else SessionState("", "", False)
+        above = browser.session_state(parent) if parent else SessionState("", "", False)
         frame = info.get("parentFrameId") or above.root
         state = browser.sessions[session] = SessionState(above.tab, frame, False, target, kind)
         # A service worker starts again and again, from the browser's own copy, and is told of in time all the same.
         state.heard = kind == "service_worker" or not (browser.live and browser.settled)
         return
-    tab = tabs.attached(browser, parent, info) if kind == "page" else browser.known(parent).tab
+    tab = tabs.attached(browser, parent, info) if kind == "page" else browser.session_state(parent).tab
     state = browser.sessions[session] = SessionState(tab, target, kind == "page", target)
     state.hidden = info.get("subtype") == "prerender"
     if browser.live and browser.settled:
@@ -30,7 +30,7 @@ def attached(browser: Browser, parent: str, session: str, info: Params) -> None:
         state.arrival = Arrival(browser.opening.pop(opener, ""), prepared=state.hidden)
 
 
-def shown(browser: Browser, info: Params) -> Iterator[Seen]:
+def handle_shown(browser: Browser, info: Params) -> Iterator[Seen]:
     """A target's entry in the browser's list has changed: a page that was prepared may be the one that is shown now."""
     page = info["targetId"]
     prepared = [state for state in browser.sessions.values() if state.target == page and state.hidden]
@@ -41,7 +41,7 @@ def shown(browser: Browser, info: Params) -> Iterator[Seen]:
     before = browser.pages.shown.get(tab, tab)
     browser.pages.shown[tab] = page
     if before != page:
-        yield from navigation.gone(browser, before)
+        yield from navigation.detach_frame(browser, before)
     for state in prepared:
         state.hidden = False
         state.history.moves += 1  # it takes over the tab's
@@ -72,7 +72,7 @@ def arrives(browser: Browser, state: SessionState, method: str, params: Params) 
             arrival.began(params)
         case "Page.getFrameTree":
             tree = params["frameTree"]["frame"]
-            arrival.heard(browser, tree.get("loaderId", ""), tree.get("url", ""))
+            arrival.start_listening(browser, tree.get("loaderId", ""), tree.get("url", ""))
         case "Page.frameNavigated" if params["frame"]["id"] == state.root and frame is not None:
             yield from arrival.replaced(browser, frame.loader, frame.url)
         case "Page.listed" if frame is not None and frame.loader == params["loaderId"]:

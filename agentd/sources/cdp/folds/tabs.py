@@ -18,7 +18,7 @@ def is_tab(info: Params) -> bool:
     return is_page(info) and not info.get("subtype")  # a subtype marks a page that is prepared, not shown
 
 
-def told(browser: Browser, method: str, params: Params) -> Iterator[Seen]:
+def fold(browser: Browser, method: str, params: Params) -> Iterator[Seen]:
     """Fold one message about targets."""
     match method:
         case "Target.targetCreated" | "Target.targetInfoChanged":

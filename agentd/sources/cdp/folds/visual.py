@@ -39,7 +39,7 @@ class Visual:
         self._hidden: dict[tuple[str, int], None] = {}  # stream and number of elements whose values are secrets
         self._full = False
 
-    def told(self, said: Seen) -> Iterator[Seen]:
+    def fold(self, said: Seen) -> Iterator[Seen]:
         """What one word of a page becomes; ``said`` has ``tab`` and what the script said."""
         tab = str(said.data["tab"])
         if said.kind == "visual.lost":

@@ -40,9 +40,9 @@ def note(request: Request, answer: Params, *, extra: bool | None) -> None:
     by = source_of(answer, extra=extra)
     if answer.get("fromServiceWorker"):
         request.via = "service_worker"
-    elif by in ("", "unknown") and request.seen is not None:
+    elif by in ("", "unknown") and request.wire_status is not None:
         by = ""
-        if extra is False or request.seen not in (request.status, 304):
-            request.status, request.rewritten = request.seen, True
+        if extra is False or request.wire_status not in (request.status, 304):
+            request.status, request.rewritten = request.wire_status, True
     if by and not (by == "unknown" and request.answered_by):
         request.answered_by = by

@@ -44,7 +44,7 @@ def request_body(raw: bytes, mime: str, secrets: Secrets, length: int | None = N
     not known (yet: `size_the_file`). A file of which nothing is there and whose size can't be known has no ``size``."""
     boundary = boundary_of(mime) if "multipart/" in mime else None
     if boundary is None:
-        return told(raw, mime, secrets)
+        return body_fields(raw, mime, secrets)
     files: list[dict[str, Any]] = []
 
     def part(name: str, head: str, content: str) -> str:
@@ -61,7 +61,7 @@ def request_body(raw: bytes, mime: str, secrets: Secrets, length: int | None = N
         return content if _is_small_text(content) else ""
 
     lean = map_parts(raw.decode("latin-1"), boundary, part).encode("latin-1").decode("utf-8", "replace")
-    body = told(lean.encode(), mime, secrets)
+    body = body_fields(lean.encode(), mime, secrets)
     if length is None or length > len(raw):  # a file that the browser reads from disk is not in what it tells
         for one in files:
             if one["size"] == 0:
@@ -79,7 +79,7 @@ def size_the_file(body: dict[str, Any], size: int) -> None:
         sizeless[0]["size"] = size
 
 
-def told(raw: bytes, mime: str, secrets: Secrets) -> dict[str, Any]:
+def body_fields(raw: bytes, mime: str, secrets: Secrets) -> dict[str, Any]:
     """A body, masked before it is cut; what is no text is base64, unless a secret shows in it."""
     body: dict[str, Any] = {}
     try:

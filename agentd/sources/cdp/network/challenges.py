@@ -19,7 +19,7 @@ _ASKS = {401: "www-authenticate", 407: "proxy-authenticate"}
 MAX_REALM_LENGTH = 200
 
 
-def told(base: dict[str, Any], answer: Params) -> Iterator[Seen]:
+def emit_challenge(base: dict[str, Any], answer: Params) -> Iterator[Seen]:
     """The challenge in ``answer`` (`Network.Response`) to the request of ``base``, if there is one."""
     text = header(answer.get("headers", {}), _ASKS.get(answer["status"], ""))
     found = _SCHEME.match(text)

@@ -54,14 +54,14 @@ class Heads:
         return self.hop(number).due and not (self.sent > number and self.answered > number)
 
 
-def kept(headers: Params, names: frozenset[str] | None, secrets: Secrets) -> dict[str, str]:
+def select_headers(headers: Params, names: frozenset[str] | None, secrets: Secrets) -> dict[str, str]:
     """The wanted ``headers``, names in lower case, values masked and cut; ``names`` None: all."""
     if names is not None and not names:
         return {}
-    return dict(_kept(headers.items(), names, secrets))
+    return dict(_selected(headers.items(), names, secrets))
 
 
-def _kept(
+def _selected(
     items: Iterable[tuple[str, object]], names: frozenset[str] | None, secrets: Secrets
 ) -> Iterable[tuple[str, str]]:
     found = 0

@@ -56,12 +56,12 @@ class Messages:
         if self._nameless.pop(number, None) is not None:
             yield Seen("gap.ended", {"source": "cdp", "of": "message"})
 
-    def left(self, root: str) -> Iterator[Seen]:
+    def document_gone(self, root: str) -> Iterator[Seen]:
         """The document of the frame ``root`` is gone, and the connections of its session with it."""
         for number in [number for number, session in self._nameless.items() if session.root == root]:
             yield from self.closed(number)
 
-    def told(self, session: SessionState, method: str, params: Params, secrets: Secrets) -> Iterator[Seen]:
+    def fold(self, session: SessionState, method: str, params: Params, secrets: Secrets) -> Iterator[Seen]:
         """Fold one message."""
         kind = "message.sent" if method == "Network.webSocketFrameSent" else "message.received"
         if kind not in self._kinds:

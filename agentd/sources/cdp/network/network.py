@@ -17,7 +17,7 @@ from agentd.sources.cdp.network import (
     streamed,
     worker_gap,
 )
-from agentd.sources.cdp.network.headers import Heads, header, kept
+from agentd.sources.cdp.network.headers import Heads, header, select_headers
 from agentd.sources.cdp.network.messages import Messages
 from agentd.sources.cdp.network.requests import (
     CACHES,
@@ -97,7 +97,7 @@ class Network:
         missing, self._missing = self._missing, []
         return missing
 
-    def told(self, browser: Browser, session: SessionState, method: str, params: Params) -> Iterator[Seen]:
+    def fold(self, browser: Browser, session: SessionState, method: str, params: Params) -> Iterator[Seen]:
         """Fold one message; `Network.getRequestPostData` and `Network.getResponseBody` stand for replies."""
         match method:
             case "Network.requestWillBeSent":
@@ -106,7 +106,7 @@ class Network:
                 yield from self._real(browser, params, answer="statusCode" in params)
             case "Network.responseReceived":
                 if params["requestId"] not in self._requests:
-                    yield from worker_gap.told(session)
+                    yield from worker_gap.emit_worker_gap(session)
                 yield from self._answered(browser, params)
             case "Network.requestServedFromCache":
                 if request := self._requests.get(params["requestId"]):
@@ -117,7 +117,7 @@ class Network:
                     self._workers.add(session.target)
             case streamed.COMMAND | "Network.dataReceived":
                 if (request := self._asked_by(params["requestId"])) and request.streamed:
-                    (request.streamed.began if method == streamed.COMMAND else request.streamed.came)(params)
+                    (request.streamed.began if method == streamed.COMMAND else request.streamed.add_data)(params)
             case "Network.loadingFinished":
                 session.heard = session.heard or params["requestId"] == session.target
                 yield from self._finished(params["requestId"])
@@ -160,7 +160,7 @@ class Network:
         if request.heads is not None:
             hop = request.heads.hop(request.hop)
             names = self._asks.request_headers
-            hop.sent = hop.sent or kept(about.get("headers", {}), names, browser.secrets)
+            hop.sent = hop.sent or select_headers(about.get("headers", {}), names, browser.secrets)
             for answer, early in self._early.pop(number, ()):
                 yield from self._real(browser, early, answer=answer)
         request_dedup.join(self._requests, number, request)
@@ -225,7 +225,7 @@ class Network:
         hop = request.heads.hop(request.hop)
         hop.due = due
         if not hop.answer and self._asks.answers_headers:
-            hop.answer = kept(answer.get("headers", {}), self._asks.response_headers, browser.secrets)
+            hop.answer = select_headers(answer.get("headers", {}), self._asks.response_headers, browser.secrets)
 
     def _real(self, browser: Browser, params: Params, *, answer: bool) -> Iterator[Seen]:
         number = params["requestId"]
@@ -254,7 +254,7 @@ class Network:
             yield from self._released(number, request, "wire")
         if request.heads is not None:
             names = self._asks.response_headers if answer else self._asks.request_headers
-            request.heads.real(kept(params.get("headers", {}), names, browser.secrets), answer=answer)
+            request.heads.real(select_headers(params.get("headers", {}), names, browser.secrets), answer=answer)
             if "headers" in request.waits and not any(request.heads.lacks(held.hop) for held in request.later):
                 yield from self._released(number, request, "headers")
         if answer and request.left:
@@ -275,7 +275,7 @@ class Network:
             request.streamed.answered(answer.get("headers", {}))
         self._note_answer(browser, request, answer, due=bool(params.get("hasExtraInfo")))
         request.wants_answer = self._asks.response_body(request.base["method"], answer.get("url", ""))
-        yield from challenges.told(request.base, answer)
+        yield from challenges.emit_challenge(request.base, answer)
         if answers.is_passed_on(answer):
             yield from self._claim(number, request, None, [])
         else:
@@ -297,7 +297,7 @@ class Network:
         request = self._requests.get(number)
         if request is None or request.ended:
             return
-        status = next((one for one in (status, request.status, request.seen) if one is not None), None)
+        status = next((one for one in (status, request.status, request.wire_status) if one is not None), None)
         if status is None or (request.status is None and 300 <= status < 400):
             return
         data = request.about() | {"status": status}
@@ -324,7 +324,7 @@ class Network:
         lost = request.rewritten or page is not None or (streamed is not None and streamed.went_elsewhere)
         raw = streamed.whole(ended=not cut_off) if streamed is not None and not lost else None
         if raw is not None and request.secrets is not None:
-            request.answer = bodies.told(raw, request.answer_mime, request.secrets)
+            request.answer = bodies.body_fields(raw, request.answer_mime, request.secrets)
         elif lost or cut_off:
             request.answer = {"lost": True}  # the browser would give what came so far for the whole
         else:
@@ -346,13 +346,13 @@ class Network:
         elif taken and (request.writes or request.is_attachment):
             yield from self._finished(number, aborted=True)
         else:
-            yield from self._fails(number, request, _how(params))
+            yield from self._fails(number, request, _failure_fields(params))
 
     def _fails(self, number: str, request: Request, how: dict[str, Any]) -> Iterator[Seen]:
         """Tell that no whole answer came. What may change something at the server and went out was sent, whatever came
         of its answer: that is waited for, where the network may still say so."""
         data = request.about() | how
-        status = request.status if request.status is not None else request.seen
+        status = request.status if request.status is not None else request.wire_status
         if status is not None:
             data["status"] = status
         if request.hops:
@@ -373,16 +373,16 @@ class Network:
         yield from self.messages.closed(number)
         yield from request.tell(Held(seen, request.hop, [seen.data], request.carries))
         if not request.waits:
-            yield from self._over(number, request)
+            yield from self._finish(number, request)
         if inner := self._requests.get(request.inner):  # its answer came from elsewhere, or never
             yield from self._released(request.inner, inner, "outer")
 
     def _released(self, number: str, request: Request, what: str) -> Iterator[Seen]:
         yield from request.release(what)
         if request.ended and not request.waits:
-            yield from self._over(number, request)
+            yield from self._finish(number, request)
 
-    def _over(self, number: str, request: Request) -> Iterator[Seen]:
+    def _finish(self, number: str, request: Request) -> Iterator[Seen]:
         if self._requests.pop(number, None) is not None:
             yield from self._unknown(request)
 
@@ -469,7 +469,7 @@ class Network:
             return
         raw = page.streamed.whole(ended=True) if page.streamed else None
         if raw is not None and inner.secrets is not None:
-            inner.answer = bodies.told(raw, inner.answer_mime, inner.secrets)
+            inner.answer = bodies.body_fields(raw, inner.answer_mime, inner.secrets)
         elif whole is not False:
             self._missing.append(Missing(page.session, _REPLIES[1], number))
             return
@@ -516,7 +516,9 @@ class Network:
             return  # what came to the worker was handed on to the page
         raw = bodies.bytes_of_reply(params, "body")
         # The browser had let go of it: too long, or its document is gone.
-        request.answer = {"lost": True} if raw is None else bodies.told(raw, request.answer_mime, browser.secrets)
+        request.answer = (
+            {"lost": True} if raw is None else bodies.body_fields(raw, request.answer_mime, browser.secrets)
+        )
         yield from self._released(number, request, "answer")
 
     def status_of(self, number: str) -> int | None:
@@ -524,9 +526,9 @@ class Network:
         request = self._requests.get(number)
         return None if request is None else request.status
 
-    def left(self, frame: str, loader: str) -> Iterator[Seen]:
+    def document_gone(self, frame: str, loader: str) -> Iterator[Seen]:
         """The frame has another document now: of what the one before asked only the network's own word may come."""
-        yield from self.messages.left(frame)
+        yield from self.messages.document_gone(frame)
         for number, request in list(self._requests.items()):
             asked = request.loader and request.loader != loader and number != request.loader
             if not asked or request.base.get("frame") != frame or request.left:
@@ -542,9 +544,9 @@ class Network:
         if request.kind != _STREAM or request.status is None:
             yield from self._finished(number)
 
-    def gone(self, session: SessionState) -> Iterator[Seen]:
+    def session_gone(self, session: SessionState) -> Iterator[Seen]:
         """The session is gone: nothing more is heard of its requests."""
-        yield from self.messages.left(session.root)
+        yield from self.messages.document_gone(session.root)
         for number, request in list(self._requests.items()):
             if request.page is not None and request.page.session is session:
                 yield from self._page_over(str(request.base["request"]), whole=False)
@@ -564,14 +566,14 @@ class Network:
                     yield from self._told_head(request)
             request.waits.clear()
             yield from request.release("")
-            yield from self._over(number, request)
+            yield from self._finish(number, request)
         self._missing = [one for one in self._missing if one.session is not session]
         self._workers.discard(session.target)
 
     def _unwitnessed(self, request: Request) -> Iterator[Seen]:
         """A write whose document is gone, and of which the network has not said that it went out: with the document
         the network's word is lost too, so it may have reached the server."""
-        is_known = request.wire.is_sent(request.hop) or request.status is not None or request.seen is not None
+        is_known = request.wire.is_sent(request.hop) or request.status is not None or request.wire_status is not None
         undecided = not request.ended or "wire" in request.waits
         if self._live and request.writes and undecided and not is_known and not request.is_unwitnessed:
             request.is_unwitnessed = True
@@ -630,13 +632,13 @@ class Network:
                 yield from self._failed(browser, {"requestId": number, "errorText": "closed", "canceled": True})
                 yield from self.messages.closed(number)
             case "Network.webSocketFrameSent" | "Network.webSocketFrameReceived" | "Network.eventSourceMessageReceived":
-                yield from self.messages.told(session, method, params, browser.secrets)
+                yield from self.messages.fold(session, method, params, browser.secrets)
 
     def _handshake(self, browser: Browser, number: str, about: Params, *, answer: bool) -> None:
         request = self._requests.get(number)
         if request is not None and request.heads is not None:
             names = self._asks.response_headers if answer else self._asks.request_headers
-            headers = kept(about.get("headers", {}), names, browser.secrets)
+            headers = select_headers(about.get("headers", {}), names, browser.secrets)
             setattr(request.heads.hop(0), "answer" if answer else "sent", headers)
 
 
@@ -645,7 +647,7 @@ def _may_have_gone_out(how: Params) -> bool:
     return "blocked" not in how and how.get("error") not in _WITHOUT_A_CONNECTION
 
 
-def _how(params: Params) -> dict[str, Any]:
+def _failure_fields(params: Params) -> dict[str, Any]:
     """How a request failed, by `Network.loadingFailed`."""
     how: dict[str, Any] = {"error": params.get("errorText", "")}
     if params.get("canceled"):

@@ -94,7 +94,7 @@ class Request:
     as_of: int = 0
 
     @property
-    def seen(self) -> int | None:
+    def wire_status(self) -> int | None:
         """The status of the present hop by the network's own message."""
         return self.wire.status(self.hop)
 
@@ -141,7 +141,7 @@ class Request:
 
     def unknown(self) -> str:
         """Which body that somebody reads, as the request ended, is not known, or not whole; "": none."""
-        status = self.status or self.seen or 0
+        status = self.status or self.wire_status or 0
         read = (ALWAYS,) if status >= _REFUSED else (IF_TAKEN, ALWAYS)
         if self.wants_body in read and (self.body is None or "cut" in self.body):
             return f"{self.base['method']} to"
@@ -160,7 +160,11 @@ class Request:
 
     def answered(self) -> dict[str, Any]:
         """What is known of who answered."""
-        by = "revalidated" if not self.answered_by and self.seen == 304 and self.status != 304 else self.answered_by
+        by = (
+            "revalidated"
+            if not self.answered_by and self.wire_status == 304 and self.status != 304
+            else self.answered_by
+        )
         data: dict[str, Any] = {"cached": True} if by in CACHES else {}
         return data | ({"answered_by": by} if by else {})
 

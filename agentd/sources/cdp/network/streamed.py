@@ -37,7 +37,7 @@ class Streamed:
         if length.isdecimal() and len(length) < 16 and not header(headers, "content-encoding"):
             self._wanted = int(length)
 
-    def came(self, params: Params) -> None:
+    def add_data(self, params: Params) -> None:
         """`Network.dataReceived`."""
         self._length += int(params.get("dataLength", 0))
         self._encoded += int(params.get("encodedDataLength", 0))

@@ -8,7 +8,7 @@ from agentd.sources.cdp.state.gaps import REQUESTS, gap
 from agentd.sources.cdp.state.state import Seen, SessionState
 
 
-def told(session: SessionState) -> Iterator[Seen]:
+def emit_worker_gap(session: SessionState) -> Iterator[Seen]:
     """The gap before a worker was listened to, once, unless the end of its own script's loading was heard."""
     if session.heard:
         return

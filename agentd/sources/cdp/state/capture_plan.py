@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from detectors.matchers.asked import Asked
-from detectors.model.kinds import KINDS, wanted
+from detectors.model.kinds import KINDS, reported_kinds
 
 NOBODY, IF_TAKEN, ALWAYS = range(3)
 """Who reads a body: no rule, one that wants the request to be taken, one that reads refusals too."""
@@ -47,14 +47,14 @@ class Asks:
     cookies: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, plan: Mapping[str, Any]) -> Asks:
+    def from_plan(cls, plan: Mapping[str, Any]) -> Asks:
         """What ``plan`` asks; raises SpecError for an address in it that is none."""
         return cls(
             _filter(plan, "request_bodies"),
             _filter(plan, "response_bodies"),
             frozenset(name.lower() for name in plan.get("request_headers") or ()),
             frozenset(name.lower() for name in plan.get("response_headers") or ()),
-            wanted(plan),
+            reported_kinds(plan),
             _hears(plan),
             tuple(plan.get("mask") or ()),
             int(plan.get("visual") or 0),

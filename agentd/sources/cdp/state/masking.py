@@ -63,7 +63,7 @@ class Secrets(Masker):
             self._forget()
         _keep(self.hashes, value)
 
-    def told(self, data: dict[str, Any]) -> None:
+    def add_field(self, data: dict[str, Any]) -> None:
         """What the page script says of a secret field: {field?: its name, hash?: of its value, instead?: the hash of
         what stood there half typed}."""
         if isinstance(data.get("field"), str):

@@ -107,7 +107,7 @@ class Arrival:
         number = params.get("requestId", "")
         one = Message(method, params)
         if method == "Network.requestWillBeSent":
-            yield from self._asked(params)
+            yield from self._handle_request(params)
         elif method == "Network.requestWillBeSentExtraInfo":
             if len(self._origins) < MAX_REQUESTS:
                 self._origins[number] = _method(params.get("headers", {}))
@@ -149,7 +149,7 @@ class Arrival:
         """A navigation of the tab itself has begun (`Page.frameStartedNavigating`)."""
         self._begun[params["loaderId"]] = params["url"]
 
-    def heard(self, browser: Browser, loader: str, url: str) -> None:
+    def start_listening(self, browser: Browser, loader: str, url: str) -> None:
         """The renderer can be heard from here on; ``loader`` and ``url`` are of the document that stands there."""
         self.document, self._is_heard = loader, True
         order = list(self._begun)
@@ -185,10 +185,10 @@ class Arrival:
             return  # the empty one that every tab begins with
         if loader != self.document and loader in browser.loaders:
             self.known = True  # it came when its renderer could be heard already
-        yield from self.left(browser)
+        yield from self.close(browser)
         self.over = True
 
-    def left(self, browser: Browser) -> Iterator[Message]:
+    def close(self, browser: Browser) -> Iterator[Message]:
         """The tab is gone, or its first document is, before that was accounted for."""
         for number, unsent in list(self._unsent.items()):
             asked = _plain(self.expected) == _plain(unsent.held[0].params["response"]["url"])
@@ -212,7 +212,7 @@ class Arrival:
 
     # -- what is seen of a request
 
-    def _asked(self, params: Params) -> Iterator[Message]:
+    def _handle_request(self, params: Params) -> Iterator[Message]:
         number = params["requestId"]
         if number not in self._sent and "redirectResponse" in params:
             hop = params["redirectResponse"]["url"]

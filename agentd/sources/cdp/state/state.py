@@ -151,7 +151,7 @@ class Browser:
     opening: dict[str, str] = field(default_factory=dict)
     downloads: dict[str, Download] = field(default_factory=dict)
 
-    def known(self, session: str) -> SessionState:
+    def session_state(self, session: str) -> SessionState:
         """The session's state; a log without sessions (one page only) is taken as one unnamed tab."""
         state = self.sessions.get(session)
         if state is None:

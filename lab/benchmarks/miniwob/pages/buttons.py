@@ -86,7 +86,7 @@ def widget(instance: Instance) -> Plan:
 @page("identify-shape")
 def figure(instance: Instance) -> Plan:
     """A button names the kind of figure that is drawn."""
-    drawn = instance.one("#area_svg > *")
+    drawn = instance.first("#area_svg > *")
     return button(FIGURES.get(drawn.tag or "") or ("Number" if text(drawn).isdigit() else "Letter"))
 
 

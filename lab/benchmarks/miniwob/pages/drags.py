@@ -42,7 +42,7 @@ const [x, y] = [small[0] - large[0], small[1] - large[1]];
 const moved = small[0] !== given.left || small[1] !== given.top, inside = x > 0 && x < 30 && y > 0 && y < 30;
 return { score: inside ? 1 : -1, moved, inside };
 """
-    places = re.findall(r"(left|top): (\d+)px", attribute(instance.one("#draggableSmall"), "style"))
+    places = re.findall(r"(left|top): (\d+)px", attribute(instance.first("#draggableSmall"), "style"))
     return state_plan(body, {side: int(value) for side, value in places}, ["moved", "inside"])
 
 
@@ -53,7 +53,7 @@ def cube(instance: Instance) -> Plan:
 const active = text(one("#area .active")), facing = active === given.wanted;
 return { score: facing ? 1 : -1, turned: active !== given.start, facing };
 """
-    given = {"wanted": instance.quoted[0], "start": text(instance.one("#area .active"))}
+    given = {"wanted": instance.quoted[0], "start": text(instance.first("#area .active"))}
     return state_plan(body, given, ["turned", "facing"])
 
 
@@ -148,7 +148,7 @@ return { score, one: good >= 1, three: good >= 3, every: good === shapes.length 
 def resized(instance: Instance) -> Plan:
     """A text area is made wider, narrower, higher or lower than it was."""
     side, way = instance.find(r"so that the (\w+) is (\w+) than")
-    sizes = dict(re.findall(r"(height|width): (\d+)px", attribute(instance.one("#tt"), "style")))
+    sizes = dict(re.findall(r"(height|width): (\d+)px", attribute(instance.first("#tt"), "style")))
     body = """
 const style = getComputedStyle(one("#tt")), now = parseFloat(given.side === "height" ? style.height : style.width);
 const went = given.larger ? now > given.start : now < given.start;

@@ -43,7 +43,7 @@ def text_in_case(instance: Instance) -> Plan:
 @page("read-table")
 def table(instance: Instance) -> Plan:
     """The value that stands beside a key."""
-    key = text(instance.one("#query .bold"))
+    key = text(instance.first("#query .bold"))
     rows = [[text(cell) for cell in row.css("td")] for row in instance.all("#tab tr")]
     return one_field("tt", next(value for own, value in rows if own == key))
 
@@ -51,7 +51,7 @@ def table(instance: Instance) -> Plan:
 @page("simple-arithmetic")
 def arithmetic(instance: Instance) -> Plan:
     """Two digits and an operation."""
-    left, sign, right = text(instance.one("#math-problem")).split()[:3]
+    left, sign, right = text(instance.first("#math-problem")).split()[:3]
     a, b = int(left), int(right)
     return one_field("math-answer", str({"+": a + b, "-": a - b, "x": a * b}[sign]))
 
@@ -59,7 +59,7 @@ def arithmetic(instance: Instance) -> Plan:
 @page("simple-algebra")
 def algebra(instance: Instance) -> Plan:
     """An equation with one unknown."""
-    left, sign, right, _, total = text(instance.one("#math-problem")).split()[:5]
+    left, sign, right, _, total = text(instance.first("#math-problem")).split()[:5]
     known = int(right if left == "x" else left)
     answer = known - int(total) if (sign, right) == ("-", "x") else int(total) + (-known if sign == "+" else known)
     return one_field("math-answer", str(answer))

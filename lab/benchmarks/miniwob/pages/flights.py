@@ -30,10 +30,12 @@ def search(instance: Instance) -> Plan:
     for many, row in enumerate(rows, 1):
         tiers.append((many / len(rows), {"all_of": {"of": [whole, row], "holding": True}}))
     steps = [
-        (f"field-{n}", _held(name, request[name])) for n, name in enumerate((*CITIES, *DATES), 1) if name in request
+        (f"field-{n}", _field_holds(name, request[name]))
+        for n, name in enumerate((*CITIES, *DATES), 1)
+        if name in request
     ]
     return Plan(tiers, steps, sent)
 
 
-def _held(name: str, value: str) -> Condition:
+def _field_holds(name: str, value: str) -> Condition:
     return {"field_filled": {"field": name, "value": value, "trusted": False}}

@@ -110,7 +110,7 @@ return { score: slid && boxed ? 1 : -1, slid, boxed };
 def slider(instance: Instance) -> Plan:
     """A slider at a number; half of the way there is a step."""
     (number,) = instance.find(r"Select (-?\d+) with the slider")
-    start = instance.one("#val").text().strip()
+    start = instance.first("#val").text().strip()
     body = """
 const now = Number(text(one("#val"))), far = Math.abs(given.start - given.number);
 const near = now !== given.start && Math.abs(now - given.number) <= far / 2, right = now === given.number;

@@ -40,7 +40,7 @@ def _panel(node: LexborNode) -> LexborNode | None:
 
 
 def _label(instance: Instance, panel: LexborNode) -> str:
-    return text(instance.one(f"#{attribute(panel, 'aria-labelledby')}"))
+    return text(instance.first(f"#{attribute(panel, 'aria-labelledby')}"))
 
 
 @page("click-tab-2-medium")
@@ -68,7 +68,7 @@ const panels = all("#area .ui-accordion-content");
 const open = panels.filter((panel) => getComputedStyle(panel).display !== "none").length === 1;
 return { score: open ? 1 : -1, open };
 """
-    opened = clicked(role="tab", name=text(instance.one("#area h3")))
+    opened = clicked(role="tab", name=text(instance.first("#area h3")))
     plan = state_plan(body, {}, ["open"], before=[("section", opened)])
     # The press itself closes the section again: how it stood before is what counts.
     return Plan(then(reads("state.open"), SUBMIT), plan.steps, SUBMIT, plan.probes)
@@ -107,8 +107,8 @@ def _leaves(instance: Instance) -> dict[str, list[str]]:
 
 
 def _by_icon(instance: Instance) -> str:
-    icon = next(name for name in attribute(instance.one("#query span.ui-icon"), "class").split() if name != "ui-icon")
-    item = instance.one(f"#menu span.{icon}").parent
+    icon = next(name for name in attribute(instance.first("#query span.ui-icon"), "class").split() if name != "ui-icon")
+    item = instance.first(f"#menu span.{icon}").parent
     return text(item) if item is not None else ""
 
 

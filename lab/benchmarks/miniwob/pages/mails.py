@@ -36,14 +36,14 @@ class Asked(NamedTuple):
 )
 def mail(instance: Instance) -> Plan:
     """What is asked for is said in the environment's fields, else in the utterance."""
-    asked = _asked(instance)
+    asked = _parse_request(instance)
     own = [row for row in instance.all("#main .email-thread") if text(inside(row, ".email-sender") or row) == asked.by]
     if asked.task == "forward" and len(own) > 1:
         raise UnobservableError(f"{len(own)} mails are by {asked.by}: which of them is to be forwarded is not said")
     return _icon(instance, asked) if asked.task in ICON else _sent(asked)
 
 
-def _asked(instance: Instance) -> Asked:
+def _parse_request(instance: Instance) -> Asked:
     own = {str(name): str(value) for name, value in instance.fields.items()}
     if "by" in own:
         return Asked(own.get("task", "forward"), own["by"], own.get("to", ""), own.get("message", ""))

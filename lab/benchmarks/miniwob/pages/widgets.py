@@ -37,7 +37,7 @@ def wheel(instance: Instance) -> Plan:
         color = attribute(sample[0], "style").split("background-color:")[1].strip(" ;")
     else:
         color = "#" + NAMED.get(instance.find(r"^Select (\w+) with the color picker")[0], "")
-    start = attribute(instance.one("#col"), "value")
+    start = attribute(instance.first("#col"), "value")
     given = {"color": _rgb(color), "start": _rgb(f"#{start}")}
     return state_plan(_WHEEL, given, ["nearer", "near"], tiers=TWENTIETHS)
 
@@ -55,7 +55,7 @@ def _rgb(color: str) -> list[int]:
 @page("highlight-text")
 def highlighted(instance: Instance) -> Plan:
     """A whole paragraph is selected, and stays so as the button is pressed."""
-    wanted = "".join(instance.one("#randomText").text().split())
+    wanted = "".join(instance.first("#randomText").text().split())
     body = """
 const chosen = getSelection().toString().replace(/\\s/g, ""), whole = chosen === given.wanted;
 return { score: whole ? 1 : -1, begun: chosen !== "" && given.wanted.includes(chosen), whole };
@@ -101,7 +101,11 @@ def edited(instance: Instance) -> Plan:
         styles = ["rgb({},{},{})".format(*_rgb(color)) for color in names[how]]
     else:
         styles = [{"bold": "bold", "italics": "italic", "underlined": "underline"}[how]]
-    given = {"word": "" if word == "everything" else word, "all": instance.one(".ql-editor p").text(), "styles": styles}
+    given = {
+        "word": "" if word == "everything" else word,
+        "all": instance.first(".ql-editor p").text(),
+        "styles": styles,
+    }
     return state_plan(_RUNS, given, ["begun", "styled"])
 
 
