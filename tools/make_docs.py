@@ -1,4 +1,4 @@
-"""Makes the generated pages of docs/: rules, events, the task schema and the picture of the house.
+"""Makes the generated pages of docs/: rules, events, the task schema, the map and the picture of the rooms.
 
 `python tools/make_docs.py` writes them; with `--check` it writes nothing and exits 1 if one is out of date.
 """
@@ -6,11 +6,9 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import sys
 import typing
 from pathlib import Path
-from xml.sax.saxutils import escape
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
@@ -20,6 +18,7 @@ import orjson  # noqa: E402
 from api.tasks.schema import task_schema  # noqa: E402
 from detectors.sdk.arguments import declared  # noqa: E402
 from detectors.sdk.registry import Composite, Rule, rules  # noqa: E402
+from tools.architecture import picture, rooms_page  # noqa: E402
 from tools.events_page import events_page  # noqa: E402
 
 MADE = "<!-- Made by `make docs` from the code; edit the docstrings there. -->\n\n"
@@ -71,86 +70,6 @@ def _type_name(hint: object) -> str:
     return names.get(name, str(hint).removeprefix("typing."))
 
 
-PLACES = {  # folder: (x, y); what is drawn inside is counted from the code
-    "client": (40, 40), "api": (40, 180), "migrations": (40, 320), "detectors": (340, 260), "agentd": (640, 180),
-}  # fmt: skip
-SAYS = {
-    "client": "what trainers import",
-    "api": "the service: log, ledger, rewards",
-    "migrations": "how tables change",
-    "detectors": "events to milestones to rewards",
-    "agentd": "the daemon beside the sandbox",
-}
-
-
-def picture() -> str:
-    """docs/architecture.svg: the folders, their size, and an arrow wherever one imports another."""
-    boxes, arrows = [], []
-    for folder, (x, y) in PLACES.items():
-        files = sorted((ROOT / folder).rglob("*.py"))
-        boxes.append(_box(x, y, folder, SAYS[folder], _parts(folder)))
-        for other in sorted(_imports(files) & set(PLACES) - {folder}):
-            arrows.append(_arrow(PLACES[folder], PLACES[other]))
-    wire = (
-        '<path class="wire" d="M640,210 L280,210" marker-end="url(#w)"/><text class="s" x="395" y="200">'
-        "segments over HTTP</text>"
-        '<path class="wire" d="M150,110 L150,180" marker-end="url(#w)"/><text class="s" x="160" y="150">HTTP</text>'
-    )
-    style = (
-        "text{font:14px sans-serif;fill:#1b2733}.b{fill:#f4f7fb;stroke:#5b7a99}.n{font-weight:bold}"
-        ".s{font-size:12px;fill:#51606f}.a{stroke:#5b7a99;fill:none}"
-        ".wire{stroke:#b5602a;stroke-dasharray:5 4;fill:none}"
-    )
-    heads = "".join(
-        f'<marker id="{i}" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="8" markerHeight="8" orient="auto">'
-        f'<path d="M0,0L10,5L0,10z" fill="{c}"/></marker>'
-        for i, c in (("i", "#5b7a99"), ("w", "#b5602a"))
-    )
-    body = "".join((*arrows, wire, *boxes))
-    key = '<text class="s" x="40" y="425">full line: imports; broken line: the wire. Made by make docs.</text>'
-    return (
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 920 440" role="img" aria-label="Folders and who '
-        f'imports whom"><style>{style}</style><defs>{heads}</defs><rect width="920" height="440" fill="#fff"/>'
-        f"{body}{key}</svg>\n"
-    )
-
-
-def _parts(folder: str) -> str:
-    """The packages inside the folder."""
-    inner = sorted({p.parent.name for p in (ROOT / folder).glob("*/*.py")} - {"versions"})
-    return ", ".join(inner)
-
-
-def _imports(files: list[Path]) -> set[str]:
-    found: set[str] = set()
-    for path in files:
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.module:
-                found.add(node.module.split(".")[0])
-            elif isinstance(node, ast.Import):
-                found |= {alias.name.split(".")[0] for alias in node.names}
-    return found
-
-
-def _box(x: int, y: int, name: str, says: str, size: str) -> str:
-    lines = [("n", name + "/"), ("s", says), ("s", size)]
-    texts = "".join(
-        f'<text class="{c}" x="{x + 14}" y="{y + 22 + n * 19}">{escape(t)}</text>' for n, (c, t) in enumerate(lines)
-    )
-    return f'<rect class="b" x="{x}" y="{y}" width="240" height="70" rx="6"/>{texts}'
-
-
-def _arrow(start: tuple[int, int], end: tuple[int, int]) -> str:
-    (x1, y1), (x2, y2) = start, end
-    if x1 == x2:
-        down = 1 if y2 > y1 else 0
-        path = f"M{x1 + 60},{y1 + 70 * down} L{x2 + 60},{y2 + 70 * (1 - down)}"
-    else:
-        right = 1 if x1 < x2 else 0
-        path = f"M{x1 + 240 * right},{y1 + 45} L{x2 + 240 * (1 - right)},{y2 + 35}"
-    return f'<path class="a" d="{path}" marker-end="url(#i)"/>'
-
-
 def pages() -> dict[str, bytes]:
     """Every generated page by its path."""
     return {
@@ -158,6 +77,7 @@ def pages() -> dict[str, bytes]:
         "docs/events.md": events_page().encode(),
         "docs/task.schema.json": orjson.dumps(task_schema(), option=orjson.OPT_INDENT_2) + b"\n",
         "docs/architecture.svg": picture().encode(),
+        "docs/map.md": (MADE + rooms_page()).encode(),
     }
 
 

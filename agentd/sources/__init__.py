@@ -1,1 +1,1 @@
-"""The daemon's senses; see base.py for what one is. The table of them stands in agentd/session/supervisor.py."""
+"""Sources of events, a folder each; agentd/core/source.py says what one is, the supervisor has the table of them."""

@@ -1,1 +1,1 @@
-"""The database: connections, the schema's version, and how many writers share one commit."""
+"""The database: connections, the one writer of SQLite, the schema's version."""
