@@ -59,18 +59,20 @@ class RewardResourcesServer(SimpleResourcesServer):  # type: ignore[misc]
         failed = {"mask_sample": True, "failure_kind": "transport_unreachable"}
         row = json.loads(await request.body())
         reason = bytes(answer.body).decode("utf-8", "replace")[:500]
-        reward = self._settings.fallback or 0.0  # a number, because its wire wants one: the mask says that it is none
+        reward = (
+            self._loaded_settings.fallback or 0.0
+        )  # a number, because its wire wants one: the mask says that it is none
         masked = {**row, "reward": reward, **failed, "failure_reason": reason, "reward_components": {}}
         return Response(json.dumps(masked), media_type="application/json")
 
     @property
-    def _settings(self) -> Settings:
+    def _loaded_settings(self) -> Settings:
         assert self._settings is not None, "setup_webserver() makes the settings"
         return self._settings
 
     async def forward(self, request: Request) -> Response:
         """The service's answer, with the cookie that it sets; 503 while it can't be reached."""
-        asked = self._settings
+        asked = self._loaded_settings
         if self._http is None:
             transport = httpx.AsyncHTTPTransport(retries=3, limits=LIMITS)
             self._http = httpx.AsyncClient(transport=transport, timeout=TIMEOUT, cookies=_no_jar())
