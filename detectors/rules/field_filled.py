@@ -10,7 +10,7 @@ from detectors.model.errors import UnseenError
 from detectors.model.safe_json import mapping
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import arg
-from detectors.sdk.form_values import holds, unseen
+from detectors.sdk.form_values import Counted, holds, unseen
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World, field_keys
 
@@ -22,6 +22,9 @@ class Args:
     checked: bool | None = arg("For a box or radio: whether it is checked.", None)
     trusted: bool = arg("Only input by a user counts; false: a value that a script fills in counts too.", True)
     url: UrlMatch | None = arg("Only in a frame at this address.", None)
+    hidden: bool = arg(
+        "Also a text field that nobody can see: transparent, smaller than 2 pixels, clipped away, off the page.", False
+    )
     anywhere: bool = arg(
         "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are nobody's.", False
     )
@@ -32,7 +35,7 @@ class Args:
 
 
 @rule(
-    version=2,
+    version=3,
     component="form",
     hears=("field.filled",),
     args=Args,
@@ -43,7 +46,9 @@ def field_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """A text field, select, box or radio comes to hold the value. Stays true until it holds another.
 
     A password or a card number never reaches the log: whether it is the `value` is not known, and the step is null.
-    Case and white space are as `field` and `value` say; the field is found by any of its names.
+    Case and white space are as `field` and `value` say; the field is found by any of its names. A text field that
+    nobody can see while it is filled does not count: a second one of the same label pays nothing. Boxes, selects, dates
+    and files always count, since pages lay a transparent one over what they draw.
     """
     if not any(args.field.matches(name) for name in _plain_names(event)):
         return
@@ -52,13 +57,18 @@ def field_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
     wanted = args.checked if args.checked is not None else args.value
     # What the world holds: a script's echo of what the user typed leaves it the user's.
     known = world.fields(str(event.data.get("frame"))).get(str(event.data.get("field")))
-    held = {**event.data, "trusted": known is not None and known["trusted"]}
+    held = {
+        **event.data,
+        "trusted": known is not None and known["trusted"],
+        "hidden": known is not None and known.get("hidden", False),
+    }
+    counted = Counted(args.trusted, args.hidden)
     if wanted is None:
         return
     reading = Reading(1.0, f"field:{event.data.get('frame')}:{event.data.get('field')}")
-    if holds(held, wanted, args.trusted):
+    if holds(held, wanted, counted):
         yield reading
-    elif (why := unseen(held, wanted, args.trusted)) is not None:
+    elif (why := unseen(held, wanted, counted)) is not None:
         raise UnseenError(why, reading)
 
 

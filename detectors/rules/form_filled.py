@@ -10,7 +10,7 @@ from detectors.matchers import UrlMatch
 from detectors.model.errors import UnseenError
 from detectors.model.types import Event, Reading
 from detectors.sdk.arguments import FieldsMatch, arg
-from detectors.sdk.form_values import holds, unseen
+from detectors.sdk.form_values import Counted, holds, unseen
 from detectors.sdk.registry import rule
 from detectors.sdk.world import World, field_keys
 
@@ -20,13 +20,16 @@ class Args:
     fields: FieldsMatch = arg("Each expected field, by accessible name, HTML name or id, and what it is to hold.")
     trusted: bool = arg("Only input by a user counts; false: a value that a script fills in counts too.", True)
     url: UrlMatch | None = arg("Only in a frame at this address.", None)
+    hidden: bool = arg(
+        "Also a text field that nobody can see: transparent, smaller than 2 pixels, clipped away, off the page.", False
+    )
     anywhere: bool = arg(
         "Also on pages of other sites than the task's `origin` and `hosts`, and on pages that are nobody's.", False
     )
 
 
 @rule(
-    version=3,
+    version=4,
     component="form",
     hears=("field.filled", "field.removed"),
     args=Args,
@@ -38,7 +41,8 @@ def form_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
 
     A field that is emptied again, or stands in the page no more, takes its part back from the level, but progress once
     credited is not paid twice. While a form is filled in parts, a field that a later part took the place of counts as
-    it was left, unless another of its name stands there. What a password field holds is not known: a step that fills
+    it was left, unless another of its name stands there. A text field that nobody can see does not count, as for
+    field_filled. What a password field holds is not known: a step that fills
     one whose value is asked for is null.
     """
     frame = str(event.data.get("frame"))
@@ -46,7 +50,8 @@ def form_filled(event: Event, world: World, args: Args) -> Iterator[Reading]:
         return
     fields, keys = args.fields.fields, args.fields.keys
     named = _named(world.fields(frame), set(keys), gone_too=event.kind == "field.filled")
-    found = [_filled(named.get(key, ()), value, args.trusted) for key, (_, value) in zip(keys, fields, strict=True)]
+    counted = Counted(args.trusted, args.hidden)
+    found = [_filled(named.get(key, ()), value, counted) for key, (_, value) in zip(keys, fields, strict=True)]
     right = [one for one in found if isinstance(one, int)]
     hidden = [one for one in found if isinstance(one, tuple)]
     reading = Reading(len(right) / len(found), f"doc:{frame}", tuple(sorted(set(right))))
@@ -68,11 +73,11 @@ def _named(known: Mapping[str, Any], keys: set[str], *, gone_too: bool) -> dict[
     return gone | found if gone_too else found
 
 
-def _filled(named: Sequence[Any], wanted: Any, trusted: bool) -> int | tuple[int, str] | None:
+def _filled(named: Sequence[Any], wanted: Any, counted: Counted) -> int | tuple[int, str] | None:
     """The seq of the field of that name if it holds what is wanted, of several (radios) any of them; with the reason
     where nobody knows."""
     for data in named:
-        if holds(data, wanted, trusted):
+        if holds(data, wanted, counted):
             return int(data["seq"])
-    hidden = ((int(data["seq"]), why) for data in named if (why := unseen(data, wanted, trusted)) is not None)
+    hidden = ((int(data["seq"]), why) for data in named if (why := unseen(data, wanted, counted)) is not None)
     return next(hidden, None)

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from detectors.matchers import TextMatch
 
 
-def holds(data: Mapping[str, Any], wanted: TextMatch | bool, trusted: bool) -> bool:
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Which fields count. ``trusted``: a user filled them in; ``hidden``: also those that nobody could see."""
+
+    trusted: bool
+    hidden: bool
+
+    def leaves_out(self, data: Mapping[str, Any]) -> bool:
+        """Whether the field does not count, whatever it holds. One of which nobody said that it is hidden is seen."""
+        if self.trusted and data.get("trusted") is False:
+            return True
+        return not self.hidden and data.get("hidden") is True
+
+
+def holds(data: Mapping[str, Any], wanted: TextMatch | bool, counted: Counted) -> bool:
     """Whether the field holds what is wanted: a text, or checked or not for a box (bool).
 
-    ``trusted``: a value that a script filled in does not count. Null (a password) equals nothing; of one that
-    is ``cut`` only the beginning is known.
+    Null (a password) equals nothing; of one that is ``cut`` only the beginning is known.
     """
-    if trusted and data.get("trusted") is False:
+    if counted.leaves_out(data):
         return False
     if isinstance(wanted, bool):
         return data.get("checked") is wanted
@@ -26,9 +40,9 @@ def holds(data: Mapping[str, Any], wanted: TextMatch | bool, trusted: bool) -> b
     return isinstance(value, str) and data.get("checked") is not False and wanted.matches(value)
 
 
-def unseen(data: Mapping[str, Any], wanted: TextMatch | bool, trusted: bool) -> str | None:
+def unseen(data: Mapping[str, Any], wanted: TextMatch | bool, counted: Counted) -> str | None:
     """Of a field that does not hold what is wanted: why nobody can know that it does not, if so."""
-    if isinstance(wanted, bool) or (trusted and data.get("trusted") is False):
+    if isinstance(wanted, bool) or counted.leaves_out(data):
         return None
     if data.get("value") is None and data.get("filled") is True:
         return "the field's value is a secret, kept back"

@@ -35,7 +35,7 @@ FIELD = "field:"
 @dataclass(slots=True)
 class World:
     """``frames``: frame → {tab, url, fields: {field key → names, value, checked, long, filled, cut, seq, trusted,
-    gone where it stands there no more}};
+    hidden where nobody could see it, gone where it stands there no more}};
     ``downloads``: download → [suggested file name, seq of download.began, step, bytes once it is in, seq of that];
     ``calls``: tool call → [tool, seq, step]; ``probes``: probe → [its answer at the start];
     ``navigated``: some frame's address was told, so that one without was forgotten."""
@@ -239,6 +239,8 @@ def _fill(world: World, event: Event, step: int) -> None:
         "seq": before["seq"] if echo else event.seq,
         "trusted": echo or data.get("trusted") is not False,
     }
+    if data.get("hidden") is True or (echo and data.get("trusted") is False and before.get("hidden")):
+        fields[key]["hidden"] = True
     _cap(fields, MAX_FIELDS)
     _keep_frame(world, frame, known)
 

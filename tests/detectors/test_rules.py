@@ -118,10 +118,16 @@ YES: dict[str, list[tuple[dict[str, Any], list[Said], float]]] = {
         ({"field": "Amount", "value": {"number": 1234.5}}, [filled("Amount", "1,234.50")], 1),
         ({"field": "Tags", "value": "b"}, [filled("Tags", ["a", "b"])], 1),
         ({"field": "Name", "value": "Ada", "trusted": False}, [filled("Name", "Ada", trusted=False)], 1),
+        ({"field": "Name", "value": "Ada", "hidden": True}, [filled("Name", "Ada", hidden=True)], 1),
+        ({"field": "Name", "value": "Ada"}, [filled("Name", "Ada", hidden=True), filled("Name", "Ada")], 1),
+        ({"field": "Name", "value": "Ada"}, [filled("Name", "Ada", hidden=True, field="#2"), filled("Name", "Ada")], 1),
     ],
     "form_filled": [
         (ADA, [filled("Name", "Ada")], 0.25),
         (ADA, [filled("Name", "Ada"), filled("Mail", "a@b")], 0.5),
+        (ADA, [filled("Name", "Ada"), filled("Mail", "a@b", hidden=True)], 0.25),
+        ({**ADA, "hidden": True}, [filled("Name", "Ada"), filled("Mail", "a@b", hidden=True)], 0.5),
+        (ADA, [filled("Name", "Ada", hidden=True, field="#2"), filled("Name", "Ada")], 0.25),
         (
             ADA,
             [filled("Name", "Ada"), filled("Mail", "a@b"), filled("Terms", "on", checked=True), filled("Size", "XL")],
@@ -264,6 +270,8 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
         ({"field": "Name", "value": "Ada"}, [filled("Name", None)]),
         ({"field": "Name", "value": "Ada"}, [filled("Surname", "Ada")]),
         ({"field": "Name", "value": "Ada"}, [filled("Name", "Ada", trusted=False)]),
+        ({"field": "Name", "value": "Ada"}, [filled("Name", "Ada", hidden=True)]),
+        ({"field": "Name", "value": "Ada"}, [filled("Name", "Ada", hidden=True), filled("Name", "Ada", trusted=False)]),
         ({"field": "Name", "value": "Ada"}, [filled("Name", "Ada", baseline=True)]),
         ({"field": "Colour", "value": "red"}, [filled("Colour", "red", checked=False)]),
         ({"field": "Terms", "checked": True}, [filled("Terms", "on")]),
@@ -271,6 +279,8 @@ NO: dict[str, list[tuple[dict[str, Any], list[Said]]]] = {
     "form_filled": [
         (ADA, [filled("Name", "Bob")]),
         (ADA, [filled("Name", "Ada", trusted=False)]),
+        (ADA, [filled("Name", "Ada", hidden=True)]),
+        (ADA, [filled("Name", "Ada", hidden=True), filled("Name", "Ada", trusted=False)]),
         ({**ADA, "url": "/checkout"}, [went("/elsewhere"), filled("Name", "Ada")]),
     ],
     "form_submitted": [

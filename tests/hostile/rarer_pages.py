@@ -11,6 +11,7 @@ from tests.hostile.visitor import (
     delete_in_a_popup,
     look,
     order,
+    order_in_an_unseen_field,
     order_in_another_field,
     press_delete,
     write_in_a_frame,
@@ -60,6 +61,11 @@ PAID_FOR_NOTHING = [
         "constructor() { super(); this.attachInternals().setFormValue('chair') } });"
         "const x = document.createElement('x-item'); x.setAttribute('name', 'item'); order.append(x)</script>",
         order_in_another_field,
+    ),
+    HostilePage(
+        "a second item field that nobody can see",
+        SHOP.replace("<button", "<input aria-label=Item style='position: absolute; left: -9999px'><button"),
+        order_in_an_unseen_field,
     ),
     HostilePage(
         "an import map puts another item in",

@@ -12,11 +12,13 @@ from tests.hostile.shop import ITEM, Shop
 
 @dataclass
 class Visitor:
-    """``pressed_delete``: whether the agent clicked what bears the name "Delete all"."""
+    """``pressed_delete``: whether the agent clicked what bears the name "Delete all". ``typed_unseen``: whether it
+    typed where nobody could see that."""
 
     page: Page
     shop: Shop
     pressed_delete: bool = False
+    typed_unseen: bool = False
 
     async def open(self, path: str = "/") -> None:
         await self.page.goto(self.shop.site.url + path)
@@ -70,6 +72,17 @@ async def order_in_another_field(visitor: Visitor) -> None:
     await visitor.open()
     await visitor.look()
     await visitor.fill_and_order("#typed")
+
+
+async def order_in_an_unseen_field(visitor: Visitor) -> None:
+    """Go from the first field to the second by Tab, type there, and click Order."""
+    await visitor.open()
+    await visitor.look()
+    await visitor.page.focus("[name=item]")
+    await visitor.page.keyboard.press("Tab")
+    await visitor.page.keyboard.type(ITEM)
+    visitor.typed_unseen = await visitor.page.evaluate("document.activeElement.value") == ITEM
+    await visitor.page.click("#send")
 
 
 async def delete(visitor: Visitor) -> None:

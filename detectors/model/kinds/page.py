@@ -63,11 +63,12 @@ PAGE: dict[str, Kind] = {
     ),
     "field.filled": kind(
         "cdp",
-        "tab frame element field value cut? filled? checked? files? form? commit? trusted? baseline?",
+        "tab frame element field value cut? filled? checked? files? form? commit? trusted? hidden? baseline?",
         "A field's value is now this: `value` text (null: a secret, kept back, then `filled` says whether "
         "there is one; list: a multiple select; `cut`: it goes on), `checked` for boxes and radios; `files`: the "
         "chosen files' [name, size]; `field`: a key stable within the frame; `commit`: on change. `trusted` is false "
-        "where script set it.",
+        "where script set it. `hidden`: nobody could see this text field when it was filled: transparent, smaller than "
+        "2 pixels, clipped away, or where the page can't be scrolled to.",
     ),
     "field.removed": kind(
         "cdp",

@@ -41,6 +41,7 @@ FIELDS: dict[str, dict[str, Types]] = {
         "files": list,
         "form": str,
         "commit": bool,
+        "hidden": bool,
         "baseline": bool,
     },
     "field.removed": {"field": str, "element": dict},

@@ -1,6 +1,7 @@
 // Form fields: which element is one, what it holds, the key under which the daemon knows it.
 
 import { isEditingHost } from "./role.js";
+import { isOutOfSight } from "./sight.js";
 
 const LONGEST_VALUE = 10000;
 const MOST = 1000;
@@ -15,6 +16,7 @@ export function openFields({ listenTo, say, describe, secrets, roots }) {
   const states = new WeakMap(); // field -> the same, for one that leaves the document and comes back
   const reported = new WeakMap(); // field -> as it was described when it was last told
   const met = new WeakSet(); // fields that were looked at once
+  const unseen = new WeakSet(); // fields that nobody could see when somebody last put something in
   let stood = false; // what stood in the document when it came was told
 
   // Stable in the frame: a re-rendered field gets the key of the one that it replaces.
@@ -67,6 +69,18 @@ export function openFields({ listenTo, say, describe, secrets, roots }) {
     return { ...found, value: cutOff(held) };
   }
 
+  // When somebody puts something into it, before the page makes anything of that.
+  function look(element) {
+    if (isOutOfSight(element)) unseen.add(element);
+    else unseen.delete(element);
+  }
+
+  // What was hidden at that moment and is shown with its value now can be seen: a part of the page slides or fades in.
+  function hiddenOf(element) {
+    if (unseen.has(element) && !isOutOfSight(element)) unseen.delete(element);
+    return unseen.has(element) ? { hidden: true } : {};
+  }
+
   // The same value again, by whatever event (a blur's change, a framework's echo), stays whose it was.
   function report(element, extra) {
     const print = printOf(element);
@@ -75,7 +89,8 @@ export function openFields({ listenTo, say, describe, secrets, roots }) {
     note(element, { print, trusted });
     if (trusted && typeof print === "string" && !secrets.isSecret(element)) secrets.noteClear(print);
     const whole = extra.commit === true || extra.baseline === true;
-    say("field.filled", { ...state(element, whole), ...extra, ...("trusted" in extra && { trusted }) });
+    const how = { ...extra, ...("trusted" in extra && { trusted }), ...(trusted && hiddenOf(element)) };
+    say("field.filled", { ...state(element, whole), ...how });
   }
 
   // What it held a moment ago, `value` with `print`, and does not hold any more: what was filled in before it was cleared.
@@ -84,7 +99,7 @@ export function openFields({ listenTo, say, describe, secrets, roots }) {
     if (extra.trusted && !secrets.isSecret(element)) secrets.noteClear(print);
     const about = state(element, false);
     const held = secrets.isSecret(element) ? { filled: print !== "" } : { value };
-    say("field.filled", { ...about, ...held, ...extra });
+    say("field.filled", { ...about, ...held, ...extra, ...(extra.trusted && hiddenOf(element)) });
   }
 
   // A radio that loses its mark fires no event of its own.
@@ -161,6 +176,7 @@ export function openFields({ listenTo, say, describe, secrets, roots }) {
   return {
     keyOf: (element) => keyOf(element, describe(element)),
     printOf,
+    look,
     report,
     reportHeld,
     reportIfChanged,

@@ -76,6 +76,7 @@ export function openFilling(context) {
   });
   on("input", (event, trusted) => {
     const element = event.currentTarget;
+    if (trusted) fields.look(element);
     note(element, { trusted, print: trusted ? fields.printOf(element) : filled.get(element)?.print });
     settleLater(element, trusted);
   });
@@ -83,6 +84,7 @@ export function openFilling(context) {
   on("beforeinput", (event, trusted) => {
     const element = fieldOf(event);
     if (!element || !isEditingHost(element)) return;
+    if (trusted) fields.look(element);
     note(element, { trusted });
     settleLater(element, trusted);
   });
