@@ -16,10 +16,16 @@ from typing import Any
 import orjson
 
 from detectors.matchers.json_path_cost import MAX_DESCENTS, Query
+from detectors.matchers.schema_cost import Place, charge, places_of
+from detectors.model.budget import meter
 from detectors.model.errors import BudgetError
 
 MAX_REGEX_MEMORY = 1 << 20
 """Bytes that RE2 may use for one pattern."""
+SMALL_PATTERN = 1 << 16
+"""Bytes of a compiled pattern of a JSON Schema that reads 32 characters in a microsecond, whatever they are."""
+LARGE_UNITS = 2_700
+"""Evaluations that a larger one, of at most `MAX_REGEX_MEMORY`, takes for 32 characters."""
 MAX_PATH = 4096
 """Characters of a JSON Path."""
 MAX_NESTING = 16
@@ -40,7 +46,7 @@ LIBRARIES = {
 """The word in a task that needs a library, and the distribution that it comes from."""
 
 
-METERED = frozenset(("common-expression-language", "jsonpath-rfc9535"))
+METERED = frozenset(("common-expression-language", "jsonpath-rfc9535", "jsonschema-rs"))
 """Libraries whose work is bounded by `detectors.model.budget`, which is more than a moment."""
 
 
@@ -80,30 +86,50 @@ def regex(pattern: str, ignore_case: bool) -> Any:
 
 
 @lru_cache(maxsize=256)
-def _schema(text: bytes) -> Any:
+def _schema(text: bytes) -> tuple[Any, Place]:
+    spec = orjson.loads(text)
+    root = places_of(spec, _pattern_units)
+    return _validator(spec, MAX_REGEX_MEMORY), root
+
+
+def _validator(spec: Any, max_pattern: int) -> Any:
     import jsonschema_rs
 
-    return jsonschema_rs.Draft202012Validator(
-        orjson.loads(text), offline=True, validate_formats=False, pattern_options=jsonschema_rs.RegexOptions()
+    options = jsonschema_rs.RegexOptions(size_limit=max_pattern)
+    return jsonschema_rs.Draft202012Validator(spec, offline=True, validate_formats=False, pattern_options=options)
+
+
+def _pattern_units(pattern: str) -> int:
+    import jsonschema_rs
+
+    for max_bytes, units in ((SMALL_PATTERN, 24), (MAX_REGEX_MEMORY, LARGE_UNITS)):
+        try:
+            _validator({"pattern": pattern}, max_bytes)
+        except (ValueError, jsonschema_rs.ValidationError):
+            continue
+        return units
+    raise ValueError(
+        f"a JSON Schema whose patterns are of at most {MAX_REGEX_MEMORY >> 20} MiB when compiled: {pattern!r}"
     )
 
 
-def schema_ok(text: bytes) -> bool:
-    """Whether ``text`` is a JSON Schema that refers to nothing elsewhere."""
+def check_schema(text: bytes) -> None:
+    """Raises `ValueError` unless ``text`` is a JSON Schema that refers to nothing elsewhere and has a bound."""
     import jsonschema_rs
 
     try:
         jsonschema_rs.meta.validate(orjson.loads(text))
         _schema(text)
-    except (ValueError, jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError):
-        return False
-    return True
+    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError):
+        raise ValueError("a JSON Schema of draft 2020-12") from None
 
 
 def conforms(text: bytes, value: Any) -> bool:
-    """Whether ``value`` conforms to the schema ``text``."""
+    """Whether ``value`` conforms to the schema ``text``. Raises `BudgetError`."""
+    validator, root = _schema(text)
+    charge(root, value, meter())
     try:
-        return bool(_schema(text).is_valid(value))
+        return bool(validator.is_valid(value))
     except ValueError:  # a whole number beyond what JSON readers agree on
         return False
 

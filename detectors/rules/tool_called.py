@@ -26,6 +26,7 @@ class Args:
 
 
 @rule(
+    version=2,
     component="tool",
     hears=("agent.tool_called",),
     args=Args,
@@ -38,6 +39,9 @@ def tool_called(event: Event, world: World, args: Args) -> Iterator[Reading]:
     """The agent calls the tool, with the arguments that are asked for, as the harness tells it.
 
     A call is only a claim that the harness heard: what it did is for `tool_returned` and the world to say.
+
+    What a schema may cost over the arguments is bounded, as for `cel`: beyond it the step is null. References are local
+    (`#/$defs/...`), and a schema may refer to itself where that goes down into the value.
     """
     name, given = str(event.data.get("tool")), event.data.get("arguments")
     if args.tool is not None and not args.tool.matches(name):

@@ -77,7 +77,8 @@ class FieldsMatch:
 
 @dataclass(frozen=True, slots=True)
 class SchemaMatch:
-    """A JSON Schema that a value must conform to; compiled when the task is, run in linear time (detectors/outside)."""
+    """A JSON Schema that a value must conform to; compiled when the task is, its cost counted before it is evaluated
+    (detectors/matchers/schema_cost.py)."""
 
     schema: bytes
 
@@ -87,13 +88,17 @@ class SchemaMatch:
     def parse(cls, spec: Any, path: Path, origin: str | None = None) -> SchemaMatch:
         """Make it of its JSON form. Raises `SpecError`."""
         text = canonical(spec)
-        if not isinstance(spec, dict | bool) or len(text) > MAX_SCHEMA or not third_party.schema_ok(text):
+        if not isinstance(spec, dict | bool) or len(text) > MAX_SCHEMA:
             raise SpecError(path, spec, cls.WANTED)
+        try:
+            third_party.check_schema(text)
+        except ValueError as error:
+            raise SpecError(path, spec, str(error)) from None
         return cls(text)
 
     @answers(False)
     def matches(self, value: Any) -> bool:
-        """Whether ``value`` conforms."""
+        """Whether ``value`` conforms. Raises `BudgetError`."""
         return third_party.conforms(self.schema, value)
 
 

@@ -11,12 +11,13 @@ import orjson
 import pytest
 
 from detectors.engine.engine import Engine
-from detectors.matchers.third_party import cel, json_path, json_values
+from detectors.matchers.third_party import cel, check_schema, conforms, json_path, json_values
 from detectors.model.budget import MAX_EVENT, Meter, metered, weight
 from detectors.model.errors import BudgetError
 from detectors.model.types import Reward
 from detectors.sdk.cel_cost import SCALAR, Value, cost_of
 from detectors.sdk.cel_plan import FAILURES, plan_of
+from detectors.task.task_json import TaskError
 from tests.support.logs import Said, episode, finished, log, resumed, ruleset, run
 
 ROWS = [[f"name{n}", f"{n}"] for n in range(500)]
@@ -284,3 +285,162 @@ def test_a_weight_stops_at_the_most() -> None:
     assert weight(list(range(10)), MAX_EVENT) == (11, 10)
     assert weight("x" * 25_600, MAX_EVENT) == (101, 0)
     assert weight([[0] * 1_000] * 1_000, 5_000)[0] < 8_000
+
+
+def nested(depth: int, leaf: Any = 1) -> Any:
+    for _ in range(depth):
+        leaf = {"a": leaf}
+    return leaf
+
+
+def tree(depth: int, wide: int) -> dict[str, Any]:
+    return {"name": "x", "children": [tree(depth - 1, wide) for _ in range(wide)] if depth else []}
+
+
+def doubling(word: str, last: Any, many: int = 60) -> dict[str, Any]:
+    """Each definition names the one before it twice; it was 2^60 evaluations."""
+    defs = {f"d{n}": {word: [{"$ref": f"#/$defs/d{n - 1}"}] * 2} for n in range(1, many + 1)}
+    return {"$defs": {**defs, "d0": last}, "$ref": f"#/$defs/d{many}"}
+
+
+def chained(many: int) -> dict[str, Any]:
+    """Each definition is the one before it, and the first goes down."""
+    defs = {f"d{n}": {"$ref": f"#/$defs/d{n - 1}"} for n in range(1, many + 1)}
+    return {"$defs": {**defs, "d0": {"properties": {"a": {"$ref": "#"}}}}, "$ref": f"#/$defs/d{many}"}
+
+
+NODE = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {
+        "name": {"type": "string", "maxLength": 40, "pattern": "^[a-z]+$"},
+        "children": {"type": "array", "items": {"$ref": "#/$defs/node"}},
+    },
+    "additionalProperties": False,
+}
+TREE = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": {"node": NODE}, "$ref": "#/$defs/node"}
+TERM = {
+    "oneOf": [
+        {"type": "number"},
+        *[
+            {
+                "type": "object",
+                "required": [word],
+                "properties": {word: {"type": "array", "items": {"$ref": "#/$defs/term"}}},
+                "additionalProperties": False,
+            }
+            for word in ("and", "or", "not")
+        ],
+    ]
+}
+TERMS = {"$defs": {"term": TERM}, "$ref": "#/$defs/term"}
+ROOTED = {"properties": {"a": {"$ref": "#"}}, "additionalProperties": False}
+CONFORMING: dict[str, tuple[Any, Any, bool]] = {
+    "a tree of 800 nodes": (TREE, tree(3, 9), True),
+    "a tree 80 deep": (TREE, tree(80, 1), True),
+    "a tree with a wrong leaf": (TREE, {"name": "x", "children": [tree(3, 3), {"name": 7}]}, False),
+    "terms of terms": (TERMS, {"and": [{"or": [1, {"not": [2]}]}, {"and": [{"and": [{"or": [3]}]}]}]}, True),
+    "terms of what is none": (TERMS, {"and": [{"or": [1, {"nor": [2]}]}]}, False),
+    "itself, from the root": (ROOTED, nested(80, {}), True),
+    "itself, with what it does not know": (ROOTED, nested(80, {"b": 1}), False),
+    "an anchor": ({"$defs": {"n": {"$anchor": "n", "items": {"$ref": "#n"}}}, "$ref": "#n"}, [[[]], []], True),
+    "properties that are called as words are": ({"properties": {"$ref": {"type": "string"}}}, {"$ref": "x"}, True),
+    "a list of 5,000": ({"items": {"type": "integer"}}, list(range(5_000)), True),
+    "unique items": ({"uniqueItems": True}, [*range(1_000), 1], False),
+    "a long text": ({"pattern": "^[a-z]+$"}, "x" * 60_000, True),
+    "what nobody evaluated": ({"properties": {"a": True}, "unevaluatedProperties": False}, {"a": 1, "b": 2}, False),
+    "names": ({"propertyNames": {"maxLength": 3}}, {"long name": 1}, False),
+}
+
+
+@pytest.mark.parametrize(("schema", "value", "holds"), CONFORMING.values(), ids=CONFORMING)
+def test_an_honest_schema_is_answered(schema: Any, value: Any, holds: bool) -> None:
+    began = time.process_time()
+    text = orjson.dumps(schema)
+    check_schema(text)
+    with metered() as meter:
+        assert conforms(text, value) is holds
+    assert meter.left > 0
+    assert time.process_time() - began < 3
+
+
+AGAIN = {"properties": {"a": {"$ref": "#"}}}
+COSTLY_SCHEMAS: dict[str, tuple[Any, Any]] = {
+    "any of two, sixty times": (doubling("anyOf", {"type": "string"}), 1),
+    "all of two, sixty times": (doubling("allOf", True), {}),
+    "one of two, sixty times": (doubling("oneOf", {"type": "string"}), 1),
+    "any of two that go down": ({"anyOf": [AGAIN, AGAIN]}, nested(80)),
+    "all of two that go down": ({"allOf": [AGAIN, AGAIN]}, nested(80)),
+    "members that two patterns name": ({"patternProperties": {"a": {"$ref": "#"}, "^a": {"$ref": "#"}}}, nested(80)),
+    "if and then go down": ({"if": AGAIN, "then": AGAIN}, nested(80)),
+    "what is not evaluated, at each depth": ({"allOf": [AGAIN], "unevaluatedProperties": {"$ref": "#"}}, nested(80)),
+    "a definition that doubles at each depth": (doubling("anyOf", {"items": {"$ref": "#"}}, 12), [[[[1]]]]),
+    "200 places for each of 5,000 items": (
+        {"items": {"allOf": [{"minimum": n} for n in range(200)]}},
+        list(range(5_000)),
+    ),
+    "two large patterns over a long text": (
+        {"allOf": [{"pattern": "(.*[01]){800}$"}, {"pattern": "(.*[10]){800}$"}]},
+        "01" * 30_000,
+    ),
+    "evaluations 5,000 deep": (chained(60), nested(90)),
+}
+
+
+@pytest.mark.parametrize(("schema", "value"), COSTLY_SCHEMAS.values(), ids=COSTLY_SCHEMAS)
+def test_a_costly_schema_stops_where_its_budget_does(schema: Any, value: Any) -> None:
+    began = time.process_time()
+    text = orjson.dumps(schema)
+    check_schema(text)
+    with metered() as meter, pytest.raises(BudgetError, match="JSON Schema"):
+        conforms(text, value)
+    assert meter.left == 0
+    assert time.process_time() - began < 5
+
+
+UNBOUNDED: dict[str, tuple[Any, str]] = {
+    "itself": ({"$ref": "#"}, "do not come back"),
+    "itself, in any of": ({"anyOf": [{"type": "string"}, {"$ref": "#"}]}, "do not come back"),
+    "each other": (
+        {"$defs": {"a": {"not": {"$ref": "#/$defs/b"}}, "b": {"if": {"$ref": "#/$defs/a"}}}, "$ref": "#/$defs/a"},
+        "do not come back",
+    ),
+    "itself, under a condition on a name": ({"dependentSchemas": {"a": {"$ref": "#"}}}, "do not come back"),
+    "elsewhere": ({"$ref": "https://x.test/s"}, "begins with #"),
+    "a file": ({"$ref": "s.json#/a"}, "begins with #"),
+    "the schema of schemas": ({"$ref": "https://json-schema.org/draft/2020-12/schema"}, "begins with #"),
+    "a place that is chosen when it is evaluated": ({"$dynamicRef": "#n"}, "dynamicRef"),
+    "a base of its own within": ({"properties": {"a": {"$id": "https://x.test/s", "$ref": "#"}}}, "an \\$id"),
+    "another draft": ({"$schema": "http://json-schema.org/draft-07/schema#"}, "draft 2020-12"),
+    "a place that is not there": ({"$ref": "#/$defs/a"}, "are there"),
+    "a pattern that looks ahead": ({"pattern": "(?=a)"}, "patterns"),
+    "a pattern of more than 1 MiB": ({"pattern": r"(\p{L}|\p{N}){1000}"}, "patterns"),
+}
+
+
+@pytest.mark.parametrize(("schema", "why"), UNBOUNDED.values(), ids=UNBOUNDED)
+def test_a_schema_without_a_bound_is_refused(schema: Any, why: str) -> None:
+    with pytest.raises(TaskError, match=why):
+        ruleset({"id": "x", "when": {"tool_called": {"schema": schema}}}, weights={"tool": 1})
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_a_costly_schema_makes_its_step_null_whichever_is_wanted_and_is_told(wrong: bool) -> None:
+    when = {"tool_called": {"schema": {"anyOf": [AGAIN, AGAIN]}, "wrong": wrong}}
+    values: list[Any] = [nested(80), {"a": {}}]
+    said = [("agent.tool_called", {"call": "c", "tool": "t", "arguments": value}) for value in values]
+    rules, events = (
+        ruleset({"id": "x", "when": when, "repeat": 2}, weights={"tool": 1}),
+        episode(*([one] for one in said)),
+    )
+    outcome = Engine(rules, "ep_1").feed(log(*events))
+    first, second = outcome.rewards[:2]
+    assert (first.reward, first.mask) == (None, True)
+    assert "tool_called: JSON Schema is over its budget" in str(first.reason)
+    assert second.reward is not None
+    assert (second.reward > 0) is not wrong
+    assert [(alarm.rule, alarm.matcher, alarm.error) for alarm in outcome.alarms] == [
+        ("tool_called", "JSON Schema", "BudgetError")
+    ]
+    assert rules.metered
+    assert resumed(rules, *events) == run(rules, *events)
