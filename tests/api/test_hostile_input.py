@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import pytest
 from sqlalchemy import String, select
 
-from api import tables
+from api.db.base import metadata
 from tests.api.service import ADMIN, TASK, Service
 from tests.api.walk import Named, Sampler
 from tests.support.hostile_values import IN_ADDRESSES, IN_JSON, IN_YAML
@@ -315,7 +315,7 @@ def _nonsense(text: str) -> str | None:
 async def _stored(service: Service) -> Any:
     """What the database keeps that nobody could read back."""
     database = service.app.state.parts.database
-    for table in tables.metadata.sorted_tables:
+    for table in metadata.sorted_tables:
         columns = [column for column in table.columns if isinstance(column.type, String)]
         if not columns:
             continue
