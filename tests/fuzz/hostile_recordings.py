@@ -19,7 +19,6 @@ from pathlib import Path
 
 import zstandard
 
-from agentd.core.settings import Settings
 from agentd.core.wire_limits import packed, packer
 from agentd.journal.recordings import segments
 from api.replay.recording_check import findings, findings_of_said
@@ -28,7 +27,7 @@ from api.rewards.event_text import line
 from api.verdicts.recorded import Playback
 from api.verdicts.recording_verdicts import frame_of
 from detectors.model.codec import encode_event, with_checksum
-from lab.convert import convert
+from lab.convert import Conversion, convert
 from tests.cascade.test_recordings import TWO
 from tests.convert.hand_made import one_of_each
 from tests.support.logs import clicked, episode, log, ruleset, went
@@ -69,7 +68,7 @@ def sound(folder: Path) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     for name, path in one_of_each(folder).items():
         out = folder / f"{name}.mrec"
-        convert(Settings(input=path, out=out))
+        convert(Conversion(input=path, out=out))
         found[name] = out.read_bytes()
     events = log(*episode([went("/cart")], *[[clicked("Buy")]] * 400))
     lines = [encode_event(one.seq, one.source, one.kind, one.at, one.data) for one in events]
