@@ -97,7 +97,7 @@ async def test_without_it_nobody_is_asked(files: Path, asking: Any, monkeypatch:
 
     monkeypatch.setattr("api.cli.rescore.stages_of", fail)
     monkeypatch.setattr("api.cascade.stages._judge", fail)
-    monkeypatch.setattr("api.rescoring.again.Again.over", fail)
+    monkeypatch.setattr("api.rescoring.again.Again.ask_all", fail)
     monkeypatch.setenv("MILESTONED_JUDGE_URL", "http://127.0.0.1:9/v1")
     spec = files / "0.yaml"
     given = ["rescore", files, "--task", spec, "--against", spec, "--workers", 1]
