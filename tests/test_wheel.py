@@ -31,10 +31,10 @@ def test_the_wheel_holds_what_runs_and_nothing_else(wheel: Path) -> None:
     """Packages, the page script, the migrations and the demo's shop; no tests, no tools."""
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
-    assert {t for t in tops if not t.endswith(".dist-info")} == {"agentd", "api", "detectors", "migrations"}
+    assert {t for t in tops if not t.endswith(".dist-info")} == {"agentd", "api", "detectors", "lab", "migrations"}
     assert "agentd/sources/cdp/page/observer.bundle.js" in names
     assert any(name.startswith("migrations/versions/") for name in names)
-    assert any(name.startswith("api/examples/shop/") for name in names)
+    assert any(name.startswith("lab/examples/shop/") for name in names)
 
 
 def test_the_daemon_runs_from_the_bare_wheel(wheel: Path, tmp_path: Path) -> None:
