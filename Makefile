@@ -17,7 +17,7 @@ BROWSER := chromium libatomic1
 DESKTOP := xdotool xclip openbox x11-xserver-utils dbus at-spi2-core python3-pyatspi mousepad featherpad \
   gedit gnome-calculator pcmanfm libatk-adaptor libgail-common libglib2.0-bin procps
 
-.PHONY: help demo test test-all check bench pins docs screenshots clean
+.PHONY: help demo unit test test-all check bench pins docs screenshots clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -35,6 +35,10 @@ test-all: $(VENV)/ready $(BUNDLE) $(VENV)-pyppeteer/ready $(VENV)-trainers/ready
 	@tools/system-packages $(DESKTOP) libreoffice-calc libreoffice-gtk3 $(BROWSER) xvfb postgresql faketime docker-compose debootstrap
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m pytest $(ARGS)
+
+unit: $(VENV)/ready ## the pure tests alone: detectors and masking, in half a minute
+	$(BIN)/python -m pytest -q -m "not slow" -n 2 tests/detectors tests/masking $(ARGS)
+	@echo "Left out: everything that starts a browser, a desktop, a database or a service; \`make test\` runs these too."
 
 check: $(VENV)/ready ## ruff, formatting, rooms, mypy strict
 	$(BIN)/ruff check --quiet .
