@@ -59,9 +59,8 @@ class RewardResourcesServer(SimpleResourcesServer):  # type: ignore[misc]
         failed = {"mask_sample": True, "failure_kind": "transport_unreachable"}
         row = json.loads(await request.body())
         reason = bytes(answer.body).decode("utf-8", "replace")[:500]
-        reward = (
-            self._loaded_settings.fallback or 0.0
-        )  # a number, because its wire wants one: the mask says that it is none
+        # A number, because its wire wants one: the mask says that it is none.
+        reward = self._loaded_settings.fallback or 0.0
         masked = {**row, "reward": reward, **failed, "failure_reason": reason, "reward_components": {}}
         return Response(json.dumps(masked), media_type="application/json")
 
