@@ -31,7 +31,7 @@ class _Anything:
     def matches(self, value: Any, *options: Any) -> bool:
         return True
 
-    is_at = holds = names = matches_json = matches
+    is_at = holds = names = matches_json = judged = matches
 
     def share(self, body: Any) -> float:
         return 1.0

@@ -20,6 +20,7 @@ from tests.api.service import TASK, Service, Store, events, frames, running
 from tests.api.test_detection import children
 from tests.support.logs import Said, episode, went
 
+NEVER = "data.fields.exists(f, f[1] == 'never {n}')"
 METERED: dict[str, Any] = TASK | {
     "id": "shop/metered",
     "milestones": [
@@ -28,6 +29,10 @@ METERED: dict[str, Any] = TASK | {
             "id": "form",
             "when": {"cel": {"kind": "form.submitted", "expression": "data.fields.exists(f, f[1] == 'wanted')"}},
         },
+        *(
+            {"id": f"never{n}", "when": {"cel": {"kind": "form.submitted", "expression": NEVER.format(n=n)}}}
+            for n in range(4)
+        ),
     ],
 }
 RULES = compile_task(task_from_json(METERED))
