@@ -77,7 +77,11 @@ WRITTEN = {
     "api rm prefer out",    "api rm eval --json", "api rm eval --plot", "agentd record --out", "agentd convert --out",
 }  # fmt: skip
 """Written, and never read."""
-ELSEWHERE = {"api serve --model": "a folder or an address", "api rescore --model": "a folder or an address"}
+ELSEWHERE = {
+    "api serve --model": "a folder or an address",
+    "api rescore --model": "a folder or an address",
+    **{f"agentd {command} --socket": "a socket that is made" for command in ("run", "join", "record")},
+}
 
 
 def arguments() -> Iterator[str]:
