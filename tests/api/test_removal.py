@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from api.commands.common import hold
+from api.commands.common import hold_file
 from api.signing import Signer, verify
 from api.store.database import now
 from api.store.partitions import Partitions, today
@@ -187,8 +187,9 @@ async def test_pruning_by_hand_takes_the_old_with_the_label_and_names_them_first
 
 @pytest.mark.parametrize("store", ["sqlite"], indirect=True)
 async def test_pruning_beside_a_service_on_sqlite_is_refused(store: Store, tmp_path: Path) -> None:
-    lock = hold(store.folder)
-    assert lock is not None
+    database = store.folder / "milestoned.db"
+    database.touch()
+    assert hold_file(database) is not None
     code, told = _prune(store, tmp_path)
     assert (code, "a service works here" in told) == (2, True)
 
